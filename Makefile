@@ -1,0 +1,35 @@
+# queryveil: `make help` lists what there is. Everything runs from .venv, which is built on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 16
+
+$(VENV)/ready: pyproject.toml constraints.txt scripts/make_venv
+	@PYTHON="$(PYTHON)" scripts/make_venv $(VENV)
+
+demo: $(VENV)/ready ## make a demo log, anonymise it, verify it, tamper with it, and show the report's path
+	@$(BIN)/python scripts/demo.py
+
+test: $(VENV)/ready ## install what the tests need, check the style and types, and run all tests
+	@scripts/system_packages
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+
+lint: $(VENV)/ready ## check style (ruff) and types (mypy, strict)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/ready ## measure speed and memory as ratios against named baselines
+	@$(BIN)/python -m benchmarks
+
+docs: $(VENV)/ready ## write the generated reference pages anew
+	@$(BIN)/python scripts/build_docs.py
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

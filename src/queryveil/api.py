@@ -1,0 +1,162 @@
+"""The Python API: the commands as functions, on files and on pandas, Polars or Arrow tables."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.errors import InputError, UnknownNameError
+from queryveil.histories.build import Unit, build
+from queryveil.logs.generate import GeneratedLog
+from queryveil.logs.generate import generate as generate_log
+from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
+from queryveil.release.reader import Release
+from queryveil.release.reader import load as load_release
+from queryveil.spec import Name, Parameter, Value, nearest
+from queryveil.types import Profiles, Progress, Scores, Verdict, silent
+from queryveil.workflows import anonymize as _anonymize
+from queryveil.workflows import measure as _measure
+from queryveil.workflows import verify as _verify
+
+Place = str | Path
+Log = Place | Sequence[Place] | QueryLog | Any  # or a pandas, Polars or Arrow table
+
+
+def name(word: str, **arguments: Value) -> Name:
+    """Return a text name: `name("km", k=10, m=2)` is km(k=10, m=2)."""
+    return Name(word, tuple(arguments.items()))
+
+
+def read(log: Log, *, keep: Sequence[str] = (), progress: Progress = silent, **options: Any) -> QueryLog:
+    """Open and clean a log; use it in a `with` block. The options are those of reading and cleaning."""
+    return open_log(_source(log, tuple(keep), options), progress=progress)
+
+
+def profiles(log: Log, *, unit: Unit = "term", progress: Progress = silent, **options: Any) -> Profiles:
+    """Return histories × terms (or × whole queries) of a log."""
+    if isinstance(log, QueryLog):
+        return build(log, unit=unit, progress=progress)
+    with read(log, progress=progress, **options) as opened:
+        return build(opened, unit=unit, progress=progress)
+
+
+def anonymize(
+    log: Log,
+    method: str | Name,
+    out: Place,
+    *,
+    private: Place | None = None,
+    kind: str = "histories",
+    keep: Sequence[str] = (),
+    values: Place | None = None,
+    seed: int | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> _anonymize.Anonymized:
+    """Write a verified release of a log; the options are those of reading and cleaning."""
+    return _anonymize.anonymize(
+        _source(log, tuple(keep), options),
+        method,
+        Path(out),
+        private=None if private is None else Path(private),
+        options=_anonymize.Options(kind, None if values is None else Path(values), seed, force),
+        progress=progress,
+    )
+
+
+def verify(
+    release: Place | Any,
+    *,
+    claim: str | Name | None = None,
+    private: Place | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Verdict:
+    """Say whether a release keeps what it claims; a table or file of somebody else's needs a claim."""
+    return _verify.verify(
+        Path(release) if isinstance(release, Place) else _table(release),
+        claim=claim,
+        private=None if private is None else Path(private),
+        reading=Reading(**_of(READING, options)),
+        progress=progress,
+    )
+
+
+def measure(
+    release: Place,
+    against: Place | Sequence[Place],
+    *,
+    measures: Sequence[str | Name] = _measure.DEFAULT,
+    private: Place | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+    **options: Any,
+) -> Scores:
+    """Score a release against the log it was made from."""
+    return Scores(
+        _measure.measure(
+            Path(release),
+            _paths(against),
+            measures=measures,
+            private=None if private is None else Path(private),
+            reading=Reading(**_of(READING, options)),
+            seed=seed,
+            progress=progress,
+        )
+    )
+
+
+def load(release: Place) -> Release:
+    """Read a release folder: its manifest and its rows, as Arrow, pandas or Polars."""
+    return load_release(Path(release))
+
+
+def generate(
+    out: Place, *, like: str = "demo", users: int | None = None, seed: int = 1, force: bool = False
+) -> GeneratedLog:
+    """Write a synthetic log to try things on."""
+    return generate_log(Path(out), like=like, users=users, rng=np.random.default_rng(seed), overwrite=force)
+
+
+def _source(log: Log, keep: tuple[str, ...], options: Mapping[str, Any]) -> LogSource:
+    if isinstance(log, QueryLog):
+        if options or keep:
+            raise InputError("an opened log has its options already; give them to read().")
+        return log.source
+    _of((*READING, *CLEANING), options)
+    reading = Reading(**{key: value for key, value in options.items() if key in _names(READING)})
+    cleaning = Cleaning(**{key: value for key, value in options.items() if key in _names(CLEANING)})
+    if isinstance(log, Place) or (isinstance(log, Sequence) and all(isinstance(path, Place) for path in log)):
+        return LogSource(tuple(_paths(log)), reading, cleaning, keep)
+    return LogSource((), reading, cleaning, keep, _table(log))
+
+
+def _of(parameters: Sequence[Parameter], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options if all are declared, else name the nearest."""
+    for option in options:
+        if option not in _names(parameters):
+            raise UnknownNameError(f"there is no option {option!r}; {nearest(option, _names(parameters))}")
+    return options
+
+
+def _names(parameters: Sequence[Parameter]) -> list[str]:
+    return [parameter.name for parameter in parameters]
+
+
+def _paths(paths: Place | Sequence[Place]) -> list[Path]:
+    return [Path(paths)] if isinstance(paths, Place) else [Path(path) for path in paths]
+
+
+def _table(table: Any) -> pa.Table:
+    """Return any table that speaks Arrow as an Arrow table."""
+    if isinstance(table, pa.Table):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.table(table)
+    raise InputError(
+        f"a log is a file, files, or a pandas, Polars or Arrow table, not {type(table).__name__}; give one of these."
+    )

@@ -1,0 +1,93 @@
+"""The command line: one file per command, options made from the declarations, one printer for every error."""
+
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+import typer
+
+from queryveil.cli import anonymize, generate, list_, measure, verify
+from queryveil.errors import QueryveilError
+
+INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
+
+app = typer.Typer(
+    name="queryveil",
+    help="Turn a search log into something its owner may keep, share or personalise with.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from queryveil._version import __version__
+
+        typer.echo(f"queryveil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", help="Show the version and exit.", callback=_version),
+) -> None:
+    """Turn a search log into something its owner may keep, share or personalise with."""
+
+
+for module in (anonymize, verify, measure, generate, list_):
+    module.register(app)
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and exit with its code."""
+    signal.signal(signal.SIGTERM, _interrupt)  # so that a polite kill leaves nothing behind either
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; every error becomes one sentence on stderr."""
+    try:
+        code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+    except typer.TyperException as error:
+        return _fail(error.format_message(), BAD_INPUT)
+    except QueryveilError as error:
+        return _fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; Python would complain at exit
+        return 0
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        return _fail(f"{error.strerror or error}{place}; nothing was written.", BAD_INPUT)
+    except Exception as error:
+        return _fail(_bug(error), OWN_BUG)
+    if code == INTERRUPTED:
+        return _fail("interrupted; nothing was written.", INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(sentence: str, code: int) -> int:
+    typer.echo(f"queryveil: {' '.join(sentence.split())}", err=True)
+    return code
+
+
+def _bug(error: Exception) -> str:
+    """Say where our own bug is, without its message: that may hold text of the log."""
+    trace = error.__traceback__
+    place = "unknown"
+    while trace is not None:
+        place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return (
+        f"a bug in queryveil ({type(error).__name__} at {place}); nothing was written. "
+        "Please report it with this line and the command, not with the log."
+    )

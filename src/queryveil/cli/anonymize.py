@@ -1,0 +1,83 @@
+"""`queryveil anonymize`: from a raw log to a verified release."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from queryveil.cli.options import split, with_parameters
+from queryveil.cli.output import print_json, progress_bar, score_table, verdict_record
+from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("anonymize")(anonymize)
+
+
+@with_parameters(READING, CLEANING)
+def anonymize(
+    log: Annotated[list[Path], typer.Argument(help="Files or patterns of one log.", show_default=False)],
+    method: Annotated[str, typer.Option(help="The method, such as 'km(k=10, m=2)'.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The folder of the release.", show_default=False)],
+    private: Annotated[
+        Path | None, typer.Option(help="A folder for who is behind the release; keep it secret.", show_default=False)
+    ] = None,
+    kind: Annotated[str, typer.Option(help="What is released: histories, or log (single queries).")] = "histories",
+    keep: Annotated[
+        str, typer.Option(help="Columns to release uncovered: time,rank,url (kind log).", show_default=False)
+    ] = "",
+    values: Annotated[
+        Path | None, typer.Option(help="Term values (columns term, value) for target=file.", show_default=False)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Make the run repeatable; else the system's randomness is used.", min=0)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older release and private folder.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    **options: Any,
+) -> int:
+    """Anonymise a log and write a verified release."""
+    from queryveil.engines import LogSource
+    from queryveil.workflows.anonymize import Anonymized, Options
+    from queryveil.workflows.anonymize import anonymize as run
+
+    source = LogSource(
+        tuple(log),
+        Reading(**split(options, READING)),
+        Cleaning(**split(options, CLEANING)),
+        tuple(word.strip() for word in keep.split(",") if word.strip()),
+    )
+    with progress_bar() as progress:
+        done: Anonymized = run(
+            source, method, out, private=private, options=Options(kind, values, seed, force), progress=progress
+        )
+    if as_json:
+        print_json(
+            {
+                "release": str(done.release),
+                "report": str(done.report),
+                "private": None if private is None else str(private),
+                "verdict": verdict_record(done.verdict),
+                "manifest": done.manifest,
+                "scores": [score.__dict__ for score in done.scores],
+                "summary": done.summary,
+                "seconds": round(done.seconds, 2),
+            }
+        )
+        return 0
+    _say(done)
+    return 0
+
+
+def _say(done: Any) -> None:
+    for step in done.manifest["cleaning"]["steps"]:
+        note = f" ({step['note']})" if step["note"] else ""
+        typer.echo(f"{step['count']:,} {step['unit']}{note}", err=True)
+    typer.echo(done.verdict.sentence())
+    typer.echo(score_table(done.scores))
+    typer.echo(f"release: {done.release}")
+    typer.echo(f"report: {done.report}")
+    if done.private:
+        typer.echo(f"private folder (keep it secret): {done.private}")
+    typer.echo(f"done in {done.seconds:.1f} s", err=True)

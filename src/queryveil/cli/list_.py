@@ -1,0 +1,53 @@
+"""`queryveil list`: everything that has a name."""
+
+from typing import Annotated
+
+import typer
+
+from queryveil.cli.output import print_json, table
+from queryveil.errors import UnknownNameError
+from queryveil.spec import KINDS, declarations, nearest
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("list")(list_)
+
+
+def list_(
+    kind: Annotated[
+        str | None, typer.Argument(help="methods, guarantees, targets, measures, formats or engines; else all.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the declarations as JSON.")] = False,
+) -> int:
+    """List methods, guarantees, targets, measures, log formats and engines."""
+    kinds = list(KINDS) if kind is None else [_singular(kind)]
+    if as_json:
+        print_json({f"{name}s": [_record(name, word) for word in declarations(name)] for name in kinds})
+        return 0
+    for name in kinds:
+        typer.echo(f"{name}s")
+        rows = [("  " + d.signature(), d.purpose) for d in declarations(name).values()]
+        typer.echo("\n".join(table(("", ""), rows).split("\n")[1:]))
+    return 0
+
+
+def _singular(kind: str) -> str:
+    name = kind.removesuffix("s")
+    if name not in KINDS:
+        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, [f'{k}s' for k in KINDS])}.")
+    return name
+
+
+def _record(kind: str, word: str) -> dict[str, object]:
+    declaration = declarations(kind)[word]
+    return {
+        "name": word,
+        "purpose": declaration.purpose,
+        "paper": declaration.paper,
+        "parameters": [
+            {"name": p.name, "values": p.type.describe(), "purpose": p.purpose, "default": p.default}
+            for p in declaration.parameters
+        ],
+        "engines": list(declaration.functions),
+    }

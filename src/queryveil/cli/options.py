@@ -1,0 +1,60 @@
+"""Command-line options made from declared parameters, so that both say the same in the same words."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from queryveil.spec import Flag, Integer, Parameter
+
+
+def with_parameters(*groups: Sequence[Parameter]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add an option for every parameter to a command that takes `**options`."""
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        signature = inspect.signature(command)
+        own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        added = [_option(parameter) for group in groups for parameter in group]
+
+        def wrapper(**arguments: Any) -> int:
+            return command(**arguments)
+
+        wrapper.__name__, wrapper.__doc__ = command.__name__, command.__doc__
+        wrapper.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in (*own, *added)}
+        return wrapper
+
+    return decorate
+
+
+def _option(parameter: Parameter) -> inspect.Parameter:
+    flag = "--" + parameter.name.replace("_", "-")
+    name = f"{flag}/--no-{flag[2:]}" if isinstance(parameter.type, Flag) else flag
+    kind: type = bool if isinstance(parameter.type, Flag) else int if isinstance(parameter.type, Integer) else str
+    option = typer.Option(
+        name,
+        help=help_text(parameter),
+        show_default=parameter.default not in ("", None),
+        metavar=None if isinstance(parameter.type, Flag) else _metavar(parameter),
+    )
+    return inspect.Parameter(
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=Annotated[kind, option]
+    )
+
+
+def help_text(parameter: Parameter) -> str:
+    """Return what a parameter is for and which values it takes, as a sentence."""
+    purpose = parameter.purpose[0].upper() + parameter.purpose[1:]
+    if isinstance(parameter.type, Flag):
+        return f"{purpose}."
+    return f"{purpose}: {parameter.type.describe()}."
+
+
+def _metavar(parameter: Parameter) -> str:
+    return "N" if isinstance(parameter.type, Integer) else "TEXT"
+
+
+def split(options: dict[str, Any], group: Sequence[Parameter]) -> dict[str, Any]:
+    """Return those options that belong to a group of parameters."""
+    return {parameter.name: options[parameter.name] for parameter in group if parameter.name in options}

@@ -1,0 +1,73 @@
+"""What commands print: results on stdout, progress on a terminal's stderr only."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from queryveil.types import Progress, Score, Verdict, silent
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Show progress where a person watches; elsewhere stay silent."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
+
+        def report(stage: str, done: int, total: int) -> None:
+            bars.update(task, description=stage, completed=done, total=total or None)
+
+        yield report
+
+
+def print_json(value: Any) -> None:
+    """Print a result as JSON."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> str:
+    """Lay out rows in columns; the columns named by number are right-aligned."""
+    widths = [max(len(line[i]) for line in (headings, *rows)) for i in range(len(headings))]
+    lines = []
+    for line in (headings, *rows):
+        cells = [
+            cell.rjust(w) if i in numbers else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def score_table(scores: Sequence[Score]) -> str:
+    """Lay out the scores of measures."""
+    rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), _interval(s), s.note) for s in scores]
+    return table(("measure", "", "original", "release", "95 % interval", ""), rows, numbers=(2, 3))
+
+
+def _interval(score: Score) -> str:
+    return "" if score.interval is None else f"{score.interval[0]:.1f} – {score.interval[1]:.1f}"
+
+
+def verdict_record(verdict: Verdict) -> Mapping[str, Any]:
+    """Return a verdict for JSON."""
+    found = verdict.counterexample
+    return {
+        "claim": verdict.claim,
+        "state": verdict.state,
+        "counted": verdict.counted,
+        "checked": verdict.checked,
+        "violations": verdict.violations,
+        "counterexample": None if found is None else {"terms": list(found.entries), "support": found.support},
+        "reason": verdict.reason,
+    }

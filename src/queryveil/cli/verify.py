@@ -1,0 +1,42 @@
+"""`queryveil verify`: whether a release keeps what it claims."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from queryveil.cli.options import with_parameters
+from queryveil.cli.output import print_json, progress_bar, verdict_record
+from queryveil.logs.options import READING, Reading
+
+_CODES = {"holds": 0, "violated": 1, "unchecked": 2}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(verify)
+
+
+@with_parameters(READING)
+def verify(
+    release: Annotated[Path, typer.Argument(help="A release folder, or any file that is a log.", show_default=False)],
+    claim: Annotated[
+        str | None,
+        typer.Option(help="The guarantee to check, such as 'km(k=10, m=2)'; a release states its own."),
+    ] = None,
+    private: Annotated[
+        Path | None, typer.Option(help="The private folder: people are counted instead of histories.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+    **options: Any,
+) -> int:
+    """Check a release, ours or anybody's file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
+    from queryveil.workflows.verify import verify as run
+
+    with progress_bar() as progress:
+        verdict = run(release, claim=claim, private=private, reading=Reading(**options), progress=progress)
+    if as_json:
+        print_json(verdict_record(verdict))
+    else:
+        typer.echo(verdict.sentence())
+    return _CODES[verdict.state]

@@ -1,0 +1,146 @@
+"""From `raw` to the cleaned table `queries`: person, history, query, and what else is there; each step counted."""
+
+from collections import Counter
+
+import duckdb
+import pyarrow as pa
+
+from queryveil.engines import Step
+from queryveil.engines.local.reading import count, literal
+from queryveil.errors import LogError
+from queryveil.logs.options import Cleaning, seconds
+from queryveil.logs.scrub import ASCII_CANDIDATE, KINDS, OTHER_CANDIDATE, scrub
+
+_BATCH = 50_000
+
+
+def clean(database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning) -> list[Step]:
+    """Run all steps in order and return what each did."""
+    has_times = "time" in columns and count(database, "SELECT count(time) FROM raw") > 0
+    steps = [_scrub(database, options)]
+    _number_people(database)
+    steps += [
+        _merge_clicks(database, columns, options, has_times),
+        _drop_bots(database, options, has_times),
+    ]
+    _number_histories(database, columns, options, has_times)
+    return steps
+
+
+def _scrub(database: duckdb.DuckDBPyConnection, options: Cleaning) -> Step:
+    """Replace queries that hold direct identifiers; only candidates are looked at in Python."""
+    database.execute("CREATE TABLE scrubbed (query VARCHAR, clean VARCHAR, found INTEGER)")
+    if not options.scrub:
+        return Step("scrub", 0, "direct identifiers taken out", "off")
+    kinds: Counter[str] = Counter()
+    is_ascii = "strlen(query) = length(query)"
+    candidates = database.sql(
+        f"SELECT query, count(*) AS rows FROM raw WHERE CASE WHEN {is_ascii}"
+        f" THEN regexp_matches(query, {literal(ASCII_CANDIDATE)})"
+        f" ELSE regexp_matches(query, {literal(OTHER_CANDIDATE)}) END GROUP BY query"
+    )
+    changed: list[tuple[str, str, int]] = []
+    for batch in candidates.to_arrow_reader(_BATCH):
+        for text, rows in zip(batch["query"].to_pylist(), batch["rows"].to_pylist(), strict=True):
+            without, found = scrub(text)
+            if found:
+                changed.append((text, without, found.total()))
+                kinds.update({kind: number * rows for kind, number in found.items()})
+    if changed:
+        texts, cleaned, numbers = zip(*changed, strict=True)
+        database.register(
+            "changed", pa.table({"query": texts, "clean": cleaned, "found": pa.array(numbers, pa.int32())})
+        )
+        database.execute("INSERT INTO scrubbed SELECT * FROM changed")
+        database.unregister("changed")
+    note = ", ".join(f"{kinds[kind]:,} {kind}" for kind in KINDS if kinds[kind])
+    return Step("scrub", kinds.total(), "direct identifiers taken out", note)
+
+
+def _number_people(database: duckdb.DuckDBPyConnection) -> None:
+    """Number people in the order in which they first stand in the log."""
+    database.execute(
+        "CREATE TABLE people AS SELECT (row_number() OVER (ORDER BY first) - 1)::INTEGER AS id, person"
+        " FROM (SELECT person, min(rowid) AS first FROM raw GROUP BY person)"
+    )
+
+
+def _merge_clicks(
+    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, has_times: bool
+) -> Step:
+    """Make rows of equal person, query and time one query; the first click's rank and url stay."""
+    merging = options.duplicates == "merge" and has_times
+    joined = "raw JOIN people USING (person)"
+    query = "query"
+    if count(database, "SELECT count(*) FROM scrubbed"):
+        joined += " LEFT JOIN scrubbed USING (query)"
+        query = "coalesce(scrubbed.clean, raw.query)"
+    keys = f"people.id AS person, {query} AS query" + (", raw.time" if has_times else "")
+    if "part" in columns:
+        keys += ", coalesce(raw.part, '') AS part"
+    clicks = [name for name in ("rank", "url") if name in columns]
+    if merging:
+        first = "".join(f", arg_min(raw.{name}, raw.rowid) AS {name}" for name in clicks)
+        database.execute(f"CREATE TABLE cleaned AS SELECT {keys}{first} FROM {joined} GROUP BY ALL")
+    else:
+        extra = "".join(f", raw.{name}" for name in clicks)
+        database.execute(f"CREATE TABLE cleaned AS SELECT {keys}{extra} FROM {joined}")
+    merged = count(database, "SELECT (SELECT count(*) FROM raw) - (SELECT count(*) FROM cleaned)")
+    database.execute("DROP TABLE raw; DROP TABLE scrubbed")
+    note = "" if merging else "off" if options.duplicates == "keep" else "skipped: the log has no times"
+    return Step("duplicates", merged, "rows merged into the query they belong to", note)
+
+
+def _drop_bots(database: duckdb.DuckDBPyConnection, options: Cleaning, has_times: bool) -> Step:
+    """Leave out people who have a session of too many queries."""
+    unit = "users left out as bots"
+    if options.bots == 0:
+        return Step("bots", 0, unit, "off")
+    if not has_times:
+        return Step("bots", 0, unit, "skipped: the log has no times")
+    session = "day" if options.bot_session == "day" else "session"
+    database.execute(
+        f"CREATE TABLE bots AS SELECT DISTINCT person FROM ({_with_bucket(session, options)})"
+        f" GROUP BY person, bucket HAVING count(*) > {options.bots}"
+    )
+    n_queries = count(database, "SELECT count(*) FROM cleaned SEMI JOIN bots USING (person)")
+    n_people = count(database, "SELECT count(*) FROM bots")
+    if n_people:
+        database.execute("DELETE FROM cleaned WHERE person IN (SELECT person FROM bots)")
+    database.execute("DROP TABLE bots")
+    return Step("bots", n_people, unit, f"{n_queries:,} queries" if n_people else "")
+
+
+def _with_bucket(history: str, options: Cleaning) -> str:
+    """Return SQL for the cleaned rows with a number `bucket` that tells a person's histories apart."""
+    if history == "user":
+        return "SELECT *, 0 AS bucket FROM cleaned"
+    if history == "day":
+        return "SELECT *, epoch_us(time) // 86400000000 AS bucket FROM cleaned"
+    if history.startswith("window:"):
+        length = seconds(history.removeprefix("window:")) * 1_000_000
+        return f"SELECT *, epoch_us(time) // {length} AS bucket FROM cleaned"
+    # A new session starts where the pause since the person's query before is strictly longer than the gap.
+    gap = seconds(options.session_gap) * 1_000_000
+    before = "lag(time) OVER (PARTITION BY person ORDER BY time)"
+    paused = f"SELECT *, coalesce(epoch_us(time) - epoch_us({before}) > {gap}, false)::INTEGER AS pause FROM cleaned"
+    number = "sum(pause) OVER (PARTITION BY person ORDER BY time ROWS UNBOUNDED PRECEDING)"
+    return f"SELECT * EXCLUDE (pause), {number} AS bucket FROM ({paused})"
+
+
+def _number_histories(
+    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, has_times: bool
+) -> None:
+    """Make `queries`: the cleaned rows with the number of their history."""
+    if options.history != "user" and not has_times:
+        raise LogError(f"--history {options.history} needs times, and the log has none; use --history user.")
+    if options.history == "user" and "part" not in columns:
+        database.execute("CREATE VIEW queries AS SELECT *, person AS history FROM cleaned")
+        return
+    cut = "person, part, bucket" if "part" in columns else "person, bucket"
+    database.execute(
+        f"CREATE TABLE queries AS SELECT * EXCLUDE (bucket),"
+        f" (dense_rank() OVER (ORDER BY {cut}) - 1)::INTEGER AS history"
+        f" FROM ({_with_bucket(options.history, options)})"
+    )
+    database.execute("DROP TABLE cleaned")

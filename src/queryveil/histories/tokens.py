@@ -1,0 +1,101 @@
+"""The terms of a stream of queries, numbered in the order in which they are first met."""
+
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from queryveil.kernels.tokens import rehash, tokenise
+from queryveil.logs.characters import fold
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class Tokeniser:
+    """Turns batches of queries into (row, term) pairs; a term counts once per query."""
+
+    def __init__(self, charset: str = "letters", *, whole: bool = False) -> None:
+        self.charset = charset
+        self.whole = whole
+        self.n_terms = 0
+        self._n_rows = 0
+        self._table: NDArray[np.int32] = np.full(1 << 12, -1, np.int32)
+        self._arena: NDArray[np.uint8] = np.empty(1 << 16, np.uint8)
+        self._starts: NDArray[np.int64] = np.zeros(1 << 12, np.int64)
+        self._hashes: NDArray[np.uint64] = np.empty(1 << 12, np.uint64)
+        self._seen: NDArray[np.int64] = np.empty(1 << 12, np.int64)
+
+    def add(self, queries: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the row in the batch and the term of every pair."""
+        data, offsets = _bytes(self._folded(queries))
+        # An entry and what divides it from the next need two bytes, so this many can be new at most.
+        room = (len(data) + len(offsets)) // 2 + 1
+        self._make_room(room, len(data) + len(offsets))
+        rows, terms = np.empty(room, np.int32), np.empty(room, np.int32)
+        n_pairs, self.n_terms = tokenise(
+            data, offsets, self.whole, self._table, self._arena, self._starts, self._hashes, self._seen,
+            self.n_terms, self._n_rows, rows, terms,
+        )  # fmt: skip
+        self._n_rows += len(queries)
+        return rows[:n_pairs], terms[:n_pairs]
+
+    def vocabulary(self) -> pa.Array:
+        """Return the terms by number, as Arrow strings."""
+        offsets = self._starts[: self.n_terms + 1].copy()
+        arena = self._arena[: offsets[-1]].copy()
+        return pa.LargeStringArray.from_buffers(self.n_terms, pa.py_buffer(offsets), pa.py_buffer(arena))
+
+    def _folded(self, queries: pa.Array) -> pa.Array:
+        """Fold the queries that are not plain ASCII; the kernel does the others by itself."""
+        needs_folding = pc.invert(pc.string_is_ascii(queries))
+        if not pc.any(needs_folding).as_py():
+            return queries
+        folded = [fold(text, self.charset) for text in queries.filter(needs_folding).to_pylist()]
+        return pc.replace_with_mask(queries, needs_folding, pa.array(folded, queries.type))
+
+    def _make_room(self, n_new: int, n_bytes: int) -> None:
+        n_terms = self.n_terms
+        if 2 * (n_terms + n_new) > len(self._table):
+            self._table = np.full(1 << int(2 * (n_terms + n_new)).bit_length(), -1, np.int32)
+            rehash(self._table, self._hashes, n_terms)
+        if n_terms + n_new + 1 > len(self._starts):
+            size = 2 * (n_terms + n_new + 1)
+            self._starts = _enlarged(self._starts, size)
+            self._hashes = _enlarged(self._hashes, size)
+            self._seen = _enlarged(self._seen, size)
+        if self._starts[n_terms] + n_bytes > len(self._arena):
+            self._arena = _enlarged(self._arena, int(2 * (self._starts[n_terms] + n_bytes)))
+
+
+class Entries:
+    """Takes every text of a batch as one entry, just as it stands."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def add(self, queries: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the row in the batch and the entry of every text that is not empty."""
+        numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in queries.to_pylist() if text]
+        rows = [row for row, text in enumerate(queries.to_pylist()) if text]
+        return np.array(rows, np.int32), np.array(numbers, np.int32)
+
+    def vocabulary(self) -> pa.Array:
+        """Return the entries by number, as Arrow strings."""
+        return pa.array(list(self._numbers), pa.large_string())
+
+
+def _enlarged(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:
+    larger = np.empty(size, array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def _bytes(queries: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the bytes and offsets of a string array."""
+    strings = queries.cast(pa.large_string())
+    _, offset_buffer, data_buffer = strings.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
+    return data[offsets[0] : offsets[-1]], offsets - offsets[0]

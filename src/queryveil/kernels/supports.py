@@ -1,0 +1,239 @@
+"""Counting the frequent combinations of up to four terms, by delivering occurrences.
+
+A combination is stored under its *rarest* term (the largest id), then the next rarer: a tree whose lists stay short,
+since a rare term has few partners and a common term few partners that are commoner still. The histories that hold a
+prefix are scanned into a dense counter of the terms before it; no hash table, no candidate generation.
+
+Only combinations with support ≥ k are stored; all others are infrequent for good, as deletion only lowers supports.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels import jit
+
+
+class Tree(NamedTuple):
+    """Frequent combinations of two, three and four terms, with their supports.
+
+    Children of node i of one size are `term[start[i]:start[i + 1]]` of the next, ascending; nodes of size one are
+    the term ids themselves.
+    """
+
+    start2: NDArray[np.int64]
+    term2: NDArray[np.int32]
+    support2: NDArray[np.int32]
+    start3: NDArray[np.int64]
+    term3: NDArray[np.int32]
+    support3: NDArray[np.int32]
+    start4: NDArray[np.int64]
+    term4: NDArray[np.int32]
+    support4: NDArray[np.int32]
+
+
+class Level(NamedTuple):
+    """A growing list of nodes of one size, and where the children of each node of the size before begin."""
+
+    start: NDArray[np.int64]
+    term: NDArray[np.int32]
+    support: NDArray[np.int32]
+    size: NDArray[np.int64]  # (2,): nodes written, and parents closed
+
+
+@jit
+def postings(
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], n_terms: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return, for every term below n_terms, the histories that hold it, ascending."""
+    start = np.zeros(n_terms + 1, np.int64)
+    for t in ids:
+        if t < n_terms:
+            start[t + 1] += 1
+    for t in range(n_terms):
+        start[t + 1] += start[t]
+    place = start[:-1].copy()
+    history = np.empty(start[n_terms], np.int32)
+    for h in range(len(indptr) - 1):
+        for i in range(indptr[h], indptr[h + 1]):
+            t = ids[i]
+            if t < n_terms:
+                history[place[t]] = h
+                place[t] += 1
+    return start, history
+
+
+@jit
+def _deliver(
+    histories: NDArray[np.int32],
+    bound: int,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    allowed: NDArray[np.int32],  # a term counts only where this is ≥ 0
+    k: int,
+    count: NDArray[np.int64],  # zeros, and zeros again at the end
+    last: NDArray[np.int64],  # -1, and -1 again at the end
+    touched: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the terms below `bound` that at least k owners of these histories hold, and how many do."""
+    n_touched = 0
+    for h in histories:
+        who = owner[h]
+        for i in range(indptr[h], indptr[h + 1]):
+            t = ids[i]
+            if t >= bound:
+                break
+            if allowed[t] >= 0 and last[t] != who:
+                last[t] = who
+                if count[t] == 0:
+                    touched[n_touched] = t
+                    n_touched += 1
+                count[t] += 1
+    n_frequent = 0
+    for i in range(n_touched):
+        if count[touched[i]] >= k:
+            n_frequent += 1
+    terms = np.empty(n_frequent, np.int32)
+    place = 0
+    for i in range(n_touched):
+        t = touched[i]
+        last[t] = -1
+        if count[t] >= k:
+            terms[place] = t
+            place += 1
+        else:
+            count[t] = 0
+    terms.sort()
+    supports = np.empty(n_frequent, np.int32)
+    for i in range(n_frequent):
+        supports[i] = count[terms[i]]
+        count[terms[i]] = 0
+    return terms, supports
+
+
+@jit
+def _distribute(
+    histories: NDArray[np.int32],
+    bound: int,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    place_of: NDArray[np.int32],  # term → its place among the frequent ones, -1 elsewhere
+    n_places: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return, for every frequent term, which of these histories hold it."""
+    start = np.zeros(n_places + 1, np.int64)
+    for h in histories:
+        for i in range(indptr[h], indptr[h + 1]):
+            if ids[i] >= bound:
+                break
+            if place_of[ids[i]] >= 0:
+                start[place_of[ids[i]] + 1] += 1
+    for j in range(n_places):
+        start[j + 1] += start[j]
+    place = start[:-1].copy()
+    holding = np.empty(start[n_places], np.int32)
+    for h in histories:
+        for i in range(indptr[h], indptr[h + 1]):
+            if ids[i] >= bound:
+                break
+            j = place_of[ids[i]]
+            if j >= 0:
+                holding[place[j]] = h
+                place[j] += 1
+    return start, holding
+
+
+@jit
+def _append(level: Level, terms: NDArray[np.int32], supports: NDArray[np.int32]) -> Level:
+    """Write the children of the next parent, making room where needed."""
+    n, parent = level.size[0], level.size[1]
+    start, term, support = level.start, level.term, level.support
+    if n + len(terms) > len(term):
+        room = 2 * (n + len(terms))
+        larger, larger_support = np.empty(room, np.int32), np.empty(room, np.int32)
+        larger[:n], larger_support[:n] = term[:n], support[:n]
+        term, support = larger, larger_support
+    if parent + 2 > len(start):
+        longer = np.empty(2 * (parent + 2), np.int64)
+        longer[: len(start)] = start
+        start = longer
+    term[n : n + len(terms)] = terms
+    support[n : n + len(terms)] = supports
+    start[parent + 1] = n + len(terms)
+    level.size[0], level.size[1] = n + len(terms), parent + 1
+    return Level(start, term, support, level.size)
+
+
+@jit
+def count_frequent(
+    first: int,
+    budget: int,
+    n_terms: int,  # the terms with support ≥ k: ids 0 … n_terms − 1
+    k: int,
+    m: int,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    post_start: NDArray[np.int64],
+    post_history: NDArray[np.int32],
+    level2: Level,
+    level3: Level,
+    level4: Level,
+) -> tuple[int, Level, Level, Level]:
+    """Count all combinations whose rarest term is `first` or one of those after it, until the budget is used up."""
+    count = np.zeros(n_terms, np.int64)
+    last = np.full(n_terms, -1, np.int64)
+    touched = np.empty(n_terms, np.int32)
+    anything = np.zeros(n_terms, np.int32)
+    place2 = np.full(n_terms, -1, np.int32)
+    place3 = np.full(n_terms, -1, np.int32)
+    work = n_terms // 16
+    t = first
+    while t < n_terms and work < budget:
+        histories = post_history[post_start[t] : post_start[t + 1]]
+        work += 10 * len(histories) + 10
+        terms2, supports2 = _deliver(histories, t, indptr, ids, owner, anything, k, count, last, touched)
+        level2 = _append(level2, terms2, supports2)
+        if m >= 3:
+            for j in range(len(terms2)):
+                place2[terms2[j]] = j
+            start, holding = _distribute(histories, t, indptr, ids, place2, len(terms2))
+            work += 10 * len(holding)
+            for j in range(len(terms2)):
+                b = terms2[j]
+                with_b = holding[start[j] : start[j + 1]]
+                terms3, supports3 = _deliver(with_b, b, indptr, ids, owner, place2, k, count, last, touched)
+                level3 = _append(level3, terms3, supports3)
+                if m >= 4:
+                    for i in range(len(terms3)):
+                        place3[terms3[i]] = i
+                    start_, holding_ = _distribute(with_b, b, indptr, ids, place3, len(terms3))
+                    work += 10 * len(holding_)
+                    for i in range(len(terms3)):
+                        with_a = holding_[start_[i] : start_[i + 1]]
+                        terms4, supports4 = _deliver(
+                            with_a, terms3[i], indptr, ids, owner, place3, k, count, last, touched
+                        )
+                        level4 = _append(level4, terms4, supports4)
+                    for i in range(len(terms3)):
+                        place3[terms3[i]] = -1
+            for j in range(len(terms2)):
+                place2[terms2[j]] = -1
+        t += 1
+    return t, level2, level3, level4
+
+
+def empty_level() -> Level:
+    """Return a level without nodes."""
+    return Level(np.zeros(1024, np.int64), np.empty(1024, np.int32), np.empty(1024, np.int32), np.zeros(2, np.int64))
+
+
+def finished(level2: Level, level3: Level, level4: Level) -> Tree:
+    """Cut the levels to their size and join them to a tree."""
+    parts: list[NDArray[np.int64] | NDArray[np.int32]] = []
+    for level in (level2, level3, level4):
+        n, parents = int(level.size[0]), int(level.size[1])
+        parts += [level.start[: parents + 1].copy(), level.term[:n].copy(), level.support[:n].copy()]
+    return Tree(*parts)  # type: ignore[arg-type]

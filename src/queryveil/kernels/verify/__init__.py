@@ -1,0 +1,1 @@
+"""Compiled inner loops of the verifiers: their own, sharing nothing with the kernels that make a release."""

@@ -1,0 +1,36 @@
+"""Log formats: one file each, and the guess of which one a file has."""
+
+from queryveil.errors import LogError
+from queryveil.logs.formats.aol import AOL
+from queryveil.logs.formats.base import Format, Layout
+from queryveil.logs.formats.excite import EXCITE
+from queryveil.logs.formats.table import TABLE
+from queryveil.logs.formats.transactions import TRANSACTIONS
+from queryveil.logs.formats.ubi import UBI
+from queryveil.logs.sample import Sample
+from queryveil.spec import declarations, resolve
+
+__all__ = ["DECLARATIONS", "Format", "Layout", "find_format"]
+
+# In the order in which they are tried: the most particular first.
+DECLARATIONS = (UBI, AOL, EXCITE, TRANSACTIONS, TABLE)
+
+
+def find_format(sample: Sample, name: str) -> Format:
+    """Return the format of that name, or without a name the first that recognises the file."""
+    if name:
+        found = resolve("format", name).declaration
+        return _as_format(found)
+    for declaration in declarations("format").values():
+        if _as_format(declaration).recognise(sample):
+            return _as_format(declaration)
+    raise LogError(
+        f"{sample.path}: the format could not be guessed; name it with --format "
+        f"({', '.join(declarations('format'))}), and the columns of a table with --columns user=…,query=…."
+    )
+
+
+def _as_format(declaration: object) -> Format:
+    if not isinstance(declaration, Format):
+        raise TypeError(f"{declaration} is declared as a format but is none")
+    return declaration

@@ -1,0 +1,34 @@
+"""What every log format declares: how to recognise it, and where its columns are."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from queryveil.logs.sample import Sample
+from queryveil.spec import Declaration
+
+TimeStyle = Literal["none", "iso", "excite", "seconds", "milliseconds"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the rows and columns of one file are: all that an engine needs to read it.
+
+    `person` is None where every row is a person of its own. The roles are column names (keys for `json`).
+    """
+
+    shape: Literal["delimited", "lines", "json", "parquet"]
+    roles: Mapping[str, str]  # "person", "query", "time", "rank", "url", "partition" → column
+    columns: tuple[str, ...] = ()  # all columns in file order (`delimited`)
+    delimiter: str = ""
+    quote: str = ""
+    header: bool = False
+    time: TimeStyle = "none"
+
+
+@dataclass(frozen=True)
+class Format(Declaration):
+    """A log format."""
+
+    recognise: Callable[[Sample], bool] = field(default=lambda sample: False, repr=False)
+    layout: Callable[[Sample, Mapping[str, str]], Layout] | None = field(default=None, repr=False)

@@ -1,0 +1,35 @@
+"""The Excite log of 1997: user, time as yymmddhhmmss, query, separated by tabs, no header."""
+
+import re
+from collections.abc import Mapping
+
+from queryveil.errors import LogError
+from queryveil.logs.formats.base import Format, Layout
+from queryveil.logs.sample import Sample
+
+_LINE = re.compile(r"[^\t]+\t\d{12}\t[^\t]*")
+
+
+def recognise(sample: Sample) -> bool:
+    """Look for lines of user, twelve digits and query."""
+    return sum(_LINE.fullmatch(line) is not None for line in sample.lines) > len(sample.lines) / 2
+
+
+def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
+    """Return the fixed layout, if the lines look like it."""
+    if not recognise(sample):
+        raise LogError(
+            f"{sample.path}: format excite needs lines of user, time (yymmddhhmmss) and query separated by tabs, and "
+            "most lines are not; is it --format table?"
+        )
+    names = ("user", "time", "query")
+    roles = {"person": "user", "query": "query", "time": "time"}
+    return Layout("delimited", roles, names, delimiter="\t", time="excite")
+
+
+EXCITE = Format(
+    name="excite",
+    purpose="Excite 1997: user, time (yymmddhhmmss) and query separated by tabs, no header",
+    recognise=recognise,
+    layout=layout,
+)

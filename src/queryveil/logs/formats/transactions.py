@@ -1,0 +1,27 @@
+"""Baskets: one line per person, its items separated by white space."""
+
+import re
+from collections.abc import Mapping
+
+from queryveil.logs.formats.base import Format, Layout
+from queryveil.logs.sample import Sample
+
+_BASKET = re.compile(r"\s*\d+(\s+\d+)*\s*")
+
+
+def recognise(sample: Sample) -> bool:
+    """Look for lines of numbers only; baskets of words cannot be told from plain text and must be named."""
+    return bool(sample.lines) and all(_BASKET.fullmatch(line) for line in sample.lines)
+
+
+def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
+    """Return the layout: each line is one person's one query."""
+    return Layout("lines", {"query": "line"})
+
+
+TRANSACTIONS = Format(
+    name="transactions",
+    purpose="one basket per line, items separated by white space; each line is a person",
+    recognise=recognise,
+    layout=layout,
+)

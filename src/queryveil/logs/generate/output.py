@@ -1,0 +1,40 @@
+"""The generated file: written whole or not at all."""
+
+import gzip
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import IO, cast
+
+from queryveil.errors import OutputError
+
+_COMPRESSION = 6
+
+
+@contextmanager
+def new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
+    """Open a stream whose content becomes `out` once all is written; .gz is compressed on the way."""
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder; give the name of a file.")
+    if out.exists() and not overwrite:
+        raise OutputError(f"{out} exists already; choose another name or allow it to be overwritten.")
+    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            with _compressed(stream) if out.suffix == ".gz" else nullcontext[IO[bytes]](stream) as inner:
+                yield inner
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(out)
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _compressed(stream: IO[bytes]) -> IO[bytes]:
+    """Compress without name and time, so that the same log is the same bytes."""
+    return cast(IO[bytes], gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0))

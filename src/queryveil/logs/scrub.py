@@ -1,0 +1,56 @@
+"""Direct identifiers in queries: what they are, and taking them out.
+
+`scrub` is the definition, used on every engine; the `…_CANDIDATE` patterns are cheap tests that hold for every
+text that `scrub` would change, so that an engine needs to call `scrub` for few texts.
+"""
+
+import re
+from collections import Counter
+from functools import partial
+
+# A digit run of seven: shorter numbers are mostly years, prices, models and item numbers.
+_LONG_RUN = 7
+_URL = re.compile(r"(?:https?://|www\.)[^\s?]*\?\S*|\b[\w-]+(?:\.[\w-]+)+/?[^\s?]*\?\S*=\S*", re.IGNORECASE)
+_EMAIL = re.compile(r"[\w.+-]+\s?@\s?[\w-]+(?:\.[\w-]+)*")
+_CARD = re.compile(r"(?<!\d)(?:\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}|\d{4}[ -]?\d{6}[ -]?\d{5}|\d{13,19})(?!\d)")
+_PHONE = re.compile(
+    r"(?<!\w)\+\d[\d .()/-]{6,18}\d(?!\d)"  # international
+    r"|(?<!\d)(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\d)"  # North American, with area code
+    r"|(?<!\d)\d{3}[.-]\d{4}(?!\d)"  # North American, local
+    r"|(?<!\d)0\d{2,4}[ /-]\d{3,}(?:[ -]?\d{2,})*(?!\d)"  # trunk prefix, as in Europe
+)
+_DIGITS = re.compile(rf"\d{{{_LONG_RUN},}}|(?<!\d)\d{{3}}-\d{{2}}-\d{{4}}(?!\d)|(?<!\d)\d{{5}}-\d{{4}}(?!\d)")
+
+KINDS = ("url", "email", "card", "phone", "digits")
+
+# In syntax that RE2 and Java read alike. `scrub` knows the digits of every script; a Unicode class is slow in a
+# search, so texts that are not plain ASCII have a test of their own.
+ASCII_CANDIDATE = (
+    r"@|\?|\+[0-9]|[0-9]{7}|[0-9]{3}[).-]|[0-9]{3} [0-9]{3}[ .-][0-9]{4}|[0-9]{4} [0-9]{4} [0-9]"
+    r"|[0-9]{4} [0-9]{6} [0-9]|(^|[^0-9])0[0-9]{2,4}[ /-][0-9]{3}"
+)
+OTHER_CANDIDATE = r"@|\?|\p{Nd}"
+
+
+def scrub(text: str) -> tuple[str, Counter[str]]:
+    """Return the text with each direct identifier replaced by a space, and how many of each kind there were."""
+    found: Counter[str] = Counter()
+    for kind, pattern in (("url", _URL), ("email", _EMAIL), ("card", _CARD), ("phone", _PHONE), ("digits", _DIGITS)):
+        text = pattern.sub(partial(_replace, kind, found), text)
+    return text, found
+
+
+def _replace(kind: str, found: Counter[str], match: re.Match[str]) -> str:
+    if kind == "card" and not _passes_luhn(match.group()):
+        return match.group()
+    found[kind] += 1
+    return " "
+
+
+def _passes_luhn(text: str) -> bool:
+    """Say whether the digits of a text, 13 to 19 of them, have the check sum of payment cards."""
+    digits = [int(character) for character in text if character.isdigit()]
+    if not 13 <= len(digits) <= 19:
+        return False
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return (sum(digits[::-2]) + sum(doubled)) % 10 == 0

@@ -1,0 +1,1 @@
+"""What a term is worth."""

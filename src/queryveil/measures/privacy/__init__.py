@@ -1,0 +1,1 @@
+"""What a release still gives away: one measure per file."""

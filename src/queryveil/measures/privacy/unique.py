@@ -1,0 +1,102 @@
+"""Uniqueness: how many people are singled out by m random terms of theirs.
+
+Whoever happens to know m things a person has searched for finds that person, if nobody else in the data has searched
+for all of them. From every history m terms are drawn, each set of m equally likely, and it is asked whether one
+owner alone holds them. The release and the original are each asked about themselves.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.crowds import Crowd, find_alone
+from queryveil.kernels.supports import postings
+from queryveil.measures.base import Comparison
+from queryveil.spec import Bound
+from queryveil.types import Profiles, Progress, Score, silent
+
+STEPS_PER_CALL = 10_000_000  # below a second, so that an interrupt is noticed
+Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+EMPTY = "the release has no terms"
+HISTORIES_COUNTED = "in the release each history counts as one owner: whose it is is known only with --private"
+
+
+def compute(
+    comparison: Comparison, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
+    """Return the share of histories that m of their terms single out, in the release and in the original."""
+    m, original = bound.integer("m"), comparison.original
+    before, n_before = _count_singled_out(original, original.owner, m, rng, progress)
+    after, n_after = _count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
+    if n_after == 0:
+        value, interval, note = None, None, EMPTY
+    else:
+        low, high = wilson(after, n_after)
+        value, interval = 100.0 * after / n_after, (100.0 * low, 100.0 * high)
+        note = "" if comparison.counts_people else HISTORIES_COUNTED
+    label = f"singled out by {m} random {'term' if m == 1 else 'terms'}"
+    share_before = 100.0 * before / n_before
+    return [Score(str(bound), label, value, share_before, "%", n_after, interval, better="lower", note=note)]
+
+
+def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Draw m distinct terms of every history that has any, or all where it has fewer.
+
+    Returns the histories, and for each a row of m term ids, ascending, with -1 before them where there are fewer.
+    R. W. Floyd's way: the last m places of a row are gone through; at each, a place up to it is drawn, and where that
+    is taken already the place itself joins. Every set is equally likely, and nothing is as long as the rows.
+    """
+    length = np.diff(profiles.indptr)
+    histories = np.flatnonzero(length)
+    length = length[histories]
+    n_drawn = np.minimum(length, m)
+    places = np.full((len(histories), m), -1, np.int64)
+    for step in range(m):
+        rows = np.flatnonzero(step < n_drawn)
+        last = length[rows] - n_drawn[rows] + step
+        place = rng.integers(0, last + 1)
+        taken = (places[rows, :step] == place[:, None]).any(axis=1)
+        places[rows, step] = np.where(taken, last, place)
+    terms = np.full(places.shape, -1, np.int32)
+    drawn = places >= 0
+    terms[drawn] = profiles.ids[(profiles.indptr[histories][:, None] + places)[drawn]]
+    terms.sort(axis=1)
+    return histories, terms
+
+
+def single_out(
+    profiles: Profiles,
+    owner: NDArray[np.int32],
+    histories: NDArray[np.int64],
+    combinations: NDArray[np.int32],
+    *,
+    progress: Progress = silent,
+) -> NDArray[np.bool_]:
+    """Say of every drawn combination whether its owner alone holds it; owners may stand in any order."""
+    alone = np.zeros(len(combinations), np.bool_)
+    post_start, post_history = postings(profiles.indptr, profiles.ids, len(profiles.vocabulary))
+    crowd = Crowd(profiles.indptr, profiles.ids, owner, post_start, post_history)
+    done = 0
+    while done < len(combinations):
+        done = find_alone(done, STEPS_PER_CALL, crowd, histories, combinations, alone)
+        progress("counting who is singled out", done, len(combinations))
+    return alone
+
+
+def _count_singled_out(
+    profiles: Profiles, owner: NDArray[np.int32], m: int, rng: np.random.Generator, progress: Progress
+) -> tuple[int, int]:
+    """Return how many of the drawn combinations single their owner out, and how many were drawn."""
+    histories, combinations = draw(profiles, m, rng)
+    alone = single_out(profiles, owner, histories, combinations, progress=progress)
+    return int(np.count_nonzero(alone)), len(alone)
+
+
+def wilson(hits: int, trials: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share by E. B. Wilson's score, which holds near 0 and 1 too."""
+    share, spread = hits / trials, Z * Z / trials
+    centre = (share + spread / 2) / (1 + spread)
+    half = Z * math.sqrt((share * (1 - share) + spread / 4) / trials) / (1 + spread)
+    # At the ends rounding would leave a hair's breadth outside the share itself.
+    return (0.0 if hits == 0 else centre - half), (1.0 if hits == trials else centre + half)

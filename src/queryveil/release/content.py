@@ -1,0 +1,133 @@
+"""What is published of a log, in an order that tells nothing.
+
+A released history's id is its rank among the sorted released contents: no randomness to guess, no original order, and
+the same rows on every engine. Query ids of kind `log` are ranks too, within the whole release.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.histories.occurrences import Occurrences
+from queryveil.kernels.histories import group_pairs
+from queryveil.types import Profiles
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The rows of a release, and which history each released id stands for (private)."""
+
+    kind: str
+    rows: pa.Table
+    release_id: NDArray[np.int64]  # (histories of the profiles,): -1 where nothing is released
+
+
+def histories_content(profiles: Profiles, mask: NDArray[np.bool_]) -> Content:
+    """Return the rows `user, term` of the kept pairs."""
+    history = np.repeat(np.arange(profiles.n_histories, dtype=np.int32), np.diff(profiles.indptr))[mask]
+    rank, texts = _text_order(profiles)
+    indptr, ranks, _ = group_pairs(history, rank[profiles.ids[mask]], profiles.n_histories)
+    keys = [_prefix(profiles, h) + key for h, key in enumerate(_keys(indptr, ranks))]
+    release_id = _ranked(keys, np.diff(indptr) > 0)
+    order = np.argsort(np.where(release_id < 0, len(release_id), release_id), kind="stable")
+    order = order[: np.count_nonzero(release_id >= 0)]
+    lengths = np.diff(indptr)[order]
+    taken = _ranges(indptr[order], lengths)
+    columns: dict[str, pa.Array] = {
+        "user": pa.array(np.repeat(np.arange(len(order), dtype=np.int64), lengths)),
+        "term": texts.take(pa.array(ranks[taken])),
+    }
+    return Content("histories", pa.table(_with_partition(columns, profiles, order, lengths)), release_id)
+
+
+def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurrences) -> Content:
+    """Return the rows `user, query_id, term` of the kept pairs, query by query."""
+    kept = mask[occurrences.pair]
+    query, pair = occurrences.query[kept], occurrences.pair[kept]
+    rank, texts = _text_order(profiles)
+    indptr, ranks, _ = group_pairs(query, rank[profiles.ids[pair]], len(occurrences.history))
+    query_keys = _keys(indptr, ranks)
+    extra = _extra_keys(occurrences.extra)
+    # queries by history, each history's queries in the order of their content
+    full = np.flatnonzero(np.diff(indptr))
+    sorted_queries = sorted(full.tolist(), key=lambda q: (occurrences.history[q], query_keys[q], extra(q)))
+    contents: list[list[bytes]] = [[] for _ in range(profiles.n_histories)]
+    for q in sorted_queries:
+        contents[occurrences.history[q]].append(query_keys[q] + b"\xff\xff\xff\xff")
+    keys = [_prefix(profiles, h) + b"".join(parts) for h, parts in enumerate(contents)]
+    release_id = _ranked(keys, np.array([bool(parts) for parts in contents]))
+    in_order = np.array(sorted_queries, np.int64)
+    in_order = in_order[np.argsort(release_id[occurrences.history[in_order]], kind="stable")]
+    lengths = np.diff(indptr)[in_order]
+    user = release_id[occurrences.history[in_order]]
+    columns: dict[str, pa.Array] = {
+        "user": pa.array(np.repeat(user, lengths)),
+        "query_id": pa.array(np.repeat(np.arange(len(in_order), dtype=np.int64), lengths)),
+        "term": texts.take(pa.array(ranks[_ranges(indptr[in_order], lengths)])),
+    }
+    place = np.repeat(in_order, lengths)
+    columns |= {name: values.take(pa.array(place)) for name, values in occurrences.extra.items()}
+    rows = pa.table(_with_partition(columns, profiles, occurrences.history[in_order], lengths))
+    return Content("log", rows, release_id)
+
+
+def _text_order(profiles: Profiles) -> tuple[NDArray[np.int32], pa.Array]:
+    """Return every entry's rank in the order of the texts, and the texts in that order."""
+    entries = profiles.vocabulary.entries
+    order = np.array(sorted(range(len(entries)), key=entries.__getitem__), np.int64)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank, pa.array([entries[i] for i in order], pa.string())
+
+
+def _keys(indptr: NDArray[np.int64], ranks: NDArray[np.int32]) -> list[bytes]:
+    """Return each row as bytes that sort as its ranks do."""
+    data = ranks.astype(">u4").tobytes()
+    bounds = (4 * indptr).tolist()
+    return [data[a:b] for a, b in pairwise(bounds)]
+
+
+def _prefix(profiles: Profiles, history: int) -> bytes:
+    return b"" if profiles.partition is None else int(profiles.partition[history]).to_bytes(4, "big")
+
+
+def _extra_keys(extra: Mapping[str, pa.Array]) -> "_ExtraKey":
+    return _ExtraKey([values.cast(pa.string()).fill_null("").to_pylist() for values in extra.values()])
+
+
+class _ExtraKey:
+    """The published times, ranks and URLs of a query as a key, so that equal queries have one order."""
+
+    def __init__(self, columns: list[list[str]]) -> None:
+        self.columns = columns
+
+    def __call__(self, query: int) -> tuple[str, ...]:
+        return tuple(column[query] for column in self.columns)
+
+
+def _ranked(keys: list[bytes], is_released: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the rank of every released history by its key, -1 for the others."""
+    released = np.flatnonzero(is_released).tolist()
+    release_id = np.full(len(keys), -1, np.int64)
+    release_id[sorted(released, key=keys.__getitem__)] = np.arange(len(released))
+    return release_id
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions start, start + 1, … of every range, one after the other."""
+    ends = np.cumsum(lengths)
+    offset = starts - np.concatenate(([0], ends[:-1])) if len(starts) else starts
+    return np.repeat(offset, lengths) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def _with_partition(
+    columns: dict[str, pa.Array], profiles: Profiles, histories: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> dict[str, pa.Array]:
+    if profiles.partition is None:
+        return columns
+    values = pa.array(profiles.partition_values, pa.string())
+    return columns | {"partition": values.take(pa.array(np.repeat(profiles.partition[histories], lengths)))}

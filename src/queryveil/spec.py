@@ -1,0 +1,302 @@
+"""Text names, parameter declarations and the registry of everything that can be named.
+
+`km(k=10, m=2, target=clicks)` is the CLI argument, the manifest entry and the table heading; its `repr` is the
+Python expression. A name by itself only stores; `resolve` checks it against the declaration of one kind.
+"""
+
+import difflib
+import importlib
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any
+
+from queryveil.errors import UnknownNameError
+
+Value = int | float | bool | str
+
+# Each kind's own declarations; third parties add theirs by entry points of the group `queryveil.<kind>`.
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "method": "queryveil.methods",
+        "guarantee": "queryveil.guarantees",
+        "target": "queryveil.methods.targets",
+        "measure": "queryveil.measures",
+        "format": "queryveil.logs.formats",
+        "engine": "queryveil.engines",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number within inclusive bounds."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return f"a whole number{_range(self.minimum, self.maximum)}"
+
+    def accepts(self, value: Value) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, int) and not isinstance(value, bool) and _inside(value, self.minimum, self.maximum)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return "true or false"
+
+    def accepts(self, value: Value) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Word:
+    """One of a fixed list of words, or of the declared names of a kind."""
+
+    choices: tuple[str, ...] = ()
+    kind: str | None = None
+
+    def words(self) -> tuple[str, ...]:
+        """Return the words that may be given."""
+        return self.choices if self.kind is None else tuple(declarations(self.kind))
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return f"one of {', '.join(self.words())}"
+
+    def accepts(self, value: Value) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, str) and value in self.words()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of a fixed form, such as a duration; the form is described in words."""
+
+    pattern: str
+    form: str
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return self.form
+
+    def accepts(self, value: Value) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, str) and re.fullmatch(self.pattern, value) is not None
+
+
+ParameterType = Integer | Flag | Word | Text
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One declared parameter: its name, allowed values, purpose, and default (None: it must be given)."""
+
+    name: str
+    type: ParameterType
+    purpose: str
+    default: Value | None = None
+
+    def check(self, value: Value, owner: str) -> Value:
+        """Return the value if it is allowed, else raise a sentence that names owner, parameter, rule and value."""
+        if self.type.accepts(value):
+            return value
+        hint = nearest(str(value), self.type.words()) if isinstance(self.type, Word) else ""
+        raise UnknownNameError(
+            f"{owner}: {self.name} must be {self.type.describe()}, not {_text(value)}; {hint or 'change it'}."
+        )
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a named thing is, without importing the code that does it."""
+
+    name: str
+    purpose: str
+    parameters: tuple[Parameter, ...] = ()
+    paper: str = ""
+    functions: Mapping[str, str] = field(default_factory=dict)  # engine → "module:function"
+
+    def load(self, engine: str = "local") -> Callable[..., Any]:
+        """Import and return the function that does it on an engine."""
+        module, _, attribute = self.functions[engine].partition(":")
+        function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+        return function
+
+    def signature(self) -> str:
+        """Return the name with its parameters and defaults, as `queryveil list` shows it."""
+        shown = (p.name if p.default is None else f"{p.name}={_text(p.default)}" for p in self.parameters)
+        return f"{self.name}({', '.join(shown)})" if self.parameters else self.name
+
+
+@dataclass(frozen=True)
+class Name:
+    """A text name as it was written: stored, not yet checked against any declaration."""
+
+    name: str
+    arguments: tuple[tuple[str, Value], ...] = ()
+
+    def __str__(self) -> str:
+        if not self.arguments:
+            return self.name
+        return f"{self.name}({', '.join(f'{key}={_text(value)}' for key, value in self.arguments)})"
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.arguments)})"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A name checked against its declaration, with every parameter's value."""
+
+    declaration: Declaration
+    values: Mapping[str, Value]
+
+    def __getitem__(self, parameter: str) -> Value:
+        return self.values[parameter]
+
+    def integer(self, parameter: str) -> int:
+        """Return the value of a whole-number parameter."""
+        return int(self.values[parameter])
+
+    def word(self, parameter: str) -> str:
+        """Return the value of a word parameter."""
+        return str(self.values[parameter])
+
+    def __str__(self) -> str:
+        """Return the canonical text: required and non-default parameters in declared order."""
+        shown = tuple(
+            (p.name, self.values[p.name])
+            for p in self.declaration.parameters
+            if p.default is None or self.values[p.name] != p.default
+        )
+        return str(Name(self.declaration.name, shown))
+
+
+_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_ARGUMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.+?)\s*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_][\w-]*")
+_INTEGER = re.compile(r"[+-]?\d+")
+_REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def parse(text: str | Name) -> Name:
+    """Read one text name; alternatives (`k=2|10`) are refused here."""
+    names = parse_sweep(text)
+    if len(names) > 1:
+        raise UnknownNameError(f"{text}: alternatives (a|b) make a sweep; give one value for each parameter here.")
+    return names[0]
+
+
+def parse_sweep(text: str | Name) -> list[Name]:
+    """Read a text name whose values may be alternatives, and return every combination in order."""
+    if isinstance(text, Name):
+        return [text]
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise UnknownNameError(f"{text!r} is not a name; write it like km(k=10, m=2).")
+    name, inside = match.group(1), match.group(2)
+    keys: list[str] = []
+    alternatives: list[list[Value]] = []
+    for part in inside.split(",") if inside and inside.strip() else []:
+        argument = _ARGUMENT.fullmatch(part)
+        if argument is None:
+            raise UnknownNameError(f"{text}: {part.strip()!r} is not key=value; write it like {name}(k=10).")
+        if argument.group(1) in keys:
+            raise UnknownNameError(f"{text}: {argument.group(1)} is given twice; give it once.")
+        keys.append(argument.group(1))
+        alternatives.append([_value(word.strip(), text) for word in argument.group(2).split("|")])
+    return [Name(name, tuple(zip(keys, values, strict=True))) for values in itertools.product(*alternatives)]
+
+
+def _value(word: str, text: str) -> Value:
+    """Read one value: a number, true or false, or a word (quoted or bare)."""
+    if word in ("true", "false"):
+        return word == "true"
+    if _INTEGER.fullmatch(word):
+        return int(word)
+    if _REAL.fullmatch(word):
+        return float(word)
+    bare = word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
+    if _WORD.fullmatch(bare):
+        return bare
+    raise UnknownNameError(f"{text}: {word!r} is not a value; give a number, true, false or a word.")
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _range(minimum: float | None, maximum: float | None) -> str:
+    if minimum is not None and maximum is not None:
+        return f" from {minimum} to {maximum}"
+    if minimum is not None:
+        return f" of at least {minimum}"
+    return f" of at most {maximum}" if maximum is not None else ""
+
+
+def _inside(value: float, minimum: float | None, maximum: float | None) -> bool:
+    return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known names are near a mistyped one, or list them all."""
+    known = sorted(known)
+    near = difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+
+
+@cache
+def declarations(kind: str) -> Mapping[str, Declaration]:
+    """Return all declarations of a kind by name: queryveil's own, then those of installed packages."""
+    module = importlib.import_module(KINDS[kind])
+    found: dict[str, Declaration] = {declaration.name: declaration for declaration in module.DECLARATIONS}
+    for point in entry_points(group=f"queryveil.{kind}"):
+        declaration: Declaration = point.load()
+        if declaration.name in found:
+            raise UnknownNameError(
+                f"the {kind} {declaration.name} of the installed package entry {point.value} exists already; "
+                "uninstall that package or rename it."
+            )
+        found[declaration.name] = declaration
+    return MappingProxyType(found)
+
+
+def resolve(kind: str, name: str | Name) -> Bound:
+    """Check a name against the declarations of a kind and fill in its defaults."""
+    parsed = parse(name)
+    known = declarations(kind)
+    if parsed.name not in known:
+        raise UnknownNameError(f"there is no {kind} {parsed.name!r}; {_sentence(nearest(parsed.name, known))}")
+    declaration = known[parsed.name]
+    given = dict(parsed.arguments)
+    by_name = {parameter.name: parameter for parameter in declaration.parameters}
+    for key in given:
+        if key not in by_name:
+            hint = nearest(key, by_name) if by_name else "it takes none"
+            raise UnknownNameError(f"{parsed}: {declaration.name} has no parameter {key!r}; {_sentence(hint)}")
+    values: dict[str, Value] = {}
+    for parameter in declaration.parameters:
+        value = given.get(parameter.name, parameter.default)
+        if value is None:
+            raise UnknownNameError(
+                f"{parsed}: {parameter.name} is missing; give {parameter.type.describe()} ({parameter.purpose})."
+            )
+        values[parameter.name] = parameter.check(value, str(parsed))
+    return Bound(declaration, MappingProxyType(values))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."

@@ -1,0 +1,187 @@
+"""The core types: frozen, and the only things that pass between layers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Progress = Callable[[str, int, int], None]  # stage, done, total
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Take progress reports and show nothing."""
+
+
+class Tabular:
+    """Something with an Arrow table, which pandas and Polars can take."""
+
+    def to_arrow(self) -> Any:
+        """Return the rows as an Arrow table."""
+        raise TypeError(f"{type(self).__name__} has no rows")
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the rows as a Polars data frame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Entries (terms, or whole queries) by id; the id is the position."""
+
+    entries: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, entry_id: int) -> str:
+        return self.entries[entry_id]
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles(Tabular):
+    """Histories × entries in compressed sparse rows.
+
+    Entry ids fall with the number of people who hold the entry, ties by text; histories stand in log order, all
+    histories of one person side by side.
+    """
+
+    vocabulary: Vocabulary
+    indptr: NDArray[np.int64]  # (histories + 1,): row h is ids[indptr[h]:indptr[h + 1]]
+    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row
+    counts: NDArray[np.int32]  # (pairs,): queries of the history that hold the entry
+    owner: NDArray[np.int32]  # (histories,): the person of each history, ascending
+    persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the log
+    log_history: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    # (histories,): the history's number in the log the profiles were built from
+    partition: NDArray[np.int32] | None = None  # (histories,): which part of the log, where it was cut
+    partition_values: tuple[str, ...] = ()
+
+    @property
+    def n_histories(self) -> int:
+        """Count the histories, empty ones included."""
+        return len(self.indptr) - 1
+
+    def to_arrow(self) -> Any:
+        """Return the rows `history, person, entry, count`; the person is the identifier in the log."""
+        import pyarrow as pa
+
+        history = np.repeat(np.arange(self.n_histories), np.diff(self.indptr))
+        persons = pa.array(self.persons, pa.string())
+        return pa.table(
+            {
+                "history": history,
+                "person": persons.take(pa.array(self.owner[history])),
+                "entry": pa.array(self.vocabulary.entries, pa.string()).take(pa.array(self.ids)),
+                "count": self.counts,
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<b>profiles</b>: {self.n_histories:,} histories of {self.n_people:,} people, "
+            f"{len(self.vocabulary):,} distinct entries, {len(self.ids):,} pairs"
+        )
+
+    @property
+    def n_people(self) -> int:
+        """Count the people who have a history."""
+        return len(np.unique(self.owner))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What a deleting method returns: which pairs of its `Profiles` stay, and what it did."""
+
+    mask: NDArray[np.bool_]  # (pairs,)
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The smallest combination that breaks a guarantee, and how many have it."""
+
+    entries: tuple[str, ...]
+    support: int
+    required: int
+
+    def __str__(self) -> str:
+        holders = "1 holder has" if self.support == 1 else f"{self.support} holders have"
+        return f"{{{', '.join(self.entries)}}}: {holders} it, at least {self.required} must"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a verifier found: the claim, whether it holds, what was counted, and the smallest counterexample."""
+
+    claim: str
+    state: Literal["holds", "violated", "unchecked"]
+    counted: Literal["people", "histories"]
+    checked: int = 0  # combinations looked at
+    violations: int = 0
+    counterexample: Violation | None = None
+    reason: str = ""  # why it is violated or could not be checked, where there is no counterexample
+
+    @property
+    def holds(self) -> bool:
+        """Say whether the claim was checked and holds."""
+        return self.state == "holds"
+
+    def sentence(self) -> str:
+        """Say in a sentence what the verifier found."""
+        counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
+        if self.holds:
+            return f"{self.claim} holds: {self.checked:,} combinations checked, counting {counted}."
+        if self.state == "unchecked":
+            return f"{self.claim} could not be checked: {self.reason}."
+        parts = [self.reason] if self.reason else []
+        if self.counterexample is not None:
+            others = self.violations - 1
+            more = f", and {others:,} more combinations of that size fall short" if others > 0 else ""
+            parts.append(f"{self.counterexample} (counting {counted}){more}")
+        elif self.checked:
+            parts.append("the rows that are there keep the claim")
+        return f"{self.claim} is violated: {'; '.join(parts)}."
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.state)}</b>: {escape(self.sentence())}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure of a measure: its value, how it was got, and which way is better."""
+
+    measure: str  # the measure's text name
+    label: str
+    value: float | None  # None: it cannot be known from what was given
+    original: float | None = None  # the same figure of the original log, where it has one
+    unit: str = "%"
+    units_counted: int = 0  # over how many people, terms or pairs
+    interval: tuple[float, float] | None = None
+    better: Literal["higher", "lower"] = "higher"
+    note: str = ""
+
+    def figure(self, value: float | None) -> str:
+        """Write one of the score's figures with its unit."""
+        return "–" if value is None else f"{value:.1f} {self.unit}"
+
+
+class Scores(list[Score]):
+    """The scores of a release; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        heading = "<tr><th>measure</th><th></th><th>original</th><th>release</th><th></th></tr>"
+        rows = (
+            f"<tr><td>{escape(s.measure)}</td><td>{escape(s.label)}</td><td>{s.figure(s.original)}</td>"
+            f"<td>{s.figure(s.value)}</td><td>{escape(s.note)}</td></tr>"
+            for s in self
+        )
+        return f"<table>{heading}{''.join(rows)}</table>"

@@ -1,0 +1,184 @@
+"""Verify (k, m)-anonymity: every combination of at most m terms of a history is held by at least k owners.
+
+Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010,
+definition 1. The paper speaks of the histories of other users; where one person has several histories we count
+the person once, because k histories of one person hide nobody. Cutting a log into partitions is not in the
+paper: each partition must then keep the claim by itself, as if it were released alone.
+
+All combinations of all histories are counted, size after size: time grows with their number, memory only with
+the number of pairs.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.errors import InternalError
+from queryveil.kernels.verify.combinations import (
+    COMBINATIONS,
+    LAST,
+    LOWEST,
+    OCCURRENCES,
+    VIOLATIONS,
+    Histories,
+    Lists,
+    Tally,
+    walk,
+)
+from queryveil.spec import Bound
+from queryveil.types import Progress, Verdict, Violation, silent
+
+Number = TypeVar("Number", bound=np.generic)
+
+STEPS_PER_CALL = 50_000_000  # about half a second, so that an interrupt is noticed
+
+
+def verify(
+    bound: Bound,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    terms: Sequence[str],
+    *,
+    counted: Literal["people", "histories"],
+    partition: NDArray[np.int32] | None = None,
+    progress: Progress = silent,
+) -> Verdict:
+    """Say whether a claim km(k, m) holds for released histories, in each partition apart where they are cut.
+
+    `checked` counts the distinct combinations up to the size at which the check ended; `violations` those of the
+    smallest size that break the claim. A combination counts once for each partition it occurs in. The
+    counterexample has the lowest support of that size; among equals it is the first in the order of the texts.
+    """
+    _refuse_wrong_arrays(indptr, ids, owner, partition)
+    _refuse_wrong_rows(indptr, ids, len(terms))
+    claim, k, m = str(bound), bound.integer("k"), bound.integer("m")
+    if len(ids) == 0:
+        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+    text_order = np.array(sorted(range(len(terms)), key=terms.__getitem__), dtype=np.int64)
+    histories = Histories(_writable(indptr), _writable(ids), _writable(owner), _ranks(text_order))
+    rows, bounds = _parts(owner, partition)
+    total = sum(_occurrences(indptr, size) for size in range(1, m + 1))
+    checked = done = 0
+    for size in range(1, m + 1):
+        tally = _count(histories, _lists(rows, bounds, histories, size), k, done, total, progress)
+        done += _occurrences(indptr, size)
+        checked += int(tally.figures[COMBINATIONS])
+        if tally.figures[VIOLATIONS]:
+            entries = tuple(terms[text_order[rank]] for rank in tally.worst[0])
+            worst = Violation(entries, int(tally.figures[LOWEST]), k)
+            return Verdict(claim, "violated", counted, checked, int(tally.figures[VIOLATIONS]), worst)
+    return Verdict(claim, "holds", counted, checked)
+
+
+def _count(histories: Histories, lists: Lists, k: int, done: int, total: int, progress: Progress) -> Tally:
+    """Count all combinations of one size, reporting progress between the calls of the kernel."""
+    size, n_terms = len(lists.levels), len(histories.rank)
+    tally = Tally(
+        cells=np.zeros((n_terms, 2), dtype=np.int64),
+        touched=np.empty(n_terms, dtype=np.int32),
+        figures=np.array([0, 0, 0, 0, 0, k], dtype=np.int64),
+        worst=np.zeros((2, size), dtype=np.int32),
+    )
+    finished = False
+    while not finished:
+        finished = walk(histories, lists, tally, k, STEPS_PER_CALL)
+        progress("verifying", done + int(tally.figures[OCCURRENCES]), total)
+    expected = _occurrences(histories.indptr, size)
+    # A walk that left something out must never certify a release.
+    if tally.figures[OCCURRENCES] != expected:
+        raise InternalError(
+            f"the verifier looked at {tally.figures[OCCURRENCES]} of {expected} combinations of {size} terms; "
+            "please report this."
+        )
+    return tally
+
+
+def _parts(
+    owner: NDArray[np.int32], partition: NDArray[np.int32] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows by partition and owner, and where in them each partition begins and ends."""
+    if partition is None:
+        return np.argsort(owner, kind="stable"), np.array([0, len(owner)], dtype=np.int64)
+    rows = np.lexsort((owner, partition))
+    parts = partition[rows]
+    cuts = np.flatnonzero(parts[1:] != parts[:-1]) + 1
+    return rows, np.concatenate(([0], cuts, [len(owner)]))
+
+
+def _lists(rows: NDArray[np.int64], bounds: NDArray[np.int64], histories: Histories, size: int) -> Lists:
+    """Make the lists a walk starts from, one for each partition, and room for the levels above.
+
+    The room is the most a level can take; memory that the walk does not come to use is never touched.
+    """
+    n_pairs, n_terms = len(histories.ids), len(histories.rank)
+    levels_above = size - 1
+    lists = Lists(
+        rows=np.empty(len(rows) + levels_above * n_pairs, dtype=np.int32),
+        ends=np.empty(len(rows) + levels_above * n_pairs, dtype=np.int64),
+        bounds=np.empty(len(bounds) + levels_above * (n_terms + 1), dtype=np.int64),
+        levels=np.zeros((size, 2), dtype=np.int64),
+    )
+    lists.rows[: len(rows)] = rows
+    lists.ends[: len(rows)] = histories.indptr[rows + 1]
+    lists.bounds[: len(bounds)] = bounds
+    lists.levels[0, LAST] = len(bounds) - 1
+    return lists
+
+
+def _ranks(text_order: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return each term's place in the order of the texts."""
+    ranks = np.empty(len(text_order), dtype=np.int32)
+    ranks[text_order] = np.arange(len(text_order), dtype=np.int32)
+    return ranks
+
+
+def _occurrences(indptr: NDArray[np.int64], size: int) -> int:
+    """Return how many combinations of a size all histories have together, from their lengths alone."""
+    lengths, numbers = np.unique(np.diff(indptr), return_counts=True)
+    pairs = zip(lengths.tolist(), numbers.tolist(), strict=True)
+    return sum(math.comb(length, size) * number for length, number in pairs)
+
+
+def _writable(array: NDArray[Number]) -> NDArray[Number]:
+    """Return an array the compiled kernel takes: a read-only or strided one would cost a compilation of its own."""
+    return np.require(array, requirements=["C", "W"])
+
+
+def _refuse_wrong_arrays(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    partition: NDArray[np.int32] | None,
+) -> None:
+    """Raise unless the arrays have the types and lengths of one table of histories."""
+    _refuse_wrong_array("indptr", indptr, np.dtype(np.int64), len(owner) + 1)
+    _refuse_wrong_array("ids", ids, np.dtype(np.int32), len(ids))
+    _refuse_wrong_array("owner", owner, np.dtype(np.int32), len(owner))
+    if partition is not None:
+        _refuse_wrong_array("partition", partition, np.dtype(np.int32), len(owner))
+
+
+def _refuse_wrong_array(name: str, array: NDArray[np.generic], dtype: np.dtype[np.generic], length: int) -> None:
+    if array.dtype != dtype or array.shape != (length,):
+        raise InternalError(
+            f"{name} must be {length} values of {dtype}, not {array.dtype} of shape {array.shape}; please report this."
+        )
+
+
+def _refuse_wrong_rows(indptr: NDArray[np.int64], ids: NDArray[np.int32], n_terms: int) -> None:
+    """Raise unless the rows cover all pairs, each with ascending ids that are terms: kernels do not look."""
+    if indptr[0] != 0 or indptr[-1] != len(ids) or (indptr[1:] < indptr[:-1]).any():
+        raise InternalError("the histories do not cover the pairs of the release; please report this.")
+    if len(ids) == 0:
+        return
+    if ids.min() < 0 or ids.max() >= n_terms:
+        raise InternalError(f"a term id is outside 0 to {n_terms - 1}; please report this.")
+    ascending = ids[1:] > ids[:-1]
+    starts = indptr[1:-1]
+    ascending[starts[(starts > 0) & (starts < len(ids))] - 1] = True  # a new row may begin with any id
+    if not ascending.all():
+        raise InternalError("the term ids of a history are not ascending and unique; please report this.")

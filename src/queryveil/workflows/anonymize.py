@@ -1,0 +1,230 @@
+"""From a raw log to a verified release: read, clean, anonymise, stage, verify, report, put in place."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil._version import __version__
+from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines.local import expand
+from queryveil.errors import GuaranteeError, InputError, InternalError
+from queryveil.histories.build import build
+from queryveil.histories.occurrences import occurrences
+from queryveil.histories.parts import part_of
+from queryveil.market.values import read_values
+from queryveil.measures.base import Comparison
+from queryveil.methods import Method
+from queryveil.release import manifest as manifests
+from queryveil.release import private as privates
+from queryveil.release.content import Content, histories_content, log_content
+from queryveil.release.reader import load
+from queryveil.release.writer import Staging, check_places, staging, write_data, write_manifest, write_report
+from queryveil.report import render
+from queryveil.spec import Bound, Name, resolve
+from queryveil.types import Kept, Profiles, Progress, Score, Scores, Tabular, Verdict, silent
+from queryveil.workflows.measure import released_profiles, score
+from queryveil.workflows.verify import check_release
+
+KEEPABLE = ("time", "rank", "url")
+_REPORTED = ("retention", "unique(m=1)", "unique(m=2)", "unique(m=3)")
+
+
+@dataclass(frozen=True)
+class Anonymized(Tabular):
+    """What a run made: the release, its verdict, what was kept and what it took."""
+
+    release: Path
+    private: Path | None
+    manifest: Mapping[str, Any]
+    verdict: Verdict
+    scores: tuple[Score, ...]
+    summary: Mapping[str, Any]
+    seconds: float
+
+    @property
+    def report(self) -> Path:
+        """Return the path of the report."""
+        return self.release / "report.html"
+
+    def to_arrow(self) -> Any:
+        """Return the released rows as an Arrow table."""
+        return load(self.release).to_arrow()
+
+    def _repr_html_(self) -> str:
+        place = f"<code>{escape(str(self.release))}</code>"
+        return f"<p>{self.verdict._repr_html_()} Release: {place}</p>{Scores(self.scores)._repr_html_()}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run is told besides the log and the method."""
+
+    kind: str = "histories"
+    values: Path | None = None
+    seed: int | None = None
+    force: bool = False
+
+
+def anonymize(
+    source: LogSource,
+    method: str | Name,
+    out: Path,
+    *,
+    private: Path | None = None,
+    options: Options = Options(),
+    progress: Progress = silent,
+) -> Anonymized:
+    """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
+    started = time.monotonic()
+    bound = resolve("method", method)
+    declared = _checked(bound, source, options)
+    check_places(out, private, force=options.force)
+    values = read_values(options.values, source.cleaning.charset) if options.values else None
+    if bound.values.get("target") == "file" and values is None:
+        raise InputError(f"{bound}: target=file needs --values FILE with the columns term, value; give it.")
+    seed = secrets.randbits(64) if options.seed is None else options.seed
+    rng = np.random.default_rng(seed)
+    with open_log(source, progress=progress) as log:
+        profiles = build(log, progress=progress)
+        kept = _run(declared, bound, profiles, values, rng, progress)
+        progress("writing", 0, 1)
+        content = _content(log, profiles, kept.mask, options.kind, source.keep)
+        cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
+    manifest = _manifest(bound, declared.claim(bound), profiles, kept, content, cleaning, source)
+    run = {"seed": seed, "method": str(bound), "kind": options.kind, "queryveil": __version__}
+    with staging(out, private, force=options.force) as staged:
+        if staged.private:
+            run["inputs"] = _digests(source)
+            privates.write(staged.private, profiles, content, run)
+        verdict, scores, manifest = _write(staged, manifest, profiles, content, rng, progress)
+        staged.commit(manifest["content_sha256"])
+    return Anonymized(out, private, manifest, verdict, tuple(scores), kept.summary, time.monotonic() - started)
+
+
+def _checked(bound: Bound, source: LogSource, options: Options) -> Method:
+    """Return the method's declaration if the options fit it."""
+    declared = bound.declaration
+    if not isinstance(declared, Method):
+        raise TypeError(f"{declared.name} is declared as a method but is none")
+    if options.kind not in declared.kinds:
+        raise InputError(f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {options.kind!r}.")
+    for name in source.keep:
+        if name not in KEEPABLE:
+            raise InputError(f"--keep: there is no column {name!r} to keep; there are {', '.join(KEEPABLE)}.")
+    if source.keep and options.kind != "log":
+        raise InputError("--keep needs single queries, so it goes with --kind log; add that or leave --keep out.")
+    return declared
+
+
+def _run(
+    declared: Method,
+    bound: Bound,
+    profiles: Profiles,
+    values: Mapping[str, float] | None,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Kept:
+    """Run the method on the log, or on each of its parts apart."""
+    method = declared.load()
+    if profiles.partition is None:
+        kept: Kept = method(profiles, bound, rng=rng, values=values, progress=progress)
+        return _not_empty(kept, bound)
+    mask = np.zeros(len(profiles.ids), np.bool_)
+    suppressed = 0
+    for part in range(len(profiles.partition_values)):
+        part_profiles, place = part_of(profiles, part)
+        if part_profiles.n_people < bound.integer("k"):
+            suppressed += 1
+            continue
+        mask[place] = method(part_profiles, bound, rng=rng, values=values, progress=progress).mask
+    parts = {"parts": len(profiles.partition_values), "parts with too few people": suppressed}
+    return _not_empty(Kept(mask, {"algorithm": bound["algorithm"], **parts}), bound)
+
+
+def _not_empty(kept: Kept, bound: Bound) -> Kept:
+    if not kept.mask.any():
+        raise GuaranteeError(f"{bound}: nothing would be left of the log; lower k or m, or give a larger log.")
+    return kept
+
+
+def _content(log: QueryLog, profiles: Profiles, mask: NDArray[np.bool_], kind: str, keep: tuple[str, ...]) -> Content:
+    if kind == "histories":
+        return histories_content(profiles, mask)
+    missing = [name for name in keep if name not in log.columns]
+    if missing:
+        raise InputError(
+            f"--keep {missing[0]}: the log has no {missing[0]} column; leave it out or name it by --columns."
+        )
+    return log_content(profiles, mask, occurrences(log, profiles, keep))
+
+
+def _manifest(
+    bound: Bound,
+    claim: Bound,
+    profiles: Profiles,
+    kept: Kept,
+    content: Content,
+    cleaning: Mapping[str, Any],
+    source: LogSource,
+) -> dict[str, Any]:
+    counts = {"before": manifests.counts_of(profiles), "after": manifests.counts_of(profiles, kept.mask)}
+    partition = None
+    if profiles.partition is not None:
+        partition = {"column": source.cleaning.partition_by, "values": len(profiles.partition_values)}
+    return manifests.make(
+        content.kind,
+        bound,
+        claim,
+        content.rows,
+        cleaning=cleaning,
+        counts=counts,
+        partition=partition,
+        uncovered=source.keep,
+    )
+
+
+def _write(
+    staged: Staging,
+    manifest: dict[str, Any],
+    profiles: Profiles,
+    content: Content,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Verdict, list[Score], dict[str, Any]]:
+    """Write data, verify what was written, then the report and at last the manifest."""
+    manifest = {**manifest, "files": write_data(staged.release, content.rows)}
+    write_manifest(staged.release, manifest)
+    release = load(staged.release)
+    history_of = np.argsort(np.where(content.release_id < 0, profiles.n_histories, content.release_id), kind="stable")
+    history_of = history_of[: np.count_nonzero(content.release_id >= 0)]
+    verdict = check_release(release, manifest["guarantee"], people=profiles.owner[history_of], progress=progress)
+    if not verdict.holds:
+        raise InternalError(
+            f"the release made for {manifest['method']} was refused by its own verifier ({verdict.state}), so nothing "
+            "was released; please report this with the method's name and the size of the log."
+        )
+    comparison = Comparison(content.kind, profiles, released_profiles(release, profiles.owner[history_of]), history_of)
+    scores = score(comparison, _REPORTED, rng, progress)
+    (staged.release / manifests.NAME).unlink()
+    manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
+    write_manifest(staged.release, manifest)
+    return verdict, scores, manifest
+
+
+def _digests(source: LogSource) -> list[dict[str, str]]:
+    """Return the SHA-256 of every file of the log, for the private record."""
+    if source.table is not None:
+        return []
+    digests = []
+    for path in expand(source.paths):
+        with path.open("rb") as stream:
+            digests.append({"path": str(path), "sha256": hashlib.file_digest(stream, "sha256").hexdigest()})
+    return digests
