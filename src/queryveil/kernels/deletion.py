@@ -6,8 +6,8 @@ Two observations make it fast without changing a single deletion of the referenc
   from then on. So all supports may be updated once, when the history is done (not for target `fis`, whose choice
   looks at supports: there it happens at once).
 * A history that was clean stays clean until one of its combinations falls below k. Every term carries the time of the
-  last fall of a combination that holds it; a history needs to look again only at combinations all of whose terms
-  carry a time after its own last check.
+  last fall of a combination of which it was the rarest term, and of one of which it was not; a history needs to look
+  again only at combinations whose terms all carry such a time after its own last check.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,27 @@ class Log(NamedTuple):
     first: NDArray[np.int64]  # (people + 1,): the histories of person p are first[p] … first[p + 1] − 1
     alive: NDArray[np.bool_]  # (pairs,)
     checked: NDArray[np.int64]  # (histories,): when the history was last checked
-    fell: NDArray[np.int64]  # (terms,): when a combination that holds the term last fell below k
+    fell: NDArray[np.int64]  # (terms,): when a combination whose rarest term it is last fell below k
+    fell_with: NDArray[np.int64]  # (terms,): when one of which it is another term did
+
+
+class Scratch(NamedTuple):
+    """Room for the terms of one history, made once."""
+
+    current: NDArray[np.int32]  # the terms when its turn comes, ascending
+    where: NDArray[np.int64]  # where each stands in the log
+    gone: NDArray[np.bool_]  # which of them have been deleted since
+    left: NDArray[np.int32]  # terms to look at when a size begins
+    at: NDArray[np.int64]  # where each of those stands in `current`
+    rarest: NDArray[np.bool_]  # which of those can be the rarest of a combination to look at
+    common: NDArray[np.bool_]  # which of those can be another term of it
+    chosen: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
+    combination: NDArray[np.int32]  # (4,): the terms of the combination whose support is lowered, the rarest first
+    rest: NDArray[np.int32]  # terms still there, for target `fis`
+    rest_gone: NDArray[np.bool_]
+    place_of: NDArray[np.int32]  # (terms,): the place of a current term, -1 elsewhere
+    places: NDArray[np.int32]  # (3, longest): children found, per size
+    nodes: NDArray[np.int64]  # (3, longest)
 
 
 class Rule(NamedTuple):
@@ -47,14 +67,15 @@ class Rule(NamedTuple):
 @jit
 def _find(start: NDArray[np.int64], term: NDArray[np.int32], parent: int, t: int) -> int:
     """Return the node of child t of a parent, or -1."""
-    low, high = start[parent], start[parent + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if term[middle] < t:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < start[parent + 1] and term[low] == t else -1
+    low = start[parent]
+    n = start[parent + 1] - low
+    if n == 0:
+        return -1
+    while n > 1:  # without a branch to mispredict
+        half = n >> 1
+        low += half if term[low + half] <= t else 0
+        n -= half
+    return low if term[low] == t else -1
 
 
 @jit
@@ -89,62 +110,94 @@ def _held_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
 
 
 @jit
-def _lower(
-    log: Log, rule: Rule, h: int, support: NDArray[np.int32], node: int, terms: NDArray[np.int32], n: int
-) -> None:
-    """Take one person from the support of a combination that history h no longer holds."""
-    if _held_elsewhere(log, h, terms, n):
-        return
-    support[node] -= 1
-    if support[node] == rule.k - 1:
+def _fall(log: Log, rule: Rule, h: int, terms: NDArray[np.int32], n: int) -> None:
+    """Note that a combination, its rarest term first, has just become infrequent."""
+    log.fell[terms[0]] = log.checked[h]
+    for i in range(1, n):
+        log.fell_with[terms[i]] = log.checked[h]
+    if rule.target == FIS and n > 1:
         for i in range(n):
-            log.fell[terms[i]] = log.checked[h]
-            if rule.target == FIS and n > 1:
-                rule.degree[n, terms[i]] -= 1
+            rule.degree[n, terms[i]] -= 1
+
+
+@jit
+def _children(
+    start: NDArray[np.int64], term: NDArray[np.int32], parent: int, current: NDArray[np.int32], n: int,
+    place_of: NDArray[np.int32], places: NDArray[np.int32], nodes: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Write the places and nodes of those of the first n current terms that are children of a parent.
+
+    Either the children are looked up among the terms or the terms among the children, whichever are fewer.
+    """
+    low, high = start[parent], start[parent + 1]
+    found = 0
+    if high - low <= 8 * n:
+        for node in range(low, high):
+            place = place_of[term[node]]
+            if place >= 0:
+                places[found], nodes[found] = place, node
+                found += 1
+        return found
+    for place in range(n):
+        node = _find(start, term, parent, current[place])
+        if node >= 0:
+            places[found], nodes[found] = place, node
+            found += 1
+    return found
 
 
 @jit
 def _update(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
-    gone: NDArray[np.bool_],
+    gone: NDArray[np.bool_], scratch: Scratch,
 ) -> None:  # fmt: skip
     """Lower the supports of all combinations of the `current` terms that hold one that is gone."""
-    combination = np.empty(4, np.int32)
+    place_of, places, nodes = scratch.place_of, scratch.places, scratch.nodes
+    for i in range(n):
+        place_of[current[i]] = i
+    combination = scratch.combination
+    person = log.owner[h]
+    several = log.first[person + 1] - log.first[person] > 1
     for c in range(n):
         combination[0] = current[c]
-        if gone[c]:
-            _lower(log, rule, h, support1, current[c], combination, 1)
+        if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
+            support1[current[c]] -= 1
+            if support1[current[c]] == rule.k - 1:
+                _fall(log, rule, h, combination, 1)
         if rule.m < 2:
             continue
-        for b in range(c):
-            if rule.m == 2 and not (gone[c] or gone[b]):
-                continue
-            node2 = _find(tree.start2, tree.term2, current[c], current[b])
-            if node2 < 0:
-                continue
+        n2 = _children(tree.start2, tree.term2, current[c], current, c, place_of, places[0], nodes[0])
+        for i in range(n2):
+            b, node2 = places[0, i], nodes[0, i]
             combination[1] = current[b]
-            if gone[c] or gone[b]:
-                _lower(log, rule, h, tree.support2, node2, combination, 2)
-            if rule.m < 3 or tree.start3[node2] == tree.start3[node2 + 1]:
+            gone2 = gone[c] or gone[b]
+            if gone2 and not (several and _held_elsewhere(log, h, combination, 2)):
+                tree.support2[node2] -= 1
+                if tree.support2[node2] == rule.k - 1:
+                    _fall(log, rule, h, combination, 2)
+            if rule.m < 3:
                 continue
-            for a in range(b):
-                if rule.m == 3 and not (gone[c] or gone[b] or gone[a]):
-                    continue
-                node3 = _find(tree.start3, tree.term3, node2, current[a])
-                if node3 < 0:
-                    continue
+            n3 = _children(tree.start3, tree.term3, node2, current, b, place_of, places[1], nodes[1])
+            for j in range(n3):
+                a, node3 = places[1, j], nodes[1, j]
                 combination[2] = current[a]
-                if gone[c] or gone[b] or gone[a]:
-                    _lower(log, rule, h, tree.support3, node3, combination, 3)
-                if rule.m < 4 or tree.start4[node3] == tree.start4[node3 + 1]:
+                gone3 = gone2 or gone[a]
+                if gone3 and not (several and _held_elsewhere(log, h, combination, 3)):
+                    tree.support3[node3] -= 1
+                    if tree.support3[node3] == rule.k - 1:
+                        _fall(log, rule, h, combination, 3)
+                if rule.m < 4:
                     continue
-                for z in range(a):
-                    if not (gone[c] or gone[b] or gone[a] or gone[z]):
-                        continue
-                    node4 = _find(tree.start4, tree.term4, node3, current[z])
-                    if node4 >= 0:
-                        combination[3] = current[z]
-                        _lower(log, rule, h, tree.support4, node4, combination, 4)
+                n4 = _children(tree.start4, tree.term4, node3, current, a, place_of, places[2], nodes[2])
+                for x in range(n4):
+                    if gone3 or gone[places[2, x]]:
+                        combination[3] = current[places[2, x]]
+                        if not (several and _held_elsewhere(log, h, combination, 4)):
+                            tree.support4[nodes[2, x]] -= 1
+                            if tree.support4[nodes[2, x]] == rule.k - 1:
+                                _fall(log, rule, h, combination, 4)
+    for i in range(n):
+        place_of[current[i]] = -1
 
 
 @jit
@@ -184,113 +237,153 @@ def _victim(
 
 @jit
 def _delete(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
-    where: NDArray[np.int64], gone: NDArray[np.bool_], scratch: NDArray[np.int32], place: int,
-) -> None:  # fmt: skip
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, place: int
+) -> None:
     """Delete one term; for target `fis` the supports of what is still there are updated at once."""
-    log.alive[where[place]] = False
+    log.alive[s.where[place]] = False
     if rule.target == FIS:
-        n_left = 0
-        only = np.zeros(n, np.bool_)
+        n_rest = 0
         for i in range(n):
-            if i == place or not gone[i]:
-                scratch[n_left] = current[i]
-                only[n_left] = i == place
-                n_left += 1
-        _update(log, tree, rule, support1, h, scratch, n_left, only)
-    gone[place] = True
+            if i == place or not s.gone[i]:
+                s.rest[n_rest], s.rest_gone[n_rest] = s.current[i], i == place
+                n_rest += 1
+        _update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, s)
+    s.gone[place] = True
 
 
 @jit
-def _frequent(
-    tree: Tree, k: int, support1: NDArray[np.int32], nodes: NDArray[np.int64], current: NDArray[np.int32],
-    places: NDArray[np.int64], size: int,
-) -> bool:  # fmt: skip
-    """Say whether a combination has support ≥ k; from size 3 on `nodes[i, j]` is the node of places i < j."""
-    if size == 1:
-        return support1[current[places[0]]] >= k
-    if size == 2:
-        node = _find(tree.start2, tree.term2, current[places[1]], current[places[0]])
-        return node >= 0 and tree.support2[node] >= k
-    node = nodes[places[size - 2], places[size - 1]]
-    node = _find(tree.start3, tree.term3, node, current[places[size - 3]]) if node >= 0 else -1
-    if size == 3:
+def _clean_terms(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch) -> int:
+    """Delete single terms that are infrequent; return how many went."""
+    n_gone = 0
+    for i in range(n):
+        if support1[s.current[i]] < rule.k:
+            _delete(log, tree, rule, support1, h, n, s, i)
+            n_gone += 1
+    return n_gone
+
+
+@jit
+def _clean_pairs(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
+) -> int:
+    """Delete a term of every infrequent pair, pairs in lexicographic order; return how many went."""
+    n_gone = 0
+    for i in range(n_left):
+        if s.gone[s.at[i]] or not s.common[i]:
+            continue
+        for j in range(i + 1, n_left):
+            if s.gone[s.at[j]] or not s.rarest[j]:
+                continue
+            node = _find(tree.start2, tree.term2, s.left[j], s.left[i])
+            if node >= 0 and tree.support2[node] >= rule.k:
+                continue
+            s.chosen[0], s.chosen[1] = i, j
+            victim = _victim(rule, support1, s.left, s.chosen, 2)
+            _delete(log, tree, rule, support1, h, n, s, s.at[victim])
+            n_gone += 1
+            if victim == i:
+                break
+    return n_gone
+
+
+@jit
+def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, size: int) -> bool:
+    """Say whether the chosen combination of three or four terms has support ≥ k."""
+    node = pair_nodes[s.chosen[size - 2], s.chosen[size - 1]]
+    if node < 0:
+        return False
+    node = _find(tree.start3, tree.term3, node, s.left[s.chosen[size - 3]])
+    if size == 3 or node < 0:
         return node >= 0 and tree.support3[node] >= k
-    node = _find(tree.start4, tree.term4, node, current[places[0]]) if node >= 0 else -1
+    node = _find(tree.start4, tree.term4, node, s.left[s.chosen[0]])
     return node >= 0 and tree.support4[node] >= k
 
 
 @jit
-def _advance(places: NDArray[np.int64], size: int, n: int, from_: int) -> bool:
-    """Move to the next combination in lexicographic order that differs at `from_` or before; False at the end."""
-    i = from_
+def _advance(chosen: NDArray[np.int64], size: int, n: int, last: int) -> bool:
+    """Move to the next combination in lexicographic order that differs at place `last` or before; False at the end."""
+    i = last
     while i >= 0:
-        if places[i] + (size - i) < n:
-            places[i] += 1
+        if chosen[i] + (size - i) < n:
+            chosen[i] += 1
             for j in range(i + 1, size):
-                places[j] = places[j - 1] + 1
+                chosen[j] = chosen[j - 1] + 1
             return True
         i -= 1
     return False
 
 
 @jit
+def _first_unfit(s: Scratch, size: int) -> int:
+    """Return the first place of the chosen combination whose term is gone or need not be looked at, or -1."""
+    for i in range(size):
+        place = s.chosen[i]
+        if s.gone[s.at[place]] or not (s.rarest[place] if i == size - 1 else s.common[place]):
+            return i
+    return -1
+
+
+@jit
+def _clean_larger(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch, size: int
+) -> tuple[int, int]:
+    """Delete a term of every infrequent combination of three or four; return how many went and were looked at."""
+    pair_nodes = np.empty((n_left, n_left), np.int64)
+    for j in range(n_left):
+        for i in range(j):
+            pair_nodes[i, j] = _find(tree.start2, tree.term2, s.left[j], s.left[i])
+    for i in range(size):
+        s.chosen[i] = i
+    n_gone, work = 0, n_left * n_left
+    more = True
+    while more:
+        work += 1
+        skip = _first_unfit(s, size)
+        if skip >= 0:
+            more = _advance(s.chosen, size, n_left, skip)
+        elif _is_frequent(tree, rule.k, pair_nodes, s, size):
+            more = _advance(s.chosen, size, n_left, size - 1)
+        else:
+            victim = _victim(rule, support1, s.left, s.chosen, size)
+            _delete(log, tree, rule, support1, h, n, s, s.at[victim])
+            n_gone += 1
+    return n_gone, work
+
+
+@jit
 def _clean(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int,
-    current: NDArray[np.int32], where: NDArray[np.int64], scratch: NDArray[np.int32],
-) -> tuple[int, int]:  # fmt: skip
-    """Delete terms of one history until all its combinations are frequent; return the work done and how many went."""
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, s: Scratch
+) -> tuple[int, int]:
+    """Delete terms of one history until all its combinations are frequent; return how many went and the work done."""
     n = 0
     for i in range(log.indptr[h], log.indptr[h + 1]):
         if log.alive[i]:
-            current[n] = log.ids[i]
-            where[n] = i
+            s.current[n], s.where[n], s.gone[n] = log.ids[i], i, False
             n += 1
     before = log.checked[h]
     log.checked[h] = now
-    gone = np.zeros(n, np.bool_)
-    places = np.zeros(4, np.int64)
+    n_gone = _clean_terms(log, tree, rule, support1, h, n, s)
     work = n
-    n_gone = 0
-    left = np.empty(n, np.int32)  # terms to look at when a size begins, and where they stand in `current`
-    at = np.empty(n, np.int64)
-    for size in range(1, rule.m + 1):
+    for size in range(2, rule.m + 1):
         n_left = 0
         for i in range(n):
-            if not gone[i] and log.fell[current[i]] > before:
-                left[n_left], at[n_left] = current[i], i
+            rarest, common = log.fell[s.current[i]] > before, log.fell_with[s.current[i]] > before
+            if not s.gone[i] and (rarest or common):
+                s.left[n_left], s.at[n_left], s.rarest[n_left], s.common[n_left] = s.current[i], i, rarest, common
                 n_left += 1
         if n_left < size:
             break
-        nodes = np.empty((1, 1), np.int64)
-        if size > 2:
-            nodes = np.empty((n_left, n_left), np.int64)
-            for j in range(n_left):
-                for i in range(j):
-                    nodes[i, j] = _find(tree.start2, tree.term2, left[j], left[i])
-        for i in range(size):
-            places[i] = i
-        more = True
-        while more:
-            work += 1
-            skip = -1  # the first place whose term is gone
-            for i in range(size):
-                if gone[at[places[i]]]:
-                    skip = i
-                    break
-            if skip >= 0:
-                more = _advance(places, size, n_left, skip)
-                continue
-            if not _frequent(tree, rule.k, support1, nodes, left, places, size):
-                victim = _victim(rule, support1, left, places, size)
-                _delete(log, tree, rule, support1, h, current, n, where, gone, scratch, at[victim])
-                n_gone += 1
-                continue
-            more = _advance(places, size, n_left, size - 1)
+        if size == 2:
+            n_gone += _clean_pairs(log, tree, rule, support1, h, n, n_left, s)
+            work += n_left * n_left
+        else:
+            more, looked_at = _clean_larger(log, tree, rule, support1, h, n, n_left, s, size)
+            n_gone += more
+            work += looked_at
     if n_gone and rule.target != FIS:
-        _update(log, tree, rule, support1, h, current, n, gone)
+        _update(log, tree, rule, support1, h, s.current, n, s.gone, s)
         work += n * n
-    return work, n_gone
+    return n_gone, work
 
 
 @jit
@@ -303,14 +396,12 @@ def _needs_check(log: Log, h: int) -> bool:
 
 @jit
 def sweep(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], first: int, now: int, budget: int, longest: int
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], first: int, now: int, budget: int, scratch: Scratch
 ) -> tuple[int, int, int]:
     """Clean the histories from `first` on until the budget of work is used up.
 
     Return the next history, the time, and the number of deletions.
     """
-    current, scratch = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    where = np.empty(longest, np.int64)
     n_gone = 0
     work = 0
     h = first
@@ -318,9 +409,9 @@ def sweep(
         work += log.indptr[h + 1] - log.indptr[h]
         if _needs_check(log, h):
             now += 1
-            done, gone = _clean(log, tree, rule, support1, h, now, current, where, scratch)
-            work += 20 + done
+            gone, done = _clean(log, tree, rule, support1, h, now, scratch)
             n_gone += gone
+            work += 20 + done
         h += 1
     return h, now, n_gone
 
@@ -351,3 +442,23 @@ def degrees(tree: Tree, m: int, n_terms: int) -> NDArray[np.int64]:
                     degree[4, a] += 1
                     degree[4, tree.term4[x]] += 1
     return degree
+
+
+def make_scratch(longest: int, n_terms: int) -> Scratch:
+    """Return room for histories of up to `longest` terms."""
+    return Scratch(
+        current=np.empty(longest, np.int32),
+        where=np.empty(longest, np.int64),
+        gone=np.zeros(longest, np.bool_),
+        left=np.empty(longest, np.int32),
+        at=np.empty(longest, np.int64),
+        rarest=np.zeros(longest, np.bool_),
+        common=np.zeros(longest, np.bool_),
+        chosen=np.zeros(4, np.int64),
+        combination=np.zeros(4, np.int32),
+        rest=np.empty(longest, np.int32),
+        rest_gone=np.zeros(longest, np.bool_),
+        place_of=np.full(n_terms, -1, np.int32),
+        places=np.empty((3, longest), np.int32),
+        nodes=np.empty((3, longest), np.int64),
+    )

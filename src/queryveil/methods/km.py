@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.errors import GuaranteeError
-from queryveil.kernels.deletion import FIS, RANDOM, UTILITY, Log, Rule, degrees, sweep
+from queryveil.kernels.deletion import FIS, RANDOM, UTILITY, Log, Rule, degrees, make_scratch, sweep
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.supports import Tree, count_frequent, empty_level, finished, postings
-from queryveil.methods.targets import Values
+from queryveil.methods.utilities import Values
 from queryveil.spec import Bound, declarations
 from queryveil.types import Kept, Profiles, Progress, silent
 
@@ -60,8 +60,8 @@ def _prepare(profiles: Profiles, n_frequent: int, k: int, m: int, progress: Prog
         levels = rest[0], rest[1], rest[2]
     first = np.searchsorted(owner, np.arange(owner[-1] + 2)).astype(np.int64)
     checked = np.full(profiles.n_histories, -1, np.int64)
-    fell = np.zeros(n_frequent, np.int64)
-    return finished(*levels), Log(indptr, ids, owner, first, ids < n_frequent, checked, fell)
+    fell, fell_with = np.zeros(n_frequent, np.int64), np.zeros(n_frequent, np.int64)
+    return finished(*levels), Log(indptr, ids, owner, first, ids < n_frequent, checked, fell, fell_with)
 
 
 def _rule(
@@ -82,13 +82,13 @@ def _rule(
 
 def _to_fixpoint(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], progress: Progress) -> int:
     """Pass over the histories until nothing is deleted; return the number of passes that deleted something."""
-    longest = int(np.diff(log.indptr).max(initial=0))
+    scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support1))
     passes, now, deleted = -1, 0, 1
     while deleted:
         passes += 1
         history = deleted = 0
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes + 1}", history, len(log.checked))
-            history, now, gone = sweep(log, tree, rule, support1, history, now, _BUDGET, longest)
+            history, now, gone = sweep(log, tree, rule, support1, history, now, _BUDGET, scratch)
             deleted += gone
     return passes

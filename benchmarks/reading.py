@@ -1,0 +1,95 @@
+"""`read` to `Profiles` against bare DuckDB SQL that reads, tokenises and de-duplicates the same file.
+
+`python -m benchmarks.reading`: a demo log of 60,000 users in the AOL format, each side in a process of its own, the
+time from the open file to the finished result, imports and compilation apart. The bare SQL knows no bad lines, no
+identifiers, no bots, no other characters than ASCII and gives text, not numbered terms.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+USERS, SEED, LIMIT_MB = 60_000, 1, 1000
+
+BARE_SQL = """
+CREATE TABLE pairs AS
+SELECT DISTINCT person, unnest(regexp_extract_all(lower(query), '[a-z0-9]+')) AS term
+FROM (
+    SELECT DISTINCT "AnonID" AS person, "Query" AS query, "QueryTime" AS time
+    FROM read_csv('{path}', delim='\t', quote='', escape='', header=true, columns={{'AnonID': 'VARCHAR',
+        'Query': 'VARCHAR', 'QueryTime': 'TIMESTAMP', 'ItemRank': 'VARCHAR', 'ClickURL': 'VARCHAR'}})
+)
+"""
+
+
+def measure() -> dict[str, float | str | bool]:
+    """Run both sides three times in turn and compare the medians."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.tsv"
+        from queryveil.api import generate
+
+        generate(path, users=USERS, seed=SEED)
+        _side("queryveil", path)  # compiles
+        runs = {side: [_side(side, path) for _ in range(3)] for side in ("bare SQL", "queryveil")}
+        size = path.stat().st_size
+    seconds = {side: sorted(run["seconds"] for run in done)[1] for side, done in runs.items()}
+    peak = {side: max(run["peak_mb"] for run in done) for side, done in runs.items()}
+    return {
+        "log, MB": round(size / 1e6),
+        "bare SQL, seconds": round(seconds["bare SQL"], 2),
+        "queryveil, seconds": round(seconds["queryveil"], 2),
+        "time ratio (bar: ≤ 1.5)": round(seconds["queryveil"] / seconds["bare SQL"], 2),
+        "bare SQL, peak MB": round(peak["bare SQL"]),
+        f"queryveil, peak MB (bar: ≤ {LIMIT_MB + 1000})": round(peak["queryveil"]),
+        "pairs, bare SQL": runs["bare SQL"][0]["pairs"],
+        "pairs, queryveil": runs["queryveil"][0]["pairs"],
+    }
+
+
+def _side(side: str, path: Path) -> dict[str, float]:
+    output = subprocess.run(
+        [sys.executable, "-m", "benchmarks.reading", side, str(path)], check=True, capture_output=True, text=True
+    ).stdout
+    result: dict[str, float] = json.loads(output)
+    return result
+
+
+def _bare(path: str) -> dict[str, float]:
+    import duckdb
+
+    database = duckdb.connect(config={"memory_limit": f"{LIMIT_MB}MB"})
+    started = time.perf_counter()
+    database.execute(BARE_SQL.format(path=path))
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "pairs": database.execute("SELECT count(*) FROM pairs").fetchall()[0][0]}
+
+
+def _ours(path: str) -> dict[str, float]:
+    from queryveil.api import profiles
+
+    _warm_up(profiles)
+    started = time.perf_counter()
+    made = profiles(path, memory_limit=f"{LIMIT_MB}MB")
+    return {"seconds": time.perf_counter() - started, "pairs": len(made.ids)}
+
+
+def _warm_up(profiles: Callable[..., object]) -> None:
+    """Read a log of one line, so that imports and the loading of kernels are not timed, as they are not for DuckDB."""
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as stream:
+        stream.write("user,query,time\n1,a b,2026-01-01\n")
+        stream.flush()
+        profiles(stream.name)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        result = (_ours if sys.argv[1] == "queryveil" else _bare)(sys.argv[2])
+        print(json.dumps({**result, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000}))
+    else:
+        for name, value in measure().items():
+            print(f"{name}: {value}")
