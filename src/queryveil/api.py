@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,9 @@ from queryveil.release.reader import Release
 from queryveil.release.reader import load as load_release
 from queryveil.spec import Name, Parameter, Value, nearest
 from queryveil.types import Profiles, Progress, Scores, Verdict, silent
-from queryveil.workflows import anonymize as _anonymize
-from queryveil.workflows import measure as _measure
-from queryveil.workflows import verify as _verify
+
+if TYPE_CHECKING:
+    from queryveil.workflows.anonymize import Anonymized
 
 Place = str | Path
 Log = Place | Sequence[Place] | QueryLog | Any  # or a pandas, Polars or Arrow table
@@ -56,14 +56,17 @@ def anonymize(
     force: bool = False,
     progress: Progress = silent,
     **options: Any,
-) -> _anonymize.Anonymized:
+) -> "Anonymized":
     """Write a verified release of a log; the options are those of reading and cleaning."""
-    return _anonymize.anonymize(
+    from queryveil.workflows.anonymize import Options
+    from queryveil.workflows.anonymize import anonymize as run
+
+    return run(
         _source(log, tuple(keep), options),
         method,
         Path(out),
         private=None if private is None else Path(private),
-        options=_anonymize.Options(kind, None if values is None else Path(values), seed, force),
+        options=Options(kind, None if values is None else Path(values), seed, force),
         progress=progress,
     )
 
@@ -77,7 +80,9 @@ def verify(
     **options: Any,
 ) -> Verdict:
     """Say whether a release keeps what it claims; a table or file of somebody else's needs a claim."""
-    return _verify.verify(
+    from queryveil.workflows.verify import verify as run
+
+    return run(
         Path(release) if isinstance(release, Place) else _table(release),
         claim=claim,
         private=None if private is None else Path(private),
@@ -90,18 +95,21 @@ def measure(
     release: Place,
     against: Place | Sequence[Place],
     *,
-    measures: Sequence[str | Name] = _measure.DEFAULT,
+    measures: Sequence[str | Name] = (),
     private: Place | None = None,
     seed: int = 0,
     progress: Progress = silent,
     **options: Any,
 ) -> Scores:
-    """Score a release against the log it was made from."""
+    """Score a release against the log it was made from, by all usual measures unless some are named."""
+    from queryveil.workflows.measure import DEFAULT
+    from queryveil.workflows.measure import measure as run
+
     return Scores(
-        _measure.measure(
+        run(
             Path(release),
             _paths(against),
-            measures=measures,
+            measures=measures or DEFAULT,
             private=None if private is None else Path(private),
             reading=Reading(**_of(READING, options)),
             seed=seed,

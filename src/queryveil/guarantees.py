@@ -17,7 +17,11 @@ class GuaranteeDeclaration(Declaration):
     """A guarantee: besides the declaration, its promise as a sentence and what it does not cover."""
 
     promise: str = ""  # a sentence with {parameter} in it
-    limits: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()  # likewise
+
+    def limit_sentences(self, bound: Bound) -> list[str]:
+        """Return what the guarantee does not cover, its own limits first."""
+        return [limit.format(**bound.values) for limit in (*self.limits, *COMMON_LIMITS)]
 
     def sentence(self, bound: Bound) -> str:
         """Return the promise with its parameters filled in."""
@@ -35,9 +39,9 @@ KM = GuaranteeDeclaration(
     functions={"local": "queryveil.verifiers.km:verify"},
     promise="Whoever knows up to {m} terms of a released history finds at least {k} people who share all of them.",
     limits=(
-        "An attacker who knows more than m terms of a person may single that person out.",
+        "An attacker who knows more than {m} terms of a person may single that person out.",
         "All people who share the known terms may also share another, sensitive term; it is then learnt.",
-        "A history of fewer than m terms is protected only up to its own length.",
+        "A history of fewer than {m} terms is protected only up to its own length.",
     ),
 )
 

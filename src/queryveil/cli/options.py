@@ -48,7 +48,7 @@ def help_text(parameter: Parameter) -> str:
     purpose = parameter.purpose[0].upper() + parameter.purpose[1:]
     if isinstance(parameter.type, Flag):
         return f"{purpose}."
-    return f"{purpose}: {parameter.type.describe()}."
+    return f"{purpose} ({parameter.type.describe()})."
 
 
 def _metavar(parameter: Parameter) -> str:

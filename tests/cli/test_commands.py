@@ -1,0 +1,131 @@
+"""The commands as a person or a script runs them."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from queryveil._version import __version__
+from queryveil.cli import run
+from queryveil.spec import KINDS, declarations
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a log, a release of it and its private folder."""
+    place = tmp_path_factory.mktemp("commands")
+    assert run(["generate", str(place / "log.tsv"), "--users", "300", "--seed", "3"]) == 0
+    arguments = ["--method", "km(k=3, m=2)", "--out", str(place / "release"), "--private", str(place / "private")]
+    assert run(["anonymize", str(place / "log.tsv"), *arguments, "--seed", "1"]) == 0
+    return place
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"queryveil {__version__}\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_list_names_every_declaration(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["list", f"{kind}s"]) == 0
+    shown = capsys.readouterr().out
+    for declaration in declarations(kind).values():
+        assert declaration.signature() in shown
+        assert declaration.purpose in shown
+
+
+def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert set(listed) == {f"{kind}s" for kind in KINDS}
+    assert [p["name"] for p in listed["methods"][0]["parameters"]] == ["k", "m", "target", "algorithm"]
+
+
+def test_generate_says_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["generate", str(tmp_path / "log.tsv"), "--users", "50", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    lines = (tmp_path / "log.tsv").read_text().splitlines()
+    assert made["people"] == 50
+    assert made["rows"] == len(lines) - 1
+    assert run(["generate", str(tmp_path / "log.tsv"), "--users", "50"]) == 2  # it exists
+    assert run(["generate", str(tmp_path / "log.tsv"), "--users", "50", "--force"]) == 0
+
+
+def test_anonymize_as_json(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--method", "km(k=3, m=2)", "--out", str(tmp_path / "release"), "--seed", "1", "--json"]
+    assert run(["anonymize", str(folder / "log.tsv"), *arguments]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["verdict"]["state"] == "holds"
+    assert made["verdict"]["counted"] == "people"
+    assert made["manifest"]["method"] == "km(k=3, m=2)"
+    assert Path(made["report"]).is_file()
+    assert (tmp_path / "release" / "manifest.json").read_bytes() == (folder / "release" / "manifest.json").read_bytes()
+
+
+def test_anonymize_keeps_results_and_the_rest_apart(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["anonymize", str(folder / "log.tsv"), "--method", "km(k=3, m=1)", "--out", str(tmp_path / "r")]) == 0
+    shown = capsys.readouterr()
+    assert "km(k=3, m=1) holds" in shown.out
+    assert str(tmp_path / "r") in shown.out
+    assert "direct identifiers taken out" in shown.err
+    assert "done in" in shown.err
+
+
+def test_verify_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    release = str(folder / "release")
+    assert run(["verify", release]) == 0
+    assert "counting histories" in capsys.readouterr().out
+    assert run(["verify", release, "--private", str(folder / "private")]) == 0
+    assert "counting people" in capsys.readouterr().out
+    assert run(["verify", release, "--claim", "km(k=200, m=2)", "--json"]) == 1
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["state"] == "violated"
+    assert verdict["counterexample"]["support"] < 200
+    assert run(["verify", str(folder / "log.tsv")]) == 2
+
+
+def test_measure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["measure", str(folder / "release"), "--against", str(folder / "log.tsv")]
+    assert run([*arguments, "--private", str(folder / "private"), "--json"]) == 0
+    scores = {(score["measure"], score["label"]): score for score in json.loads(capsys.readouterr().out)}
+    assert 0 < scores["retention", "log size"]["value"] < 100
+    assert scores["unique(m=2)", "singled out by 2 random terms"]["value"] == 0
+    assert scores["unique(m=2)", "singled out by 2 random terms"]["original"] > 0
+    assert run([*arguments, "--measure", "unique(m=1)"]) == 0
+    assert "unique(m=1)" in capsys.readouterr().out
+
+
+def test_light_commands_load_nothing_heavy(folder: Path) -> None:
+    for arguments in (["--help"], ["list"]):
+        code = f"import sys; from queryveil.cli import run; run({arguments}); print([m for m in "
+        code += "('numba', 'duckdb', 'pandas', 'pyarrow.parquet', 'vl_convert') if m in sys.modules])"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "[]", arguments
+
+
+def test_progress_shows_on_a_terminal_only(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "queryveil", "anonymize", str(folder / "log.tsv"), "--method", "km(k=3, m=2)"]
+    quiet = subprocess.run([*command, "--out", str(tmp_path / "a")], capture_output=True, check=True)
+    assert b"\x1b" not in quiet.stderr
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*command, "--out", str(tmp_path / "b")], stderr=theirs, stdout=subprocess.DEVNULL) as child:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the terminal's other end is closed
+                break
+            if not part:
+                break
+            shown += part
+    os.close(ours)
+    assert child.returncode == 0
+    assert b"\x1b" in shown
+    assert b"done in" in shown

@@ -1,0 +1,116 @@
+"""The worked examples of Burghardt, Böhm, Guttman, Clifton 2010."""
+
+import numpy as np
+import pytest
+
+from queryveil.methods.km import run
+from queryveil.release.reader import ReleasedHistories
+from queryveil.spec import resolve
+from queryveil.types import Profiles, Verdict
+from queryveil.workflows.verify import check_histories
+from tests.builders import profiles_of, rows
+from tests.twins.km import Supports, algorithm_1, fis_figures
+
+EXAMPLE_7 = ("abc", "abd", "bcd")
+EXAMPLE_8 = (*EXAMPLE_7, "ace")
+UTILITY = {"a": 1.0, "b": 1.1, "c": 1.2, "d": 1.3, "e": 1.4}
+FIRST_VARIANT = ("c", "bd", "bd", "c")  # S'
+SECOND_VARIANT = ("abc", "ab", "bc", "ac")  # S''
+
+
+def check(histories: tuple[str, ...] | list[list[str]], claim: str) -> Verdict:
+    profiles = profiles_of(histories)
+    released = ReleasedHistories(
+        np.arange(profiles.n_histories),
+        profiles.indptr,
+        profiles.ids,
+        profiles.counts,
+        profiles.vocabulary.entries,
+        None,
+    )
+    return check_histories(released, claim, None, lambda stage, done, total: None)
+
+
+def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None) -> list[str]:
+    mask = run(profiles, resolve("method", method), rng=np.random.default_rng(0), values=values).mask
+    bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
+    return ["".join(sorted(profiles.vocabulary[i] for i in profiles.ids[a:b][mask[a:b]])) for a, b in bounds]
+
+
+def test_table_1_arnold_and_lilburn() -> None:
+    histories = [
+        *[["arnold", "lilburn", "georgia"]],
+        *[["arnold", "georgia"]] * 14,
+        *[["lilburn", "georgia"]] * 4,
+        *[["arnold"]] * 152,
+        *[["lilburn"]],
+        *[["georgia"]] * 1361,
+    ]
+    assert check(histories, "km(k=6, m=1)").holds
+    verdict = check(histories, "km(k=2, m=2)")
+    assert verdict.state == "violated"
+    assert verdict.counterexample is not None
+    assert set(verdict.counterexample.entries) == {"arnold", "lilburn"}
+    assert verdict.counterexample.support == 1
+
+
+@pytest.mark.parametrize("variant", [("ab", "ab", "b"), ("bc", "b", "bc")])
+def test_example_7_both_variants_are_anonymous(variant: tuple[str, ...]) -> None:
+    assert check(variant, "km(k=2, m=2)").holds
+    assert not check(EXAMPLE_7, "km(k=2, m=2)").holds
+
+
+@pytest.mark.parametrize(("variant", "worth"), [(FIRST_VARIANT, 7.2), (SECOND_VARIANT, 9.9)])
+def test_example_8_variants_and_their_worth(variant: tuple[str, ...], worth: float) -> None:
+    assert check(variant, "km(k=2, m=2)").holds
+    assert sum(UTILITY[term] for history in variant for term in history) == pytest.approx(worth)
+
+
+def test_example_8_greedy_gives_the_first_variant() -> None:
+    profiles = profiles_of(EXAMPLE_8)
+    occurrences = {term: sum(term in history for history in EXAMPLE_8) for term in UTILITY}
+    # the example ranks by the utility alone, the method by value · occurrences
+    values = {term: utility / occurrences[term] for term, utility in UTILITY.items()}
+    assert kept_terms(profiles, "km(k=2, m=2, target=file, algorithm=paper)", values) == list(FIRST_VARIANT)
+    by_id = [UTILITY[term] for term in profiles.vocabulary.entries]
+    twin = algorithm_1(rows(profiles), range(4), 2, 2, "file", by_id)
+    assert ["".join(sorted(profiles.vocabulary[i] for i in row)) for row in twin] == list(FIRST_VARIANT)
+
+
+def test_example_8_second_variant_has_a_unique_triple() -> None:
+    verdict = check(SECOND_VARIANT, "km(k=2, m=3)")
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.entries == ("a", "b", "c")
+    assert verdict.counterexample.support == 1
+
+
+def test_example_9_frequent_pairs() -> None:
+    profiles = profiles_of(EXAMPLE_7)
+    supports = Supports(rows(profiles), range(3), 2).support
+    names = profiles.vocabulary.entries
+    frequent = {"".join(sorted(names[i] for i in c)) for c, n in supports.items() if n >= 2 and len(c) == 2}
+    assert frequent == {"ab", "bc", "bd"}
+
+
+def test_example_10_table_4_smith_goes() -> None:
+    target = ["eugene", "chicago", "smith", "x2"]
+    others = [
+        ["chicago", "smith", "x2"],
+        *[["smith", "eugene", "x3"]] * 2,
+        *[["chicago", "eugene", "x1"]] * 2,
+        *[["eugene", "x4", "x5"]] * 2,
+        *[["eugene", "x6", "x7"]] * 2,
+        ["eugene", "x2"],
+        *[["chicago"]] * 2,
+    ]
+    profiles = profiles_of([target, *others])
+    supports = Supports(rows(profiles), range(len(others) + 1), 3).support
+    number = {term: i for i, term in enumerate(profiles.vocabulary.entries)}
+    eugene, chicago, smith = (fis_figures(number[t], supports, 2, 3) for t in ("eugene", "chicago", "smith"))
+    assert eugene[0] == 4
+    assert chicago == (2, 4, 6)
+    assert smith == (2, 4, 4)
+    mask = run(profiles, resolve("method", "km(k=2, m=3, target=fis)"), rng=np.random.default_rng(0)).mask
+    kept = {profiles.vocabulary[i] for i in profiles.ids[: profiles.indptr[1]][mask[: profiles.indptr[1]]]}
+    assert "smith" not in kept
+    assert {"eugene", "chicago"} <= kept

@@ -1,0 +1,75 @@
+"""The docs are run, not trusted: every command and every Python block, in the order in which they stand."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.build_docs import COMMANDS, REFERENCE, pages
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXIT_CODE = re.compile(r"\s*# exits with (\d+)$")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return the language and text of every fenced block."""
+    return re.findall(r"```(\w+)\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if any(kind in ("console", "python") for kind, _ in blocks(p))])
+def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    ran = 0
+    for kind, text in blocks(page):
+        if kind == "python":
+            run([sys.executable, "-W", "error", "-c", text], tmp_path, 0)
+            ran += 1
+        elif kind == "console":
+            for line in text.splitlines():
+                assert line.startswith("$ "), f"{page}: {line}"
+                found = EXIT_CODE.search(line)
+                command = EXIT_CODE.sub("", line[2:]).replace("queryveil ", f"{sys.executable} -m queryveil ", 1)
+                run(["bash", "-c", command], tmp_path, int(found.group(1)) if found else 0)
+                ran += 1
+    assert ran
+
+
+def run(command: list[str], folder: Path, code: int) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == code, f"{command}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("name", ["commands.md", "names.md", "options.md"])
+def test_generated_pages_are_fresh(name: str) -> None:
+    assert (REFERENCE / name).read_text() == pages()[name], "run `make docs`"
+
+
+def test_every_command_is_documented() -> None:
+    from queryveil.cli import app
+
+    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_make_targets_of_the_docs_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        word
+        for page in [*PAGES, ROOT / "CONTRIBUTING.md"]
+        for word in re.findall(r"`?make ([a-z-]+)[`\s]", page.read_text())
+    }
+    assert named - {"it"} <= targets
+
+
+def test_continuous_integration_runs_the_readme_command() -> None:
+    script = (ROOT / ".ci" / "run").read_text()
+    commands = [line for line in script.splitlines() if line and not line.startswith(("#", "set ", "cd "))]
+    assert commands == ["make test"]
+    assert "make test" in (ROOT / "README.md").read_text()

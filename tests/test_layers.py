@@ -1,0 +1,97 @@
+"""Data flows one way: who may import whom, checked on the syntax tree; and a few doors that only some may use."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "queryveil"
+
+# layer → the layers it may import (besides itself)
+MAY_IMPORT = {
+    "errors": "",
+    "_version": "",
+    "spec": "errors",
+    "guarantees": "spec",
+    "types": "",
+    "files": "errors",
+    "kernels": "",
+    "lexicons": "errors",
+    "logs": "errors spec types files lexicons",
+    "engines": "errors spec types files logs",
+    "histories": "errors types kernels lexicons logs engines",
+    "market": "errors logs",
+    "methods": "errors spec guarantees types kernels market",
+    "release": "errors _version spec guarantees types files kernels histories",
+    "verifiers": "errors spec types kernels",
+    "measures": "errors spec types kernels",
+    "report": "errors spec types",
+    "workflows": "errors _version spec types logs engines histories market methods release measures report",
+    "api": "errors _version spec types logs engines histories release workflows",
+    "cli": "errors _version spec types logs engines workflows",
+    "__init__": "_version api",
+    "__main__": "cli",
+}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the full names of the modules that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_only_layers_below(path: Path) -> None:
+    layer = layer_of(path)
+    allowed = {layer, *MAY_IMPORT[layer].split()}
+    imported = {name.split(".")[1] for name in imports(path) if name.startswith("queryveil.")}
+    assert imported & set(MAY_IMPORT) <= allowed
+
+
+def test_every_layer_is_in_the_table() -> None:
+    assert {layer_of(path) for path in FILES} == set(MAY_IMPORT)
+
+
+def test_only_kernels_import_numba() -> None:
+    users = {layer_of(path) for path in FILES if any(name.split(".")[0] == "numba" for name in imports(path))}
+    assert users == {"kernels"}
+
+
+def test_only_the_local_engine_imports_duckdb() -> None:
+    users = {path.parent.name for path in FILES if any(name.split(".")[0] == "duckdb" for name in imports(path))}
+    assert users == {"local"}
+
+
+def test_verifiers_use_their_own_kernels() -> None:
+    used = {
+        name
+        for path in FILES
+        if layer_of(path) == "verifiers"
+        for name in imports(path)
+        if name.startswith("queryveil.kernels.")
+    }
+    assert used
+    assert all(name.startswith("queryveil.kernels.verify") for name in used)
+
+
+def test_verify_kernels_use_no_other_kernel() -> None:
+    for path in (SOURCE / "kernels" / "verify").glob("*.py"):
+        shared = {name for name in imports(path) if name.startswith("queryveil.kernels.")}
+        assert shared <= {"queryveil.kernels.jit"}, path
+
+
+def test_no_randomness_but_from_a_passed_generator() -> None:
+    forbidden = {"random", "numpy.random"}
+    assert not [path for path in FILES if forbidden & set(imports(path))]

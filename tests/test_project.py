@@ -1,0 +1,96 @@
+"""The project's own promises: how it sets itself up, what it ships, and how third parties add to it."""
+
+import os
+import stat
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from queryveil import spec
+from queryveil._version import __version__
+from queryveil.errors import UnknownNameError
+from queryveil.spec import Declaration, declarations, resolve
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTRA = Declaration("extra", "a measure of somebody else's")
+CLASHING = Declaration("retention", "a measure of the same name")
+
+
+@pytest.fixture
+def fresh_registry() -> Iterator[None]:
+    declarations.cache_clear()
+    yield
+    declarations.cache_clear()
+
+
+def script(path: Path, text: str) -> str:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IEXEC)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("fake", "expected"),
+    [
+        ('case "$2" in *version_info*2\\]*) echo 3.11;; *venv*) exit 1;; esac', "apt-get install python3.11-venv"),
+        ('case "$1" in --version) echo Python 3.9;; *) exit 1;; esac', "needs Python 3.11 or newer"),
+    ],
+)
+def test_setting_up_says_what_is_missing(tmp_path: Path, fake: str, expected: str) -> None:
+    environment = {**os.environ, "PYTHON": script(tmp_path / "python", fake)}
+    done = subprocess.run(
+        [ROOT / "scripts" / "make_venv", tmp_path / "venv"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "venv").exists()
+
+
+def test_every_dependency_has_a_plain_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
+    assert {name.split(">=")[0].lower() for name in wanted} <= {name.lower() for name in pinned}
+
+
+def test_changelog_knows_the_version() -> None:
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_licences_of_bundled_data_ship() -> None:
+    notice = (ROOT / "NOTICE").read_text()
+    for name in ("WordNet", "Census", "Lucene"):
+        assert name in notice
+    assert "Princeton University" in (ROOT / "licenses" / "WordNet-3.0.txt").read_text()
+
+
+def test_shipped_files_are_small() -> None:
+    large = [
+        p for p in (ROOT / "tests").rglob("*") if p.is_file() and p.suffix != ".pyc" and p.stat().st_size > 200_000
+    ]
+    assert large == []
+
+
+@pytest.mark.usefixtures("fresh_registry")
+def test_third_parties_add_declarations(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("extra", "tests.test_project:EXTRA", "queryveil.measure")
+    monkeypatch.setattr(spec, "entry_points", lambda group: [point] if group == point.group else [])
+    assert resolve("measure", "extra").declaration == EXTRA
+    assert "extra" not in declarations("method")
+
+
+@pytest.mark.usefixtures("fresh_registry")
+def test_third_parties_cannot_replace_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("retention", "tests.test_project:CLASHING", "queryveil.measure")
+    monkeypatch.setattr(spec, "entry_points", lambda group: [point])
+    with pytest.raises(UnknownNameError, match="retention"):
+        declarations("measure")
