@@ -45,20 +45,23 @@ def find_alone(
 @jit
 def _find_another(crowd: Crowd, me: int, terms: NDArray[np.int32]) -> tuple[bool, int]:
     """Say whether an owner other than `me` holds the terms, and how many histories were looked at."""
-    rarest, next_rarest = terms[-1], terms[-2] if len(terms) > 1 else np.int32(-1)
-    begin, end = crowd.post_start[rarest], crowd.post_start[rarest + 1]
-    at = end_other = np.int64(0)
-    if next_rarest >= 0:
-        at, end_other = crowd.post_start[next_rarest], crowd.post_start[next_rarest + 1]
+    begin, end = int(crowd.post_start[terms[-1]]), int(crowd.post_start[terms[-1] + 1])
+    if len(terms) == 1 or terms[-2] < 0:
+        for i in range(begin, end):
+            if crowd.owner[crowd.post_history[i]] != me:
+                return True, i - begin + 1
+        return False, end - begin
+    at, end_other = int(crowd.post_start[terms[-2]]), int(crowd.post_start[terms[-2] + 1])
     for i in range(begin, end):
         h = crowd.post_history[i]
-        if next_rarest >= 0:
-            at = _skip(crowd.post_history, at, end_other, h)
-            if at == end_other:
-                return False, i - begin + 1
-            if crowd.post_history[at] != h:
-                continue
-        if crowd.owner[h] != me and _holds(crowd.ids[crowd.indptr[h] : crowd.indptr[h + 1]], terms[:-2]):
+        at = _skip(crowd.post_history, at, end_other, h)
+        if at == end_other:
+            return False, i - begin + 1
+        if (
+            crowd.post_history[at] == h
+            and crowd.owner[h] != me
+            and _holds(crowd.ids[crowd.indptr[h] : crowd.indptr[h + 1]], terms[:-2])
+        ):
             return True, i - begin + 1
     return False, end - begin
 

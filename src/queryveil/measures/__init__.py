@@ -5,6 +5,7 @@ from queryveil.spec import Declaration, Integer, Parameter
 RETENTION = Declaration(
     name="retention",
     purpose="how much of the log the release keeps: distinct terms, log size, users and user-term pairs",
+    paper="Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010",
     functions={"local": "queryveil.measures.utility.retention:compute"},
 )
 

@@ -19,7 +19,8 @@ from queryveil.types import Profiles, Progress, Score, silent
 STEPS_PER_CALL = 10_000_000  # below a second, so that an interrupt is noticed
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 EMPTY = "the release has no terms"
-HISTORIES_COUNTED = "in the release each history counts as one owner: whose it is is known only with --private"
+PER_HISTORY = "the share is of histories, since people have several; others who hold the terms are other people"
+HISTORIES_COUNTED = "the share is of histories; which are one person's is known, in the release, only with --private"
 
 
 def compute(
@@ -34,10 +35,17 @@ def compute(
     else:
         low, high = wilson(after, n_after)
         value, interval = 100.0 * after / n_after, (100.0 * low, 100.0 * high)
-        note = "" if comparison.counts_people else HISTORIES_COUNTED
+        note = _note(comparison)
     label = f"singled out by {m} random {'term' if m == 1 else 'terms'}"
     share_before = 100.0 * before / n_before
     return [Score(str(bound), label, value, share_before, "%", n_after, interval, better="lower", note=note)]
+
+
+def _note(comparison: Comparison) -> str:
+    """Say what the share is of, where it is not simply of people."""
+    if comparison.one_history_each:
+        return ""
+    return PER_HISTORY if comparison.counts_people else HISTORIES_COUNTED
 
 
 def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

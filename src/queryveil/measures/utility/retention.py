@@ -1,8 +1,8 @@
 """Retention: how much of the log is still there, in percent of the original.
 
-Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010, compare
-methods by the distinct terms, the log size and the users that stay. The user-term pairs are ours: they are what a
-deleting method works on.
+Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010, table 5:
+the distinct terms, the log size and the users that stay. The user-term pairs are ours: they are what a deleting method
+works on.
 """
 
 import numpy as np

@@ -1,0 +1,237 @@
+"""The report as a page: complete, self-contained, escaped, and the same every time."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from queryveil.report import render
+from queryveil.types import Score, Verdict, Violation
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "<script>alert(1)</script> & \"quoted\" 'text'"
+DIGEST = "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b"
+HOLDS = Verdict("km(k=10, m=2)", "holds", "people", checked=1_833_421)
+SECTIONS = [
+    "The guarantee holds",
+    "What is promised",
+    "What was kept, and what was removed",
+    "Who is singled out by a few known terms",
+    "How the log was cleaned",
+    "The files",
+    "Check it yourself",
+]
+
+
+def manifest(**changes: Any) -> dict[str, Any]:
+    return {
+        "queryveil": "0.1.0",
+        "kind": "histories",
+        "method": "km(k=10, m=2)",
+        "guarantee": "km(k=10, m=2)",
+        "promise": "Whoever knows up to 2 terms finds at least 10 people who share them.",
+        "limits": ["It holds for this release alone.", "It covers the columns it names."],
+        "floor": 10,
+        "cleaning": {
+            "options": {"charset": "letters", "stop_words": None, "lower_case": True, "columns": ["user", "query"]},
+            "steps": [{"name": "repeated queries", "count": 98_765, "unit": "rows", "note": "same person and time"}],
+        },
+        "counts": {
+            "before": {"people": 5000, "histories": 5000, "terms": 30_123, "pairs": 233_864, "occurrences": 345_678},
+            "after": {"people": 4871, "histories": 4871, "terms": 2345, "pairs": 123_456, "occurrences": 210_987},
+        },
+        "files": [{"path": "data/part-0000.parquet", "sha256": DIGEST, "rows": 123_456}],
+        "content_sha256": DIGEST[::-1],
+        "partition": None,
+        "columns": ["user", "term"],
+        "uncovered_columns": [],
+        **changes,
+    }
+
+
+def kept(label: str, released: int | None, original: int, note: str = "") -> Score:
+    value = None if released is None else 100 * released / original
+    return Score("retention", label, value, 100.0, units_counted=original, note=note)
+
+
+def unique(m: int, before: float | None, after: float | None, note: str = "") -> Score:
+    interval = None if after is None else (max(0.0, after - 0.3), after + 0.4)
+    return Score(f"unique(m={m})", f"m is {m}", after, before, "%", 4871, interval, "lower", note)
+
+
+RETENTION = [
+    kept("distinct terms", 2345, 30_123),
+    kept("log size", 210_987, 345_678),
+    kept("users", 4871, 5000),
+    kept("pairs", 123_456, 233_864),
+]
+UNIQUE = [unique(3, 63.28, 12.41), unique(1, 2.64, 0.0), unique(2, 34.26, 0.01)]
+SCORES = [*RETENTION, *UNIQUE]
+
+
+def parse(page: str) -> ElementTree.Element:
+    """Read the page as XML, which takes nothing that is not closed and nested well."""
+    return ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
+
+
+def text(element: ElementTree.Element) -> str:
+    return " ".join(" ".join(element.itertext()).split())
+
+
+def cells(page: str, caption: str) -> list[list[str]]:
+    (table,) = (t for t in parse(page).iter("table") if text(t.find("caption") or t[0]) == caption)
+    return [[text(cell) for cell in row] for row in table.iter("tr")]
+
+
+def test_every_section_is_there_in_order() -> None:
+    root = parse(render(manifest(), HOLDS, SCORES))
+    assert [text(heading) for heading in root.iter("h2")] == SECTIONS
+    assert len(list(root.iter("h1"))) == 1
+
+
+def test_loads_and_runs_nothing() -> None:
+    page = render(manifest(), HOLDS, SCORES)
+    assert not re.search(r"<script|https?://|@import|url\(|\ssrc=|\shref=|\son\w+=|javascript:", page, re.IGNORECASE)
+    (policy,) = (m for m in parse(page).iter("meta") if m.get("http-equiv") == "Content-Security-Policy")
+    assert policy.get("content") == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def test_is_accessible_and_fits_a_phone() -> None:
+    root = parse(render(manifest(), HOLDS, SCORES))
+    assert root.get("lang") == "en"
+    assert any(meta.get("name") == "viewport" for meta in root.iter("meta"))
+    assert [(svg.get("role"), bool(svg.get("aria-label"))) for svg in root.iter("svg")] == [("img", True)] * 2
+    assert all(figure.find("figcaption") is not None for figure in root.iter("figure"))
+    assert all(table.find("caption") is not None for table in root.iter("table"))
+    assert {th.get("scope") for th in root.iter("th")} == {"row", "col"}
+
+
+def test_charts_take_their_colours_from_the_page() -> None:
+    svgs = "".join(ElementTree.tostring(svg, "unicode") for svg in parse(render(manifest(), HOLDS, SCORES)).iter("svg"))
+    colours = set(re.findall(r'(?:fill|stroke)="([^"]+)"', svgs))
+    assert colours == {"none", "currentColor", "var(--before)", "var(--after)", "var(--track)"}
+
+
+def test_shows_the_numbers() -> None:
+    page = render(manifest(), HOLDS, SCORES)
+    assert cells(page, "The release in numbers")[1:] == [
+        ["distinct terms", "30,123", "2,345", "7.8%"],
+        ["log size", "345,678", "210,987", "61.0%"],
+        ["users", "5,000", "4,871", "97.4%"],
+        ["pairs", "233,864", "123,456", "52.8%"],
+    ]
+    assert cells(page, "Share of people singled out")[1:] == [
+        ["1", "2.6%", "0.0%", "0.0% to 0.4%"],
+        ["2", "34.3%", "<0.1%", "0.0% to 0.4%"],
+        ["3", "63.3%", "12.4%", "12.1% to 12.8%"],
+    ]
+    assert cells(page, "Steps of the cleaning")[1:] == [["repeated queries", "98,765 rows", "same person and time"]]
+    assert cells(page, "Files of the release")[1:] == [["data/part-0000.parquet", "123,456", DIGEST]]
+    words = text(parse(page))
+    for expected in (
+        "1,833,421",
+        DIGEST[::-1],
+        "queryveil 0.1.0",
+        "queryveil verify RELEASE",
+        "Of 5,000 people, 4,871",
+    ):
+        assert expected in words
+    assert "singles out 63.3% of the people in the original log, and 12.4% of those in the release." in words
+
+
+def test_promise_limits_and_options_are_in_plain_words() -> None:
+    words = text(parse(render(manifest(), HOLDS, SCORES)))
+    assert "finds at least 10 people who share them" in words
+    assert "It holds for this release alone." in words
+    assert "held by at least 10 people in the whole log" in words
+    assert "stop words none lower case yes columns user, query" in words
+    assert "does not cover" not in words
+
+
+def test_says_what_the_guarantee_does_not_cover_and_how_the_log_was_cut() -> None:
+    changes = {"uncovered_columns": ["time", "url"], "partition": {"column": "country", "values": 7}, "floor": 1}
+    words = text(parse(render(manifest(**changes), HOLDS, SCORES)))
+    assert "does not cover the columns time , url ." in words
+    assert "cut into 7 parts by its column country" in words
+    assert "whole log" not in words
+
+
+def test_hostile_text_is_shown_and_not_run() -> None:
+    verdict = Verdict(HOSTILE, "violated", "people", 5, 1, Violation((HOSTILE,), 1, 2))
+    step = {"name": HOSTILE, "count": 1, "unit": HOSTILE, "note": HOSTILE}
+    texts = ("queryveil", "kind", "method", "guarantee", "promise", "content_sha256")
+    changes: dict[str, Any] = {
+        **dict.fromkeys(texts, HOSTILE),
+        "limits": [HOSTILE],
+        "columns": [HOSTILE],
+        "uncovered_columns": [HOSTILE],
+        "partition": {"column": HOSTILE, "values": 2},
+        "cleaning": {"options": {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}, "steps": [step]},
+        "files": [{"path": HOSTILE, "sha256": HOSTILE, "rows": 1}],
+    }
+    scores = [kept(HOSTILE, 1, 2, HOSTILE), unique(2, 1.0, 1.0, HOSTILE), Score(HOSTILE, HOSTILE, 1.0, unit=HOSTILE)]
+    page = render(manifest(**changes), verdict, scores)
+    assert "<script" not in page
+    assert list(parse(page).iter("script")) == []
+    assert text(parse(page)).count(HOSTILE) >= 20
+
+
+def test_the_same_input_gives_the_same_bytes_in_another_process() -> None:
+    script = "from tests.report.test_report import *; print(render(manifest(), HOLDS, SCORES), end='')"
+    other = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert other.stdout == render(manifest(), HOLDS, SCORES) == render(manifest(), HOLDS, SCORES)
+
+
+def test_a_violation_is_shown_with_its_counterexample() -> None:
+    verdict = Verdict("km(k=6, m=2)", "violated", "people", 900, 2, Violation(("arnold", "lilburn"), 1, 6))
+    words = text(parse(render(manifest(), verdict, SCORES)))
+    assert "The guarantee is violated" in words
+    assert "2 combinations break it. The worst: {arnold, lilburn}: 1 holder has it, at least 6 must." in words
+    assert "The manifest claims km(k=10, m=2)" in words
+
+
+def test_an_unchecked_claim_gives_the_reason() -> None:
+    verdict = Verdict("km(k=6, m=2)", "unchecked", "people", reason="the release has no rows")
+    words = text(parse(render(manifest(), verdict, SCORES)))
+    assert "The guarantee was not checked The reason: the release has no rows." in words
+
+
+def test_histories_are_not_called_people_where_people_have_several() -> None:
+    counts = manifest()["counts"]
+    counts["before"]["histories"], counts["after"]["histories"] = 9000, 8000
+    verdict = Verdict("km(k=10, m=2)", "holds", "histories", checked=7)
+    words = text(parse(render(manifest(counts=counts), verdict, SCORES)))
+    assert "that they belong to different people was not checked" in words
+    assert "Of 9,000 histories of 5,000 people, 8,000 histories of 4,871 are in the release." in words
+    assert "Share of histories singled out" in words
+
+
+@pytest.mark.parametrize(
+    ("scores", "n_charts"), [([], 0), (RETENTION, 1), (UNIQUE, 1), ([unique(1, None, None), kept("users", None, 3)], 0)]
+)
+def test_what_was_not_measured_is_left_out(scores: list[Score], n_charts: int) -> None:
+    root = parse(render(manifest(), HOLDS, scores))
+    assert [text(heading) for heading in root.iter("h2")] == SECTIONS
+    assert len(list(root.iter("svg"))) == n_charts
+
+
+def test_an_unknown_figure_is_called_unknown_and_its_note_is_given() -> None:
+    scores = [kept("log size", None, 345_678, "needs --private"), kept("users", 4871, 5000), unique(2, 34.26, None)]
+    page = render(manifest(), HOLDS, scores)
+    assert ["log size", "345,678", "unknown", "unknown"] in cells(page, "The release in numbers")
+    assert ["2", "34.3%", "unknown", "unknown"] in cells(page, "Share of people singled out")
+    assert "log size : needs --private." in text(parse(page))
+    assert "Someone who knows" not in page
+
+
+def test_other_measures_have_a_table_of_their_own() -> None:
+    other = Score("entropy(base=2)", "bits of a history", 3.25, 7.5, unit="bits", note="an estimate")
+    page = render(manifest(), HOLDS, [*SCORES, other])
+    assert cells(page, "Other measures")[1:] == [
+        ["entropy(base=2): bits of a history", "7.5 bits", "3.25 bits", "higher"]
+    ]
+    assert "An estimate." in text(parse(page))
