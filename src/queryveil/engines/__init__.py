@@ -57,6 +57,9 @@ class QueryLog(Protocol):
     def steps(self) -> tuple[Step, ...]:
         """What each step of cleaning did."""
 
+    def record(self, step: Step) -> None:
+        """Add a step that is done while the log is streamed; one of the same name is replaced."""
+
     @property
     def has_times(self) -> bool:
         """Whether any query has a time."""

@@ -1,1 +1,1 @@
-"""."""
+"""Histories × terms, built from a cleaned log."""

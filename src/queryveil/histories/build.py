@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.engines import QueryLog
+from queryveil.engines import QueryLog, Step
 from queryveil.errors import LogError
 from queryveil.histories.tokens import Entries, Tokeniser
 from queryveil.kernels.histories import count_people, group_pairs, renumber
@@ -31,14 +31,26 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
     owner, partition = log.histories()
     words = tokeniser.vocabulary()
     history, term = _joined(histories), _joined(entries)
-    if log.source.cleaning.stop_words == "english" and unit == "term":
-        kept = pc.invert(pc.is_in(words, pa.array(ENGLISH, words.type))).to_numpy(zero_copy_only=False)[term]
-        history, term = history[kept], term[kept]
+    if unit == "term":
+        log.record(Step("terms", len(term), "terms found in queries", f"charset {log.source.cleaning.charset}"))
+        history, term = _without_stop_words(log, history, term, words)
     if not len(term):
         raise LogError("no query of the log holds a term; check --columns, --charset and the cleaning options.")
     return assemble(
         history, term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
     )
+
+
+def _without_stop_words(
+    log: QueryLog, history: NDArray[np.int32], term: NDArray[np.int32], words: pa.Array
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    unit = "stop words left out"
+    if log.source.cleaning.stop_words == "none":
+        log.record(Step("stop words", 0, unit, "off"))
+        return history, term
+    kept = pc.invert(pc.is_in(words, pa.array(ENGLISH, words.type))).to_numpy(zero_copy_only=False)[term]
+    log.record(Step("stop words", int(len(term) - np.count_nonzero(kept)), unit))
+    return history[kept], term[kept]
 
 
 def tokeniser_of(log: QueryLog, unit: Unit) -> Tokeniser | Entries:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from queryveil.errors import InputError
 from queryveil.spec import Flag, Integer, Parameter, Text, Value, Word, nearest
 
-_DURATION = r"\d+[smhd]"
+_DURATION = r"[1-9][0-9]{0,5}[smhd]"
 ROLES = ("user", "query", "time", "rank", "url")
 
 READING = (
@@ -19,19 +19,19 @@ READING = (
     ),
     Parameter(
         "columns",
-        Text(r"|(\w+=[^=,]+)(,\w+=[^=,]+)*", "role=column pairs such as user=uid,query=q,time=ts"),
+        Text(r"|\s*\w+=[^=,]+(,\s*\w+=[^=,]+)*", "role=column pairs such as user=uid,query=q,time=ts"),
         "which column is the user, the query, the time, the rank and the url of a table",
         "",
     ),
     Parameter(
         "max_bad_lines",
-        Text(r"\d+|\d+(\.\d+)?%", "a number of lines, or a share such as 0.1%"),
+        Text(r"[0-9]{1,15}|[0-9]{1,3}(\.[0-9]+)?%", "a number of lines, or a share such as 0.1%"),
         "how many unreadable lines are left out before the file is refused; a share allows at least 1",
         "0.1%",
     ),
     Parameter(
         "memory_limit",
-        Text(r"\d+(\.\d+)?\s*[MG]B", "a size such as 500MB or 2GB"),
+        Text(r"[0-9]{1,9}(\.[0-9]+)?\s*[MG]B", "a size such as 500MB or 2GB"),
         "memory for reading and cleaning; what does not fit goes to a private temporary folder",
         "2GB",
     ),
@@ -109,11 +109,19 @@ class Reading:
 
     def column_roles(self) -> dict[str, str]:
         """Return role → column as given."""
-        roles = dict(pair.split("=", 1) for pair in self.columns.split(",") if pair)
+        pairs = [pair.strip().split("=", 1) for pair in self.columns.split(",") if pair]
+        roles = {role: column.strip() for role, column in pairs}
         for role in roles:
             if role not in ROLES:
-                raise InputError(f"--columns: there is no role {role!r}; {nearest(role, ROLES)}.")
-        return {role: column.strip() for role, column in roles.items()}
+                raise InputError(f"--columns: there is no role {role!r}; {ended(nearest(role, ROLES))}")
+        if len(roles) < len(pairs):
+            raise InputError("--columns: a role is given twice; give each of user, query, time, rank, url once.")
+        return roles
+
+    def memory_bytes(self) -> int:
+        """Return the memory limit in bytes."""
+        size = self.memory_limit[:-2].strip()
+        return int(float(size) * (1_000_000 if self.memory_limit.endswith("MB") else 1_000_000_000))
 
     def allowed_bad_lines(self, n_lines: int) -> int:
         """Return how many of so many lines may be bad."""
@@ -153,6 +161,11 @@ class Cleaning:
 def _check(parameters: tuple[Parameter, ...], options: Reading | Cleaning) -> None:
     for parameter in parameters:
         parameter.check(getattr(options, parameter.name), "--" + parameter.name.replace("_", "-"))
+
+
+def ended(text: str) -> str:
+    """Return a text with a full stop, unless it is a question."""
+    return text if text.endswith("?") else f"{text}."
 
 
 def seconds(duration: str) -> int:

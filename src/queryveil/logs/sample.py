@@ -1,18 +1,20 @@
 """The beginning of a file, decompressed: what guessing a format looks at."""
 
-import gzip
+import stat
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from queryveil.errors import LogError
+from queryveil.logs.lines import Compression, open_decompressed
 from queryveil.logs.zstd import check_complete
 
 SAMPLE_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _PARQUET = b"PAR1"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Sample:
 
     path: Path
     data: bytes
+    compression: Compression = "none"
 
     @property
     def is_parquet(self) -> bool:
@@ -36,44 +39,52 @@ class Sample:
             lines.pop()  # most likely cut in the middle
         return tuple(line.rstrip("\r") for line in lines if line.strip())
 
+    @property
+    def n_blank_lines(self) -> int:
+        """Count the empty lines before the first line."""
+        text = self.data.decode("utf-8-sig", errors="replace")
+        return text[: len(text) - len(text.lstrip("\r\n"))].count("\n")
+
 
 def take_sample(path: Path) -> Sample:
     """Read the beginning of a log file, refusing what cannot be a log."""
-    if path.is_dir():
-        raise LogError(f"{path} is a folder, not a log file; name the files in it, for example {path}/*.")
     try:
+        _check_kind(path, path.stat().st_mode)
         with path.open("rb") as stream:
-            start = stream.read(4)
-            data = _decompressed(path, start)
+            compression = _compression(stream.read(4))
+        if compression == "zstd":
+            check_complete(path)
+        with open_decompressed(path, compression) as stream:
+            data = stream.read(SAMPLE_BYTES)
     except FileNotFoundError:
         raise LogError(f"there is no file {path}; check the path.") from None
+    except (EOFError, zlib.error, ValueError):  # Arrow's errors are ValueErrors
+        raise LogError(f"{path} is a truncated or damaged compressed file; fetch it again.") from None
     except OSError as error:
         raise LogError(f"{path} cannot be read: {error.strerror or 'it is damaged'}; check the file.") from None
-    if not data:
+    if not data.strip():
         raise LogError(f"{path} is empty; give a log with at least one line.")
     if not data.startswith(_PARQUET) and b"\x00" in data:
-        raise LogError(f"{path} holds NUL bytes, so it is not a UTF-8 text log; convert it to UTF-8 text or Parquet.")
-    return Sample(path, data)
+        raise LogError(f"{path} holds NUL bytes, so it is not UTF-8 text; {_advice(data)}.")
+    return Sample(path, data, compression)
 
 
-def _decompressed(path: Path, start: bytes) -> bytes:
-    """Return the first bytes of a file after decompression, and find a truncated file where it costs little."""
+def _check_kind(path: Path, mode: int) -> None:
+    """Refuse folders, and pipes: a log is read more than once."""
+    if stat.S_ISDIR(mode):
+        raise LogError(f"{path} is a folder, not a log file; name the files in it, for example {path}/*.")
+    if not stat.S_ISREG(mode):
+        raise LogError(f"{path} is not a regular file, and a log is read more than once; save it to a file first.")
+
+
+def _compression(start: bytes) -> Compression:
+    """Tell the compression by the first bytes; a file's name may lie."""
     if start.startswith(_GZIP):
-        try:
-            with gzip.open(path) as stream:
-                return stream.read(SAMPLE_BYTES)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise LogError(f"{path} is a truncated or damaged .gz file; fetch it again.") from None
-    if start.startswith(_ZSTD):
-        return _zstd_start(path)
-    with path.open("rb") as stream:
-        return stream.read(SAMPLE_BYTES)
+        return "gzip"
+    return "zstd" if start == _ZSTD else "none"
 
 
-def _zstd_start(path: Path) -> bytes:
-    import pyarrow as pa
-
-    check_complete(path)
-    with pa.CompressedInputStream(pa.OSFile(str(path)), "zstd") as stream:
-        data: bytes = stream.read(SAMPLE_BYTES)
-    return data
+def _advice(data: bytes) -> str:
+    if data.startswith(_UTF16):
+        return "it looks like UTF-16: convert it (iconv -f UTF-16 -t UTF-8)"
+    return "convert it to UTF-8 text or Parquet"

@@ -10,14 +10,17 @@ from functools import partial
 
 # A digit run of seven: shorter numbers are mostly years, prices, models and item numbers.
 _LONG_RUN = 7
-_URL = re.compile(r"(?:https?://|www\.)[^\s?]*\?\S*|\b[\w-]+(?:\.[\w-]+)+/?[^\s?]*\?\S*=\S*", re.IGNORECASE)
-_EMAIL = re.compile(r"[\w.+-]+\s?@\s?[\w-]+(?:\.[\w-]+)*")
+# Each pattern starts only where a word does, so that a very long query costs no more than its length.
+_URL = re.compile(r"(?<!\S)[^\s?]+\?\S*")  # a word with a question mark inside, looked at closer
+_ADDRESS = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
+_DOMAIN = re.compile(r"\w\.[\w-]")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+(?:\s?@|@\s)[\w-]+(?:\.[\w-]+)*|(?<![\w.+-])[\w.+-]+\s@\s[\w-]+(?:\.[\w-]+)+")
 _CARD = re.compile(r"(?<!\d)(?:\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}|\d{4}[ -]?\d{6}[ -]?\d{5}|\d{13,19})(?!\d)")
 _PHONE = re.compile(
     r"(?<!\w)\+\d[\d .()/-]{6,18}\d(?!\d)"  # international
     r"|(?<!\d)(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\d)"  # North American, with area code
     r"|(?<!\d)\d{3}[.-]\d{4}(?!\d)"  # North American, local
-    r"|(?<!\d)0\d{2,4}[ /-]\d{3,}(?:[ -]?\d{2,})*(?!\d)"  # trunk prefix, as in Europe
+    r"|(?<!\d)(?=(?:[ /-]?\d){8})0\d{2,4}[ /-]\d{3,}(?:[ -]?\d{2,})*(?!\d)"  # trunk prefix, as in Europe
 )
 _DIGITS = re.compile(rf"\d{{{_LONG_RUN},}}|(?<!\d)\d{{3}}-\d{{2}}-\d{{4}}(?!\d)|(?<!\d)\d{{5}}-\d{{4}}(?!\d)")
 
@@ -41,10 +44,18 @@ def scrub(text: str) -> tuple[str, Counter[str]]:
 
 
 def _replace(kind: str, found: Counter[str], match: re.Match[str]) -> str:
-    if kind == "card" and not _passes_luhn(match.group()):
-        return match.group()
+    text = match.group()
+    if (kind == "card" and not _passes_luhn(text)) or (kind == "url" and not _is_url_with_parameters(text)):
+        return text
     found[kind] += 1
     return " "
+
+
+def _is_url_with_parameters(text: str) -> bool:
+    """Say whether a word with a question mark inside is the address of a page and what is asked of it."""
+    address, _, parameters = text.partition("?")
+    is_address = _ADDRESS.search(address) is not None
+    return is_address or (_DOMAIN.search(address) is not None and "=" in parameters)
 
 
 def _passes_luhn(text: str) -> bool:

@@ -25,7 +25,7 @@ def check_complete(path: Path) -> None:
             while stream.tell() < size:
                 _skip_frame(stream, size)
         except _TruncatedError:
-            raise LogError(f"{path} is a truncated or damaged .zst file; fetch it again.") from None
+            raise LogError(f"{path} is a truncated or damaged compressed file; fetch it again.") from None
 
 
 def _read(stream: BinaryIO, n_bytes: int) -> bytes:

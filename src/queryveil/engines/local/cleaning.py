@@ -1,60 +1,76 @@
 """From `raw` to the cleaned table `queries`: person, history, query, and what else is there; each step counted."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import duckdb
 import pyarrow as pa
 
 from queryveil.engines import Step
-from queryveil.engines.local.reading import count, literal
+from queryveil.engines.local.reading import count
+from queryveil.engines.local.selecting import literal
 from queryveil.errors import LogError
 from queryveil.logs.options import Cleaning, seconds
 from queryveil.logs.scrub import ASCII_CANDIDATE, KINDS, OTHER_CANDIDATE, scrub
 
+Scrubber = Callable[[str], tuple[str, Counter[str]]]
+
 _BATCH = 50_000
 
 
-def clean(database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning) -> list[Step]:
-    """Run all steps in order and return what each did."""
-    has_times = "time" in columns and count(database, "SELECT count(time) FROM raw") > 0
-    steps = [_scrub(database, options)]
+def clean(
+    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, *, baskets: bool = False
+) -> list[Step]:
+    """Run all steps in order and return what each did; the items of baskets are scrubbed one by one."""
+    has_times = "time" in columns
+    steps = [_scrub(database, options, _scrub_items if baskets else scrub)]
     _number_people(database)
-    steps += [
-        _merge_clicks(database, columns, options, has_times),
-        _drop_bots(database, options, has_times),
-    ]
-    _number_histories(database, columns, options, has_times)
-    return steps
+    steps.append(_merge_clicks(database, columns, options, has_times))
+    bots = _drop_bots(database, options, has_times)
+    n_people = count(database, "SELECT count(*) FROM people") - bots.count
+    if n_people == 0:
+        raise LogError("all users of the log are bots by --bots; raise it, or give 0 to keep everybody.")
+    return [*steps, bots, _number_histories(database, columns, options, has_times, n_people)]
 
 
-def _scrub(database: duckdb.DuckDBPyConnection, options: Cleaning) -> Step:
-    """Replace queries that hold direct identifiers; only candidates are looked at in Python."""
-    database.execute("CREATE TABLE scrubbed (query VARCHAR, clean VARCHAR, found INTEGER)")
+def _scrub(database: duckdb.DuckDBPyConnection, options: Cleaning, scrubber: Scrubber) -> Step:
+    """Find the queries that hold direct identifiers; only candidates are looked at in Python."""
+    database.execute("CREATE TABLE scrubbed (query VARCHAR, clean VARCHAR)")
     if not options.scrub:
         return Step("scrub", 0, "direct identifiers taken out", "off")
     kinds: Counter[str] = Counter()
     is_ascii = "strlen(query) = length(query)"
-    candidates = database.sql(
+    reader = database.cursor()  # of its own, so that rows can be inserted while it is read
+    candidates = reader.sql(
         f"SELECT query, count(*) AS rows FROM raw WHERE CASE WHEN {is_ascii}"
         f" THEN regexp_matches(query, {literal(ASCII_CANDIDATE)})"
         f" ELSE regexp_matches(query, {literal(OTHER_CANDIDATE)}) END GROUP BY query"
     )
-    changed: list[tuple[str, str, int]] = []
     for batch in candidates.to_arrow_reader(_BATCH):
+        changed: list[tuple[str, str]] = []
         for text, rows in zip(batch["query"].to_pylist(), batch["rows"].to_pylist(), strict=True):
-            without, found = scrub(text)
+            without, found = scrubber(text)
             if found:
-                changed.append((text, without, found.total()))
+                changed.append((text, without))
                 kinds.update({kind: number * rows for kind, number in found.items()})
-    if changed:
-        texts, cleaned, numbers = zip(*changed, strict=True)
-        database.register(
-            "changed", pa.table({"query": texts, "clean": cleaned, "found": pa.array(numbers, pa.int32())})
-        )
-        database.execute("INSERT INTO scrubbed SELECT * FROM changed")
-        database.unregister("changed")
+        _insert_scrubbed(database, changed)
+    reader.close()
     note = ", ".join(f"{kinds[kind]:,} {kind}" for kind in KINDS if kinds[kind])
     return Step("scrub", kinds.total(), "direct identifiers taken out", note)
+
+
+def _scrub_items(basket: str) -> tuple[str, Counter[str]]:
+    """Scrub the items of a basket apart: two short numbers side by side are no phone number."""
+    parts = [scrub(item) for item in basket.split()]
+    return " ".join(text for text, _ in parts), sum((found for _, found in parts), Counter())
+
+
+def _insert_scrubbed(database: duckdb.DuckDBPyConnection, changed: list[tuple[str, str]]) -> None:
+    if changed:
+        texts, cleaned = zip(*changed, strict=True)
+        database.register("changed", pa.table({"query": texts, "clean": cleaned}))
+        database.execute("INSERT INTO scrubbed SELECT * FROM changed")
+        database.unregister("changed")
 
 
 def _number_people(database: duckdb.DuckDBPyConnection) -> None:
@@ -112,31 +128,33 @@ def _drop_bots(database: duckdb.DuckDBPyConnection, options: Cleaning, has_times
 
 
 def _with_bucket(history: str, options: Cleaning) -> str:
-    """Return SQL for the cleaned rows with a number `bucket` that tells a person's histories apart."""
+    """Return SQL for the cleaned rows with a number `bucket` that tells a person's histories apart.
+
+    Queries without a time, in a log that has times, are a history of their own: their bucket is NULL.
+    """
     if history == "user":
         return "SELECT *, 0 AS bucket FROM cleaned"
-    if history == "day":
-        return "SELECT *, epoch_us(time) // 86400000000 AS bucket FROM cleaned"
-    if history.startswith("window:"):
-        length = seconds(history.removeprefix("window:")) * 1_000_000
-        return f"SELECT *, epoch_us(time) // {length} AS bucket FROM cleaned"
+    if history != "session":
+        length = seconds("1d" if history == "day" else history.removeprefix("window:")) * 1_000_000
+        since = "epoch_us(time)"  # `//` rounds towards zero, and times before 1970 are negative
+        return f"SELECT *, {since} // {length} - ({since} % {length} < 0)::INTEGER AS bucket FROM cleaned"
     # A new session starts where the pause since the person's query before is strictly longer than the gap.
     gap = seconds(options.session_gap) * 1_000_000
     before = "lag(time) OVER (PARTITION BY person ORDER BY time)"
     paused = f"SELECT *, coalesce(epoch_us(time) - epoch_us({before}) > {gap}, false)::INTEGER AS pause FROM cleaned"
     number = "sum(pause) OVER (PARTITION BY person ORDER BY time ROWS UNBOUNDED PRECEDING)"
-    return f"SELECT * EXCLUDE (pause), {number} AS bucket FROM ({paused})"
+    return f"SELECT * EXCLUDE (pause), CASE WHEN time IS NOT NULL THEN {number} END AS bucket FROM ({paused})"
 
 
 def _number_histories(
-    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, has_times: bool
-) -> None:
+    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, has_times: bool, n_people: int
+) -> Step:
     """Make `queries`: the cleaned rows with the number of their history."""
     if options.history != "user" and not has_times:
         raise LogError(f"--history {options.history} needs times, and the log has none; use --history user.")
     if options.history == "user" and "part" not in columns:
         database.execute("CREATE VIEW queries AS SELECT *, person AS history FROM cleaned")
-        return
+        return Step("histories", n_people, "histories", "user")
     cut = "person, part, bucket" if "part" in columns else "person, bucket"
     database.execute(
         f"CREATE TABLE queries AS SELECT * EXCLUDE (bucket),"
@@ -144,3 +162,7 @@ def _number_histories(
         f" FROM ({_with_bucket(options.history, options)})"
     )
     database.execute("DROP TABLE cleaned")
+    note = f"session, gap {options.session_gap}" if options.history == "session" else options.history
+    if "part" in columns:
+        note += f", {count(database, 'SELECT count(DISTINCT part) FROM queries'):,} parts by {options.partition_by}"
+    return Step("histories", 1 + count(database, "SELECT max(history) FROM queries"), "histories", note)

@@ -1,5 +1,6 @@
 """A DuckDB connection that stays private: its own temporary folder, no extensions from elsewhere, careful errors."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,26 +10,44 @@ import duckdb
 from queryveil.errors import InputError, LogError, OutputError, QueryveilError
 from queryveil.files import scratch
 
+MAX_LINE_BYTES = 1_000_000
+MIN_MEMORY = 30_000_000
+_THREAD_MEMORY = 64_000_000  # below this, a thread spends its time spilling
+
 
 class Connection:
     """An in-memory database with a memory limit; what does not fit is spilled to a private folder."""
 
-    def __init__(self, memory_limit: str) -> None:
+    def __init__(self, memory_bytes: int) -> None:
+        if memory_bytes < MIN_MEMORY:
+            raise InputError(
+                f"--memory-limit must be at least {MIN_MEMORY // 1_000_000}MB to read a log; "
+                "raise it, or leave it out for 2GB."
+            )
+        self.memory_bytes = memory_bytes
         self._stack = ExitStack()
-        folder = self._stack.enter_context(scratch("spill"))
-        self.database = duckdb.connect(
-            config={
-                "memory_limit": memory_limit.replace(" ", ""),
-                "temp_directory": str(folder / "duckdb"),
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-            }
-        )
-        self._stack.callback(self.database.close)
+        self.folder = self._stack.enter_context(scratch("spill"))
+        try:
+            self.database = duckdb.connect(config=_settings(memory_bytes, str(self.folder / "duckdb")))
+            self._stack.callback(self.database.close)
+            self.database.execute("SET TimeZone = 'UTC'")  # days and times must not depend on where this runs
+        except BaseException:
+            self._stack.close()
+            raise
 
     def close(self) -> None:
         """Close the database and remove its folder."""
         self._stack.close()
+
+
+def _settings(memory_bytes: int, folder: str) -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "memory_limit": f"{memory_bytes}B",
+        "threads": max(1, min(len(os.sched_getaffinity(0)), memory_bytes // _THREAD_MEMORY)),
+        "temp_directory": folder,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
 
 
 @contextmanager
@@ -42,18 +61,13 @@ def careful(subject: str) -> Iterator[None]:
 
 def _sentence(error: duckdb.Error, subject: str) -> QueryveilError:
     text = str(error)
-    if isinstance(error, duckdb.OutOfMemoryException):
-        if re.search(r"max_temp_directory_size|no space|disk", text, re.IGNORECASE):
-            return OutputError(f"{subject}: the disk of the temporary folder is full; free space or set TMPDIR.")
-        return InputError(f"{subject} does not fit into the memory limit; raise --memory-limit.")
-    if re.search(r"No space left", text):
+    if re.search(r"max_temp_directory_size|no space left|disk", text, re.IGNORECASE):
         return OutputError(f"{subject}: the disk of the temporary folder is full; free space or set TMPDIR.")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return InputError(f"{subject} does not fit into the memory limit; raise --memory-limit.")
+    if isinstance(error, duckdb.ConnectionException):
+        return InputError(f"{subject} is closed already; use it inside its with block.")
     if re.search(r"gzip|zstd|deflate|decompress", text, re.IGNORECASE):
         return LogError(f"{subject} is a truncated or damaged compressed file; fetch it again.")
-    if re.search(r"line size", text, re.IGNORECASE):
-        return LogError(f"{subject} has a line longer than {MAX_LINE_BYTES:,} bytes; is it a text log?")
     kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(error).__name__.removesuffix("Exception")).lower()
     return LogError(f"{subject} cannot be read ({kind} error); check that it is an undamaged file of its format.")
-
-
-MAX_LINE_BYTES = 4_000_000

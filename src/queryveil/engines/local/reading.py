@@ -1,13 +1,26 @@
-"""From the files of a log to one table `raw`: person, query, and time, rank, url, part where there are any."""
+"""From the files of a log to one table `raw`: person, query, and time, rank, url, part where there are any.
 
-from pathlib import Path
+A record that cannot be used is a bad line: the reader rejects it, or its person is NULL. Too many of them refuse the
+file; else they stay in `raw`, where row numbers tell the files apart, until `drop_bad_rows`.
+"""
+
+from dataclasses import dataclass, replace
 
 import duckdb
 import pyarrow as pa
 
-from queryveil.engines.local.connection import MAX_LINE_BYTES, careful
+from queryveil.engines.local.connection import Connection, careful
+from queryveil.engines.local.selecting import (
+    Input,
+    read_parquet,
+    select,
+    select_breaks,
+    select_columns,
+    unreadable_time,
+)
 from queryveil.errors import LogError
-from queryveil.logs.formats import Layout
+from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
+from queryveil.logs.lines import count_lines, lines_at, write_with_even_ends
 from queryveil.logs.options import Reading
 
 TYPES = {
@@ -18,23 +31,32 @@ TYPES = {
     "url": "VARCHAR",
     "part": "VARCHAR",
 }
-# More bad lines than this are not recorded one by one.
-_RECORDED = 1_000_000
 _FAULTS = {
-    "MISSING COLUMNS": "too few columns",
-    "TOO MANY COLUMNS": "too many columns",
+    "MISSING COLUMNS": TOO_FEW,
+    "TOO MANY COLUMNS": TOO_MANY,
     "INVALID ENCODING": "bytes that are not UTF-8",
-    "CAST": "a time that cannot be read",
-    "UNQUOTED VALUE": "a quote that is not closed",
+    "CAST": UNREADABLE_TIME,
+    "UNQUOTED VALUE": OPEN_QUOTE,
     "LINE SIZE OVER MAXIMUM": "a line that is too long",
 }
-_NO_USER = "no user, or a time or record that cannot be read"
-_PARSED_TIMES = {
-    "iso": "try_cast({0} AS TIMESTAMP)",
-    "excite": "try_strptime({0}, '%y%m%d%H%M%S')",
-    "seconds": "make_timestamp((try_cast({0} AS DOUBLE) * 1000000)::BIGINT)",
-    "milliseconds": "make_timestamp((try_cast({0} AS DOUBLE) * 1000)::BIGINT)",
-}
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """What reading one file gave."""
+
+    start: int  # the file's first row in `raw`
+    n_rows: int
+    n_unusable: int  # of these rows
+    n_rejected: int  # lines that gave no row
+
+    @property
+    def n_bad(self) -> int:
+        return self.n_unusable + self.n_rejected
+
+    @property
+    def n_all(self) -> int:
+        return self.n_rows + self.n_rejected
 
 
 def create_raw(database: duckdb.DuckDBPyConnection, columns: tuple[str, ...]) -> None:
@@ -42,176 +64,121 @@ def create_raw(database: duckdb.DuckDBPyConnection, columns: tuple[str, ...]) ->
     database.execute(f"CREATE TABLE raw ({', '.join(f'{name} {TYPES[name]}' for name in columns)})")
 
 
-def read_file(
-    database: duckdb.DuckDBPyConnection, path: Path, layout: Layout, reading: Reading, columns: tuple[str, ...]
-) -> int:
+def read_file(connection: Connection, given: Input, reading: Reading, columns: tuple[str, ...]) -> int:
     """Append the rows of one file to `raw`; return how many bad lines were left out, or refuse the file."""
-    with careful(str(path)):
-        start = count(database, "SELECT count(*) FROM raw")
-        database.execute("DROP TABLE IF EXISTS bad_lines; DROP TABLE IF EXISTS bad_scans")
-        database.execute(f"INSERT INTO raw {_select(path, layout, columns)}")
-        rejected = _rejected_lines(database) if layout.shape != "parquet" else []
-        return _settle(database, path, layout, reading, start, rejected)
+    with careful(str(given.path)):
+        start = count(connection.database, "SELECT count(*) FROM raw")
+        try:
+            tally = _append(connection, given, columns, start)
+        except duckdb.InvalidInputException as error:
+            if "state machine" not in str(error):
+                raise
+            tally = None
+        if tally is None or (tally.n_rows == 0 and given.layout.shape != "parquet"):  # line ends that differ do this
+            given = replace(given, copy=connection.folder / "even")
+            write_with_even_ends(given.path, given.compression, connection.folder / "even")
+            tally = _append(connection, given, columns, start)
+        n_bad = _judge(connection.database, given, reading, tally)
+        (connection.folder / "even").unlink(missing_ok=True)
+        return n_bad
 
 
 def read_table(
-    database: duckdb.DuckDBPyConnection, table: pa.Table, layout: Layout, reading: Reading, columns: tuple[str, ...]
+    connection: Connection, table: pa.Table, given: Input, reading: Reading, columns: tuple[str, ...]
 ) -> int:
-    """Append the rows of an Arrow table to `raw`; return how many bad rows were left out."""
+    """Append the rows of an Arrow table to `raw`; return how many bad rows were left out, or refuse the table."""
+    database = connection.database
     with careful("the table"):
         database.register("given", table)
-        database.execute(f"INSERT INTO raw {_select_columns('given', layout, columns)}")
+        database.execute(f"INSERT INTO raw {select_columns('given', given.layout, columns)}")
+        n_bad = _judge(database, given, reading, _tally(database, given, columns, 0, 0))
         database.unregister("given")
-        return _settle(database, Path("the table"), layout, reading, 0, [])
+        return n_bad
 
 
-def _settle(
-    database: duckdb.DuckDBPyConnection,
-    path: Path,
-    layout: Layout,
-    reading: Reading,
-    start: int,
-    rejected: list[tuple[int, int, str]],
-) -> int:
-    """Count the bad lines of a file, refuse it if they are too many, and take the bad rows out of `raw`."""
-    new_rows = f"rowid >= {start}"
-    n_rows = count(database, f"SELECT count(*) FROM raw WHERE {new_rows}")
-    n_unusable = count(database, f"SELECT count(*) FROM raw WHERE {new_rows} AND person IS NULL")
-    n_bad = sum(lines for _, lines, _ in rejected) + n_unusable
-    n_all = n_rows + n_bad - n_unusable
-    allowed = reading.allowed_bad_lines(n_all)
-    if n_bad > allowed:
-        line, fault = _first_fault(database, layout, start, rejected)
-        raise LogError(
-            f"{path}: {n_bad:,} of {n_all:,} lines are bad and {allowed:,} may be; the first is line {line} "
-            f"({fault}); mend the file, check --format and --columns, or raise --max-bad-lines."
-        )
-    if n_rows == 0:
-        raise LogError(f"{path} has no rows; give a log with at least one query.")
-    if count(database, f"SELECT count(*) FROM raw WHERE {new_rows} AND contains(query, chr(0))"):
-        raise LogError(f"{path} holds NUL bytes, so it is not a text log; mend or convert it.")
-    if n_unusable:
-        database.execute(f"DELETE FROM raw WHERE {new_rows} AND person IS NULL")
-    return n_bad
+def drop_bad_rows(database: duckdb.DuckDBPyConnection) -> None:
+    """Take the rows that cannot be used out of `raw`."""
+    database.execute("DELETE FROM raw WHERE person IS NULL")
 
 
-def _first_fault(
-    database: duckdb.DuckDBPyConnection, layout: Layout, start: int, rejected: list[tuple[int, int, str]]
-) -> tuple[int, str]:
-    """Return the line number and the fault of the first bad line."""
-    first_rejected = min((line for line, _, _ in rejected), default=None)
-    unusable = f"FROM raw WHERE rowid >= {start} AND person IS NULL"
-    if count(database, f"SELECT count(*) {unusable}"):
-        line = count(database, f"SELECT min(rowid) {unusable}") - start + 1 + int(layout.header)
-        for rejected_line, lines, _ in rejected:  # lines that gave no row stand before it
-            line += lines if rejected_line <= line else 0
-        if first_rejected is None or line < first_rejected:
-            return line, _NO_USER
-    line, _, fault = rejected[0]
-    return line, fault
-
-
-def _rejected_lines(database: duckdb.DuckDBPyConnection) -> list[tuple[int, int, str]]:
-    """Return line, number of lines and fault of what the reader left out.
-
-    A quote that is never closed swallows the lines after it, so the line breaks inside count too.
-    """
-    rows = database.execute(
-        "SELECT line, 1 + max(length(csv_line) - length(replace(csv_line, chr(10), ''))), min(error_type::VARCHAR)"
-        " FROM bad_lines GROUP BY line ORDER BY line"
-    ).fetchall()
-    database.execute("DROP TABLE bad_lines; DROP TABLE bad_scans")
-    return [(int(line), int(lines), _FAULTS.get(str(kind), "a malformed line")) for line, lines, kind in rows]
-
-
-def _select(path: Path, layout: Layout, columns: tuple[str, ...]) -> str:
-    place = literal(str(path))
-    if layout.shape == "parquet":
-        return _select_columns(f"read_parquet({place})", layout, columns)
-    if layout.shape == "delimited":
-        typed = dict.fromkeys(layout.columns, "VARCHAR")
-        if "time" in layout.roles and layout.time in ("iso", "excite"):
-            typed[layout.roles["time"]] = "TIMESTAMP"
-        return _select_columns(_read_csv(place, layout, typed), layout, columns)
-    lines = _read_csv(place, Layout("lines", {}, delimiter="\x01\x02\x03"), {"line": "VARCHAR"})
-    if layout.shape == "lines":
-        return f"SELECT {_line_columns(columns)} FROM {lines} WHERE trim(line) <> ''"
-    parsed = f"(SELECT CASE WHEN json_valid(line) THEN line END AS record FROM {lines} WHERE trim(line) <> '')"
-    return f"SELECT {', '.join(_json_column(name, layout) for name in columns)} FROM {parsed}"
-
-
-def _read_csv(place: str, layout: Layout, typed: dict[str, str]) -> str:
-    names = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in typed.items())
-    quote = literal(layout.quote)
-    style = ", timestampformat='%y%m%d%H%M%S'" if layout.time == "excite" else ""
+def _append(connection: Connection, given: Input, columns: tuple[str, ...], start: int) -> _Tally:
+    """Append a file's rows and count them and the lines that gave none."""
+    database = connection.database
+    database.execute("DROP TABLE IF EXISTS bad_lines; DROP TABLE IF EXISTS bad_scans")
+    sql = select(given, columns, first_person=start, memory_bytes=connection.memory_bytes)
+    database.execute(f"INSERT INTO raw {sql}")
+    if given.layout.shape == "parquet":
+        return _tally(database, given, columns, start, 0)
+    n_rejected = count(database, "SELECT count(DISTINCT line) FROM bad_lines")
+    tally = _tally(database, given, columns, start, n_rejected)
     return (
-        f"read_csv({place}, auto_detect=false, delim={literal(layout.delimiter)}, quote={quote}, escape={quote}, "
-        f"header={str(layout.header).lower()}, columns={{{names}}}, ignore_errors=true, store_rejects=true, "
-        f"rejects_table='bad_lines', rejects_scan='bad_scans', rejects_limit={_RECORDED}, "
-        f"max_line_size={MAX_LINE_BYTES}{style})"
+        replace(tally, n_rejected=n_rejected + _n_swallowed(connection, given, tally)) if given.layout.quote else tally
     )
 
 
-def _select_columns(source: str, layout: Layout, columns: tuple[str, ...]) -> str:
-    return f"SELECT {', '.join(_column(name, layout) for name in columns)} FROM {source}"
+def _tally(
+    database: duckdb.DuckDBPyConnection, given: Input, columns: tuple[str, ...], start: int, n_rejected: int
+) -> _Tally:
+    """Count a file's rows, and refuse one that holds NUL bytes."""
+    has_nul = " OR ".join(f"contains({name}, chr(0))" for name in columns if TYPES[name] == "VARCHAR")
+    row = database.execute(
+        f"SELECT count(*), count(*) FILTER (person IS NULL), coalesce(bool_or({has_nul}), false)"
+        f" FROM raw WHERE rowid >= {start}"
+    ).fetchall()[0]
+    n_rows, n_unusable, is_binary = int(row[0]), int(row[1]), bool(row[2])
+    if is_binary:
+        raise LogError(f"{given.path} holds NUL bytes, so it is not a text log; convert it to UTF-8 text or Parquet.")
+    return _Tally(start, n_rows, n_unusable, n_rejected)
 
 
-def _column(name: str, layout: Layout) -> str:
-    column = identifier(layout.roles[name])
-    if name == "person":
-        unreadable = _unreadable_time(identifier(layout.roles["time"]), layout) if "time" in layout.roles else ""
-        text = f"nullif(trim({column}::VARCHAR), '')"
-        return f"CASE WHEN {unreadable} THEN NULL ELSE {text} END" if unreadable else text
-    if name == "time":
-        return _time(column, layout)
-    return f"coalesce({column}::VARCHAR, '')" if name == "query" else f"{column}::VARCHAR"
+def _n_swallowed(connection: Connection, given: Input, tally: _Tally) -> int:
+    """Count the lines that an unclosed quote swallowed: DuckDB drops them and may not say so.
+
+    Every line must be the header, give a row, be rejected or stand inside a field.
+    """
+    missing = count_lines(*given.place) - int(given.layout.header) - tally.n_all
+    if missing <= 0:
+        return 0
+    return max(0, missing - count(connection.database, select_breaks(given, connection.memory_bytes)))
 
 
-def _json_column(name: str, layout: Layout) -> str:
-    value = f"json_extract_string(record, {literal('$.' + _json_key(layout.roles[name]))})"
-    if name == "person":
-        if "time" not in layout.roles:
-            return f"nullif(trim({value}), '')"
-        time = f"json_extract_string(record, {literal('$.' + _json_key(layout.roles['time']))})"
-        return f"CASE WHEN {_unreadable_time(time, layout)} THEN NULL ELSE nullif(trim({value}), '') END"
-    if name == "time":
-        return _PARSED_TIMES[layout.time].format(value)
-    return f"coalesce({value}, '')" if name == "query" else value
+def _judge(database: duckdb.DuckDBPyConnection, given: Input, reading: Reading, tally: _Tally) -> int:
+    """Return how many bad lines a file has, or refuse it if they are too many or all."""
+    if tally.n_all == 0:
+        raise LogError(f"{given.path} has no rows; give a log with at least one query.")
+    allowed = reading.allowed_bad_lines(tally.n_all)
+    if tally.n_bad < tally.n_all and tally.n_bad <= allowed:
+        return tally.n_bad
+    what, where = ("row", "table") if given.layout.shape == "parquet" else ("line", "file")
+    line, fault = _first_bad(database, given, tally)
+    raise LogError(
+        f"{given.path}: {tally.n_bad:,} of {tally.n_all:,} {what}s are bad and {allowed:,} may be; the first is {what} "
+        f"{line:,} ({fault}); mend the {where}, check --format and --columns, or raise --max-bad-lines."
+    )
 
 
-def _json_key(key: str) -> str:
-    return '"' + key.replace('"', '\\"') + '"'
+def _first_bad(database: duckdb.DuckDBPyConnection, given: Input, tally: _Tally) -> tuple[int, str]:
+    """Return the number and the fault of the first bad line or row."""
+    if given.layout.shape == "parquet":
+        return _first_unusable_row(database, given, tally.start)
+    found = [first_fault(*given.place, given.layout)] if given.layout.shape != "lines" else []
+    rejects = database.execute(
+        "SELECT min(byte_position), min(error_type::VARCHAR) FROM bad_lines GROUP BY line ORDER BY 1 LIMIT 1"
+    ).fetchall()
+    for position, kind in rejects:  # DuckDB's own line number counts a field of several lines as one
+        found.append((lines_at(*given.place, [int(position)])[0], _FAULTS.get(str(kind), "a malformed line")))
+    return min((fault for fault in found if fault is not None), default=(1, "a malformed line"))
 
 
-def _line_columns(columns: tuple[str, ...]) -> str:
-    """Return the columns of a basket: each line is its own person, named by its number."""
-    parts = {"person": "(row_number() OVER ())::VARCHAR", "query": "line"}
-    return ", ".join(parts[name] for name in columns)
-
-
-def _time(column: str, layout: Layout) -> str:
-    if layout.shape == "delimited" and layout.time in ("iso", "excite"):
-        return column  # the reader has parsed it, and rejected the lines where it could not
-    return _PARSED_TIMES[layout.time].format(f"{column}::VARCHAR")
-
-
-def _unreadable_time(column: str, layout: Layout) -> str:
-    if layout.shape == "delimited" and layout.time in ("iso", "excite"):
-        return ""
-    text = f"{column}::VARCHAR"
-    return f"(nullif(trim({text}), '') IS NOT NULL AND {_PARSED_TIMES[layout.time].format(text)} IS NULL)"
+def _first_unusable_row(database: duckdb.DuckDBPyConnection, given: Input, start: int) -> tuple[int, str]:
+    """Return the number and the fault of the first row of a table that cannot be used."""
+    row = count(database, f"SELECT min(rowid) FROM raw WHERE rowid >= {start} AND person IS NULL") - start
+    source = "given" if given.in_memory else read_parquet(given)
+    unreadable = unreadable_time(given.layout) or "false"
+    is_time = count(database, f"SELECT ({unreadable})::INTEGER FROM {source} LIMIT 1 OFFSET {row}")
+    return row + 1, UNREADABLE_TIME if is_time else NO_USER
 
 
 def count(database: duckdb.DuckDBPyConnection, sql: str) -> int:
     """Return the one number that a query gives."""
     return int(database.execute(sql).fetchall()[0][0])
-
-
-def literal(text: str) -> str:
-    """Return a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """Return a column's name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'

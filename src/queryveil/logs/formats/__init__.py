@@ -1,5 +1,7 @@
 """Log formats: one file each, and the guess of which one a file has."""
 
+from collections.abc import Mapping
+
 from queryveil.errors import LogError
 from queryveil.logs.formats.aol import AOL
 from queryveil.logs.formats.base import Format, Layout
@@ -16,14 +18,16 @@ __all__ = ["DECLARATIONS", "Format", "Layout", "find_format"]
 DECLARATIONS = (UBI, AOL, EXCITE, TRANSACTIONS, TABLE)
 
 
-def find_format(sample: Sample, name: str) -> Format:
-    """Return the format of that name, or without a name the first that recognises the file."""
+def find_format(sample: Sample, name: str, columns: Mapping[str, str]) -> Format:
+    """Return the format of that name, else the first that recognises the file; named columns are those of a table."""
     if name:
         found = resolve("format", name).declaration
         return _as_format(found)
     for declaration in declarations("format").values():
         if _as_format(declaration).recognise(sample):
             return _as_format(declaration)
+    if columns:
+        return TABLE
     raise LogError(
         f"{sample.path}: the format could not be guessed; name it with --format "
         f"({', '.join(declarations('format'))}), and the columns of a table with --columns user=…,query=…."

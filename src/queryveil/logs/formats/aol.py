@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from queryveil.errors import LogError
 from queryveil.logs.formats.base import Format, Layout
+from queryveil.logs.formats.columns import find_roles
 from queryveil.logs.sample import Sample
 
 COLUMNS = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
@@ -18,10 +19,10 @@ def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     """Return the fixed layout, if the header is as it must be."""
     if not recognise(sample):
         raise LogError(
-            f"{sample.path}, line 1: format aol needs the header {' '.join(COLUMNS)} separated by tabs, and there are "
-            f"{len(_header(sample))} columns; is it --format table?"
+            f"{sample.path}, line 1: format aol needs the header {' '.join(COLUMNS)} separated by tabs, which is not "
+            "there; mend the header, or leave --format out if it is another format."
         )
-    roles = dict(zip(("person", "query", "time", "rank", "url"), COLUMNS, strict=True))
+    roles = find_roles(f"{sample.path}, line 1", COLUMNS, columns, shown=True)
     return Layout("delimited", roles, COLUMNS, delimiter="\t", header=True, time="iso")
 
 

@@ -7,19 +7,22 @@ from typing import Literal
 from queryveil.logs.sample import Sample
 from queryveil.spec import Declaration
 
-TimeStyle = Literal["none", "iso", "excite", "seconds", "milliseconds"]
+# stored: the column holds times, not texts; offset: ISO 8601 with offsets from UTC
+TimeStyle = Literal[
+    "none", "iso", "offset", "excite", "stored", "seconds", "milliseconds", "microseconds", "nanoseconds"
+]
 
 
 @dataclass(frozen=True)
 class Layout:
     """Where the rows and columns of one file are: all that an engine needs to read it.
 
-    `person` is None where every row is a person of its own. The roles are column names (keys for `json`).
+    There is no role `person` where every row is a person of its own. The roles are column names (keys for `json`).
     """
 
     shape: Literal["delimited", "lines", "json", "parquet"]
-    roles: Mapping[str, str]  # "person", "query", "time", "rank", "url", "partition" → column
-    columns: tuple[str, ...] = ()  # all columns in file order (`delimited`)
+    roles: Mapping[str, str]  # "person", "query", "time", "rank", "url", "part" → column
+    columns: tuple[str, ...] = ()  # all columns in file order (`json`: the keys that were met)
     delimiter: str = ""
     quote: str = ""
     header: bool = False

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 
 from queryveil.errors import LogError
 from queryveil.logs.formats.base import Format, Layout
+from queryveil.logs.formats.columns import find_roles
 from queryveil.logs.sample import Sample
 
+COLUMNS = ("user", "time", "query")
 _LINE = re.compile(r"[^\t]+\t\d{12}\t[^\t]*")
 
 
@@ -20,11 +22,10 @@ def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     if not recognise(sample):
         raise LogError(
             f"{sample.path}: format excite needs lines of user, time (yymmddhhmmss) and query separated by tabs, and "
-            "most lines are not; is it --format table?"
+            "most lines are not; leave --format out if it is another format."
         )
-    names = ("user", "time", "query")
-    roles = {"person": "user", "query": "query", "time": "time"}
-    return Layout("delimited", roles, names, delimiter="\t", time="excite")
+    roles = find_roles(str(sample.path), COLUMNS, columns, shown=True)
+    return Layout("delimited", roles, COLUMNS, delimiter="\t", time="excite")
 
 
 EXCITE = Format(

@@ -1,88 +1,92 @@
 """Any table with a user and a query column: CSV, TSV, JSON lines or Parquet."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from queryveil.errors import LogError
-from queryveil.logs.formats.base import Format, Layout
+from queryveil.logs.formats.base import Format, Layout, TimeStyle
+from queryveil.logs.formats.columns import find_roles, usual_roles
+from queryveil.logs.formats.json_lines import json_keys, json_records
 from queryveil.logs.formats.times import time_style
-from queryveil.logs.formats.ubi import json_records
 from queryveil.logs.sample import Sample
-from queryveil.spec import nearest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DELIMITERS = (",", "\t", ";", "|")
-# What a column is called when nobody says: the first of these that the table has.
-USUAL_NAMES = {
-    "person": ("user", "user_id", "userid", "anonid", "client_id", "person", "uid"),
-    "query": ("query", "user_query", "q", "keywords", "search", "term", "terms"),
-    "time": ("time", "timestamp", "querytime", "query_time", "datetime", "date", "ts"),
-    "rank": ("rank", "itemrank", "position"),
-    "url": ("url", "clickurl", "click_url"),
-}
+_LOOKED_AT = 100
 
 
 def recognise(sample: Sample) -> bool:
     """Look for Parquet, JSON objects, or a header that names a user and a query."""
     if sample.is_parquet or json_records(sample):
         return True
-    roles = _usual_roles(_header(sample)[1])
+    roles = usual_roles(_header(sample)[1])
     return "person" in roles and "query" in roles
 
 
 def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     """Find the columns by the names given, else by their usual names."""
     if sample.is_parquet:
-        names = parquet_columns(sample)
-        return Layout("parquet", find_roles(str(sample.path), names, columns), tuple(names), time="iso")
+        return _parquet_layout(sample, columns)
     records = json_records(sample)
     if records:
-        keys = list(dict.fromkeys(key for record in records for key in record))
+        keys = json_keys(records)
         roles = find_roles(str(sample.path), keys, columns)
         times = (record.get(roles["time"]) for record in records) if "time" in roles else ()
-        return Layout("json", roles, time=time_style(times))
+        return Layout("json", roles, keys, time=time_style(times))
     delimiter, names = _header(sample)
     roles = find_roles(f"{sample.path}, line 1", names, columns)
-    rows = csv.reader(sample.lines[1:], delimiter=delimiter)
+    quote = "" if delimiter == "\t" and _has_stray_quotes(sample) else '"'
+    rows = csv.reader(sample.lines[1:], delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE)
     place = names.index(roles["time"]) if "time" in roles else len(names)
     style = time_style(row[place] for row in rows if len(row) > place)
-    return Layout("delimited", roles, tuple(names), delimiter=delimiter, quote='"', header=True, time=style)
+    return Layout("delimited", roles, tuple(names), delimiter=delimiter, quote=quote, header=True, time=style)
 
 
-def parquet_columns(sample: Sample) -> list[str]:
-    """Return the column names of a Parquet file."""
+def _parquet_layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return list(pq.read_schema(sample.path).names)
+        with pq.ParquetFile(sample.path) as file:
+            names = file.schema_arrow.names
+            roles = find_roles(str(sample.path), names, columns, shown=True)
+            style: TimeStyle = "none"
+            if "time" in roles:
+                batches = file.iter_batches(_LOOKED_AT, columns=[roles["time"]])
+                style = stored_style(file.schema_arrow.field(roles["time"]).type, (batch[0] for batch in batches))
     except (pa.ArrowException, OSError):
         raise LogError(f"{sample.path} is a truncated or damaged Parquet file; write it again.") from None
+    return Layout("parquet", roles, tuple(names), time=style)
 
 
-def find_roles(where: str, names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return role → column; a user and a query are required."""
-    roles = _usual_roles(names)
-    for role, column in given.items():
-        if column not in names:
-            raise LogError(f"{where}: there is no column {column!r} for {role}; {nearest(column, names)}.")
-        roles["person" if role == "user" else role] = column
-    for role, word in (("person", "user"), ("query", "query")):
-        if role not in roles:
-            raise LogError(
-                f"{where}: no {word} column among {len(names)} ({', '.join(names[:8])}); "
-                f"name it with --columns {word}=COLUMN, or check the delimiter."
-            )
-    return roles
+def arrow_layout(table: "pa.Table", columns: Mapping[str, str]) -> Layout:
+    """Return the layout of a table in memory."""
+    roles = find_roles("the table", table.column_names, columns, shown=True)
+    style: TimeStyle = "none"
+    if "time" in roles:
+        times = table[roles["time"]]
+        style = stored_style(times.type, iter(times.chunks))
+    return Layout("parquet", roles, tuple(table.column_names), time=style)
 
 
-def _usual_roles(names: Iterable[str]) -> dict[str, str]:
-    by_lower = {name.strip().lower(): name for name in names}
-    found = {}
-    for role, usual in USUAL_NAMES.items():
-        column = next((by_lower[name] for name in usual if name in by_lower), None)
-        if column is not None:
-            found[role] = column
-    return found
+def stored_style(kind: "pa.DataType", chunks: "Iterator[pa.Array]") -> TimeStyle:
+    """Return the style of a typed column: stored as times, else as its first values that are there tell."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return "stored"
+    values = (value for chunk in chunks for value in chunk.drop_null().slice(0, _LOOKED_AT).to_pylist())
+    return time_style(islice(values, _LOOKED_AT))
+
+
+def _has_stray_quotes(sample: Sample) -> bool:
+    """Say whether quotes are text: fields between tabs that begin with one and do not end with one."""
+    fields = (field for line in sample.lines for field in line.split("\t"))
+    return any(field.startswith('"') and (len(field) == 1 or not field.endswith('"')) for field in fields)
 
 
 def _header(sample: Sample) -> tuple[str, list[str]]:

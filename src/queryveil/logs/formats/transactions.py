@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from queryveil.errors import LogError
 from queryveil.logs.formats.base import Format, Layout
 from queryveil.logs.sample import Sample
 
@@ -16,6 +17,8 @@ def recognise(sample: Sample) -> bool:
 
 def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     """Return the layout: each line is one person's one query."""
+    if columns:
+        raise LogError(f"{sample.path}: baskets have no columns; leave --columns out, or name another --format.")
     return Layout("lines", {"query": "line"})
 
 

@@ -1,32 +1,20 @@
 """OpenSearch User Behavior Insights: JSON lines with client_id, user_query and timestamp."""
 
-import json
 from collections.abc import Mapping
 
 from queryveil.errors import LogError
 from queryveil.logs.formats.base import Format, Layout
+from queryveil.logs.formats.columns import find_roles
+from queryveil.logs.formats.json_lines import json_keys, json_records
 from queryveil.logs.formats.times import time_style
 from queryveil.logs.sample import Sample
 
-ROLES = {"person": "client_id", "query": "user_query", "time": "timestamp"}
-
-
-def json_records(sample: Sample) -> list[dict[str, object]]:
-    """Return the JSON objects among the sample's lines."""
-    records = []
-    for line in sample.lines:
-        if not line.lstrip().startswith("{"):
-            continue
-        try:
-            records.append(json.loads(line))
-        except ValueError:
-            continue
-    return records
+PERSON, QUERY = "client_id", "user_query"
 
 
 def recognise(sample: Sample) -> bool:
     """Look for objects that have a client and a query."""
-    return any(ROLES["person"] in record and ROLES["query"] in record for record in json_records(sample))
+    return any(PERSON in record and QUERY in record for record in json_records(sample))
 
 
 def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
@@ -34,10 +22,13 @@ def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     if not recognise(sample):
         raise LogError(
             f"{sample.path}: format ubi needs JSON lines with client_id and user_query, and none has both; "
-            "is it --format table?"
+            "leave --format out if it is another format."
         )
-    times = [record.get(ROLES["time"]) for record in json_records(sample)]
-    return Layout("json", ROLES, time=time_style(times))
+    records = json_records(sample)
+    keys = json_keys(records)
+    roles = find_roles(str(sample.path), keys, {"user": PERSON, "query": QUERY, **columns})
+    times = (record.get(roles["time"]) for record in records) if "time" in roles else ()
+    return Layout("json", roles, keys, time=time_style(times))
 
 
 UBI = Format(

@@ -83,12 +83,12 @@ DEMO = Shape(
     first_day="2006-03-01",
     days=91,
     pools=Pools(
-        phrases=900,
+        phrases=500,
         sites=60_000,
         brands=60_000,
         famous=6_000,
         towns=5_000,
-        phrase_law=Zipf(1.1, 1.0),
+        phrase_law=Zipf(1.25, 1.0),
         site_law=Zipf(1.05, 0.5),
         brand_law=Zipf(0.75, 1.0),
         famous_law=Zipf(1.0, 1.0),
@@ -107,14 +107,14 @@ DEMO = Shape(
     habits=Habits(
         kinds=MappingProxyType(
             {
-                "topic": 0.26,
-                "site": 0.15,
-                "product": 0.27,
-                "local": 0.06,
-                "travel": 0.03,
+                "topic": 0.36,
+                "site": 0.22,
+                "product": 0.14,
+                "local": 0.09,
+                "travel": 0.04,
                 "famous": 0.04,
-                "acquaintance": 0.10,
-                "handle": 0.08,
+                "acquaintance": 0.08,
+                "handle": 0.06,
                 "identifier": 0.004,
             }
         ),

@@ -1,0 +1,97 @@
+"""Finding the first record of a text file that cannot be used: only run on a file that is refused."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+from queryveil.logs.formats.base import Layout
+from queryveil.logs.lines import Compression, open_decompressed
+
+NO_USER = "no user"
+UNREADABLE_TIME = "a time that is neither ISO 8601 nor seconds, milliseconds … since 1970"
+TOO_FEW = "too few columns"
+TOO_MANY = "too many columns"
+OPEN_QUOTE = "a quote that is not closed"
+BROKEN_JSON = "a record that is not JSON"
+
+_EPOCH_STYLES = ("seconds", "milliseconds", "microseconds", "nanoseconds")
+
+
+def first_fault(path: Path, compression: Compression, layout: Layout) -> tuple[int, str] | None:
+    """Return the line and the fault of the first record without user, of broken form or with an odd time.
+
+    Times in words and bytes that are not UTF-8 are the engine's to judge, so they are passed over.
+    """
+    with io.TextIOWrapper(
+        open_decompressed(path, compression), encoding="utf-8-sig", errors="replace", newline="\n"
+    ) as stream:
+        records = _json_records(stream, layout) if layout.shape == "json" else _rows(stream, layout)
+        return next(((line, fault) for line, fault in records if fault), None)
+
+
+def _json_records(stream: TextIO, layout: Layout) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(stream, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            yield number, BROKEN_JSON
+            continue
+        fields = record if isinstance(record, dict) else {}
+        yield number, _judge({role: fields.get(key) for role, key in layout.roles.items()}, layout)
+
+
+def _rows(stream: TextIO, layout: Layout) -> Iterator[tuple[int, str]]:
+    place = {role: layout.columns.index(column) for role, column in layout.roles.items()}
+    for line, n_lines, row in islice(_split(stream, layout), int(layout.header), None):
+        if row is None or (len(row) != len(layout.columns) and n_lines > 1):
+            yield line, OPEN_QUOTE
+        elif len(row) != len(layout.columns):
+            yield line, TOO_FEW if len(row) < len(layout.columns) else TOO_MANY
+        else:
+            yield line, _judge({role: row[number] for role, number in place.items()}, layout)
+
+
+def _split(stream: TextIO, layout: Layout) -> Iterator[tuple[int, int, list[str] | None]]:
+    """Yield first line, number of lines and fields of every record that is not empty."""
+    if not layout.quote:
+        for number, line in enumerate(stream, 1):
+            if line.strip("\r\n"):
+                yield number, 1, line.rstrip("\r\n").split(layout.delimiter)
+        return
+    rows = csv.reader(stream, delimiter=layout.delimiter, quotechar=layout.quote)
+    while True:
+        begin = rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error:  # a field too long for the reader: a quote has swallowed the rest
+            yield begin, rows.line_num - begin + 1, None
+            return
+        if row is None:
+            return
+        if row:
+            yield begin, rows.line_num - begin + 1, row
+
+
+def _judge(fields: dict[str, object], layout: Layout) -> str:
+    """Return what is wrong with the user or the time of a record, or nothing."""
+    user = fields.get("person")
+    if user is None or not str(user).strip(" "):
+        return NO_USER
+    time = str("" if fields.get("time") is None else fields["time"]).strip(" ")
+    if layout.time in _EPOCH_STYLES and time and not _is_number(time):
+        return UNREADABLE_TIME
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,225 @@
+"""From raw rows to profiles, against the twin in plain Python."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import queryveil
+from queryveil.errors import LogError
+from queryveil.histories.occurrences import occurrences
+from queryveil.histories.parts import part_of
+from queryveil.histories.tokens import Tokeniser
+from queryveil.logs.characters import terms
+from queryveil.logs.options import Cleaning
+from tests.histories.twin import Row, as_twin, run
+
+START = datetime(2006, 3, 1, 22, 0)
+WORDS = [
+    "the",
+    "Cheap",
+    "cars",
+    "CAFÉ",
+    "cafe\u0301",
+    "İzmir",
+    "où",
+    "Москва",
+    "東京",
+    "a",
+    "x-1",
+    "joe@aol.com",
+    "5551234567",
+]
+
+
+def table(rows: list[Row]) -> pa.Table:
+    return pa.table(
+        {
+            "user": [row.user for row in rows],
+            "query": [row.query for row in rows],
+            "time": pa.array([row.time for row in rows], pa.timestamp("us")),
+            "country": [row.part for row in rows],
+        }
+    )
+
+
+def check(rows: list[Row], **options: Any) -> None:
+    """Compare everything that reading and building gives with the twin."""
+    cleaning = Cleaning(**options)
+    twin = run(rows, cleaning, cut=bool(cleaning.partition_by))
+    expected = [(person, part, dict(found)) for person, part, found in twin.histories if found]
+    if not expected:
+        with pytest.raises(LogError, match=r"no query of the log holds a term|all users of the log are bots"):
+            queryveil.profiles(table(rows), **options)
+        return
+    with queryveil.read(table(rows), **options) as log:
+        profiles = queryveil.profiles(log)
+        steps = {step.name: step.count for step in log.steps}
+    assert as_twin(profiles) == expected
+    assert {name: steps[name] for name in twin.counts} == twin.counts
+    check_order(profiles)
+
+
+def check_order(profiles: queryveil.types.Profiles) -> None:
+    """Entries fall with the number of people, ties by text; rows ascend and are unique; owners ascend."""
+    holders: dict[int, set[int]] = {}
+    for h in range(profiles.n_histories):
+        row = profiles.ids[profiles.indptr[h] : profiles.indptr[h + 1]].tolist()
+        assert row == sorted(set(row))
+        for entry in row:
+            holders.setdefault(entry, set()).add(int(profiles.owner[h]))
+    assert sorted(holders) == list(range(len(profiles.vocabulary)))
+    ranks = [(-len(holders[i]), profiles.vocabulary[i].encode()) for i in range(len(profiles.vocabulary))]
+    assert ranks == sorted(ranks)
+    assert profiles.owner.tolist() == sorted(profiles.owner.tolist())
+    assert profiles.n_people == len(profiles.persons)
+
+
+rows_of_log = st.lists(
+    st.builds(
+        Row,
+        st.sampled_from(["b", "a", "10", "2"]),
+        st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
+        st.one_of(
+            st.none(),
+            st.integers(0, 400).map(lambda quarters: START + timedelta(minutes=15 * quarters)),
+            st.integers(-3, 3).map(lambda hours: datetime(1970, 1, 1) + timedelta(hours=hours)),
+        ),
+        st.sampled_from(["", "de", "us"]),
+    ),
+    min_size=1,
+    max_size=40,
+)
+options_of_cleaning = st.fixed_dictionaries(
+    {
+        "history": st.sampled_from(["user", "session", "day", "window:7d", "window:10h"]),
+        "session_gap": st.sampled_from(["15m", "30m", "899s", "2h"]),
+        "charset": st.sampled_from(["letters", "paper"]),
+        "stop_words": st.sampled_from(["none", "english"]),
+        "duplicates": st.sampled_from(["merge", "keep"]),
+        "bots": st.sampled_from([0, 2, 5, 100]),
+        "bot_session": st.sampled_from(["day", "gap"]),
+        "scrub": st.booleans(),
+        "partition_by": st.sampled_from(["", "country"]),
+    }
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(rows_of_log, options_of_cleaning)
+def test_profiles_are_those_of_the_twin(rows: list[Row], options: dict[str, Any]) -> None:
+    if options["history"] != "user" and all(row.time is None for row in rows):
+        with pytest.raises(LogError, match=r"needs times, and the log has none; use --history user"):
+            queryveil.profiles(table(rows), **options)
+        return
+    check(rows, **options)
+
+
+def test_a_seeded_log_of_some_size_is_that_of_the_twin() -> None:
+    generator = np.random.default_rng(7)
+    words = [f"w{i}" for i in range(300)] + WORDS
+    rows = [
+        Row(
+            f"user {generator.integers(60)}",
+            " ".join(generator.choice(words, generator.integers(0, 6))),
+            START + timedelta(seconds=int(generator.integers(20 * 86_400))),
+            str(generator.integers(3)),
+        )
+        for _ in range(4_000)
+    ]
+    for options in (
+        {},
+        {"history": "session", "session_gap": "6h"},
+        {"history": "window:3d", "partition_by": "country"},
+        {"bots": 8, "bot_session": "gap", "session_gap": "5h", "stop_words": "english", "charset": "paper"},
+    ):
+        check(rows, **options)
+
+
+def test_a_term_counts_once_per_query() -> None:
+    rows = [Row("u", "spam spam SPAM eggs"), Row("u", "spam")]
+    profiles = queryveil.profiles(table(rows))
+    assert as_twin(profiles) == [("u", "", {"spam": 2, "eggs": 1})]
+
+
+def test_whole_queries_can_be_the_unit() -> None:
+    rows = [Row("a", "New  York!"), Row("a", "new york"), Row("b", "york, new"), Row("b", "…")]
+    profiles = queryveil.profiles(table(rows), unit="query")
+    assert as_twin(profiles) == [("a", "", {"new york": 2}), ("b", "", {"york new": 1})]
+
+
+def test_a_log_without_terms_is_refused() -> None:
+    with pytest.raises(LogError, match="no query of the log holds a term; check --columns, --charset"):
+        queryveil.profiles(table([Row("u", "… !"), Row("v", "")]))
+
+
+@pytest.mark.parametrize("charset", ["letters", "paper"])
+def test_the_tokeniser_grows_and_finds_the_terms_of_fold(charset: str) -> None:
+    generator = np.random.default_rng(3)
+    tokeniser = Tokeniser(charset)
+    alphabet = list("abcXYZ019 -éØûМİ")
+    found: list[list[str]] = []
+    texts: list[str] = []
+    for size in (0, 1, 3_000, 5_000):
+        batch = ["".join(generator.choice(alphabet, generator.integers(0, 30))) for _ in range(size)]
+        rows, numbers = tokeniser.add(pa.array(batch, pa.string()))
+        words = tokeniser.vocabulary()
+        of_row: list[list[str]] = [[] for _ in batch]
+        for row, number in zip(rows, numbers, strict=True):
+            of_row[row].append(words[number].as_py())
+        found += of_row
+        texts += batch
+    assert found == [list(dict.fromkeys(terms(text, charset))) for text in texts]
+    assert len(set(tokeniser.vocabulary().to_pylist())) == tokeniser.n_terms
+
+
+def test_the_parts_of_a_log_are_profiles_of_their_own() -> None:
+    rows = [
+        Row("a", "x y", None, "de"),
+        Row("a", "z x", None, "us"),
+        Row("b", "y", None, "us"),
+        Row("c", "q", None, "us"),
+    ]
+    whole = queryveil.profiles(table(rows), partition_by="country")
+    assert whole.partition_values == ("de", "us")
+    for number, part in enumerate(whole.partition_values):
+        cut, place = part_of(whole, number)
+        alone = queryveil.profiles(table([row for row in rows if row.part == part]))
+        assert cut.vocabulary == alone.vocabulary
+        assert [cut.ids.tolist(), cut.indptr.tolist()] == [alone.ids.tolist(), alone.indptr.tolist()]
+        assert [whole.vocabulary[i] for i in whole.ids[place]] == [cut.vocabulary[i] for i in cut.ids]
+        assert cut.counts.tolist() == whole.counts[place].tolist()
+
+
+def test_occurrences_are_the_terms_of_single_queries() -> None:
+    rows = [
+        Row("a", "the cheap cheap cars", START),
+        Row("b", "…", START),
+        Row("a", "cars", START + timedelta(days=1)),
+        Row("b", "cheap", START + timedelta(days=2)),
+    ]
+    with queryveil.read(table(rows), history="day", stop_words="english", keep=("time",)) as log:
+        profiles = queryveil.profiles(log)
+        found = occurrences(log, profiles, ("time",))
+        texts = log.to_arrow()
+    assert texts.num_rows == 4
+    pairs = sorted(
+        (
+            profiles.persons[profiles.owner[found.history[query]]],
+            found.extra["time"][int(query)].as_py(),
+            profiles.vocabulary[profiles.ids[pair]],
+        )
+        for query, pair in zip(found.query, found.pair, strict=True)
+    )
+    assert pairs == [
+        ("a", rows[0].time, "cars"),
+        ("a", rows[0].time, "cheap"),
+        ("a", rows[2].time, "cars"),
+        ("b", rows[3].time, "cheap"),
+    ]
+    own = np.searchsorted(profiles.indptr, found.pair, side="right") - 1
+    assert own.tolist() == found.history[found.query].tolist()

@@ -1,0 +1,43 @@
+"""Counting lines and finding them by byte position, across chunks and compressions."""
+
+import gzip
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from queryveil.logs import lines
+from queryveil.logs.lines import Compression, count_lines, lines_at, write_with_even_ends
+
+
+def write(path: Path, data: bytes, compression: Compression) -> Path:
+    packed = {"none": data, "gzip": gzip.compress(data), "zstd": pa.compress(data, codec="zstd", asbytes=True)}
+    path.write_bytes(packed[compression])
+    return path
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 1 << 20])
+def test_lines_are_counted_and_found_whatever_the_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: Compression, chunk: int
+) -> None:
+    monkeypatch.setattr(lines, "_CHUNK", chunk)
+    generator = random.Random(chunk)
+    for _ in range(5):
+        data = b"".join(generator.choices([b"a", b"bc", b"\n", b"\r\n", b"\r", b"\n\n"], k=60))
+        path = write(tmp_path / "file", data, compression)
+        stripped = data.replace(b"\r", b"")
+        assert count_lines(path, compression) == sum(map(bool, stripped.split(b"\n")))
+        write_with_even_ends(path, compression, tmp_path / "even")
+        even = data.replace(b"\r\n", b"\n").removesuffix(b"\r").replace(b"\r", b" ")
+        assert (tmp_path / "even").read_bytes() == even
+        positions = sorted(generator.choices(range(1, len(data) + 1), k=9))
+        assert lines_at(path, compression, positions) == [1 + data[: p - 1].count(b"\n") for p in positions]
+
+
+@pytest.mark.parametrize(
+    ("data", "n_lines"), [(b"", 0), (b"\n\n", 0), (b"a", 1), (b"a\n", 1), (b"\r\na\r\n\r\nb", 2), (b"a\r", 1)]
+)
+def test_empty_lines_do_not_count(tmp_path: Path, data: bytes, n_lines: int) -> None:
+    assert count_lines(write(tmp_path / "file", data, "none"), "none") == n_lines
