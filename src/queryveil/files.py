@@ -1,99 +1,133 @@
-"""Folders and files that appear whole or not at all, and whose leftovers are swept after a kill.
+"""Files that appear whole or not at all, and private temporary folders whose leftovers are swept after a kill.
 
-A `Workspace` is a private temporary folder that its process holds locked. The lock ends with the process, however
-it ends, so whoever can take the lock of a workspace knows that it is a leftover.
+A workspace is a folder that its process holds locked. The lock ends with the process, however it ends, so whoever
+can take the lock of a workspace knows that nobody works in it. That also holds for one that was made a moment ago and
+is not locked yet: it is empty, and its maker sees that it is gone and makes another.
 """
 
 import fcntl
 import os
 import secrets
 import shutil
+import signal
+import stat
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from queryveil.errors import OutputError
 
 PREFIX = ".queryveil-"
 _LOCK = "lock"
+_ATTEMPTS, _PAUSE = 25, 0.02  # seconds; a sweeper holds a lock for less
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+Settle = Callable[[Path], None]
+
+
+def _nothing_to_settle(folder: Path) -> None:
+    """Settle a workspace in which nothing is kept."""
 
 
 @contextmanager
-def workspace(parent: Path, purpose: str) -> Iterator[Path]:
-    """Make a private folder in `parent`, hold it locked, and remove it at the end whatever happens."""
-    sweep(parent)
-    folder = parent / f"{PREFIX}{purpose}-{secrets.token_hex(8)}"
-    try:
-        folder.mkdir(mode=0o700)
-        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise OutputError(f"cannot write in the folder {parent}: {error.strerror}; choose another place.") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+def workspace(parent: Path, name: str, settle: Settle = _nothing_to_settle) -> Iterator[Path]:
+    """Make a private folder in `parent` and hold it locked; at the end settle and remove it, whatever happened."""
+    interrupts = Interrupts()
+    with interrupts.held():
+        folder, lock = _claim(parent, name, settle)
+        try:
+            with interrupts.let_through():
+                yield folder
+        finally:
+            _discard(folder, lock, settle)
 
 
 @contextmanager
 def scratch(purpose: str) -> Iterator[Path]:
     """Make a workspace among the system's temporary files."""
-    with workspace(Path(tempfile.gettempdir()), purpose) as folder:
+    parent = Path(tempfile.gettempdir())
+    sweep(parent, purpose)
+    with workspace(parent, f"{purpose}-{secrets.token_hex(8)}") as folder:
         yield folder
 
 
-def sweep(parent: Path) -> None:
-    """Remove the workspaces in `parent` whose process is gone, putting back what was moved aside in them."""
+def sweep(parent: Path, purpose: str, settle: Settle = _nothing_to_settle) -> None:
+    """Settle and remove the workspaces of a purpose whose process is gone."""
     with suppress(OSError):
-        for folder in parent.glob(f"{PREFIX}*"):
-            if folder.is_dir() and not folder.is_symlink() and _is_abandoned(folder):
-                restore(folder)
-                shutil.rmtree(folder, ignore_errors=True)
+        for folder in list(parent.glob(f"{PREFIX}{purpose}-*")):
+            _sweep_one(folder, settle)
 
 
-def _is_abandoned(folder: Path) -> bool:
-    """Say whether nobody holds the folder's lock; a folder whose lock is not made yet is being born."""
+def _sweep_one(folder: Path, settle: Settle) -> None:
+    """Settle and remove a workspace of ours that nobody holds; what cannot be settled stays for another time."""
+    with suppress(OSError):
+        status = folder.lstat()
+        # In a folder that everybody can write, others could lay out a workspace that makes us move their files.
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            return
+        lock = _lock(folder)
+        if lock is not None:
+            _discard(folder, lock, settle)
+
+
+def _claim(parent: Path, name: str, settle: Settle) -> tuple[Path, int]:
+    """Make and lock a workspace; one of that name that nobody holds any more is swept first."""
+    folder = parent / f"{PREFIX}{name}"
     try:
-        lock = os.open(folder / _LOCK, os.O_RDWR)
+        for attempt in range(_ATTEMPTS):
+            time.sleep(_PAUSE if attempt else 0)
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:
+                _sweep_one(folder, settle)
+                continue
+            lock = _lock_new(folder)
+            if lock is not None:
+                return folder, lock
+    except OSError as error:
+        raise OutputError(f"cannot write in the folder {parent}: {error.strerror}; choose another place.") from None
+    raise OutputError(f"another run is writing to the same place in {parent}; wait for it, or choose another place.")
+
+
+def _lock_new(folder: Path) -> int | None:
+    """Lock a workspace that was just made; where that is impossible, leave nothing."""
+    try:
+        return _lock(folder)
     except OSError:
-        return False
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _lock(folder: Path) -> int | None:
+    """Return the lock of a workspace, or None where another process has it or has just removed the folder."""
+    try:
+        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+    except FileNotFoundError:
+        return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock), (folder / _LOCK).lstat()):
+            return lock
+    except (BlockingIOError, FileNotFoundError):
+        pass
     except OSError:
-        return False
+        os.close(lock)
+        raise
+    os.close(lock)
+    return None
+
+
+def _discard(folder: Path, lock: int, settle: Settle) -> None:
+    try:
+        settle(folder)
+        shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
-    return True
-
-
-def aside(folder: Path, target: Path) -> Path:
-    """Return the place in a workspace to which an old `target` is moved while its successor is put in place."""
-    return folder / "aside" / target.name
-
-
-def restore(folder: Path) -> None:
-    """Put back what stands aside in a workspace if its successor never stood."""
-    with suppress(OSError):
-        for old in (folder / "aside").iterdir():
-            target = folder.parent / old.name
-            if not target.exists():
-                old.rename(target)
-
-
-def publish(staged: Path, target: Path, folder: Path) -> None:
-    """Put a finished folder in its place in one step; an older one goes aside first, and back if that fails."""
-    old = aside(folder, target)
-    if target.exists():
-        old.parent.mkdir(exist_ok=True)
-        target.rename(old)
-    try:
-        staged.rename(target)
-    except OSError:
-        restore(folder)
-        raise
-    sync_folder(target.parent)
 
 
 def write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
@@ -114,3 +148,59 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class Interrupts:
+    """Ctrl-C and a polite kill, held back while something must not be left half done.
+
+    Only Python's main thread takes signals, so elsewhere there is nothing to hold. Blocking them for one thread would
+    not do: another thread of a library may take the signal, and the main thread is interrupted all the same.
+    """
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._came: int | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold interrupts back; one that came meanwhile acts at the end."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.release()
+
+    @contextmanager
+    def let_through(self) -> Iterator[None]:
+        """Let interrupts act for a while; one that came before acts now."""
+        try:
+            self.release()
+            yield
+        finally:
+            self.hold()
+
+    def hold(self) -> None:
+        """Hold interrupts back from now on."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler) and number not in self._handlers:
+                self._handlers[number] = handler
+                signal.signal(number, self._note)
+
+    def release(self) -> None:
+        """Hold nothing back any more; an interrupt that came meanwhile acts now."""
+        handlers, came = self._handlers, self._came
+        self.forget()
+        if came is not None:
+            handlers[came](came, None)
+
+    def forget(self) -> None:
+        """Hold nothing back any more; an interrupt that came meanwhile came too late."""
+        handlers, self._handlers, self._came = self._handlers, {}, None
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came = number

@@ -113,9 +113,10 @@ class Parameter:
         """Return the value if it is allowed, else raise a sentence that names owner, parameter, rule and value."""
         if self.type.accepts(value):
             return value
-        hint = nearest(str(value), self.type.words()) if isinstance(self.type, Word) else ""
+        near = _near(str(value), self.type.words()) if isinstance(self.type, Word) else ""
+        subject = owner if owner.startswith("--") else f"{owner}: {self.name}"
         raise UnknownNameError(
-            f"{owner}: {self.name} must be {self.type.describe()}, not {_text(value)}; {hint or 'change it'}."
+            f"{subject} must be {self.type.describe()}, not {_text(value)}{f'; {near}' if near else '.'}"
         )
 
 
@@ -252,10 +253,16 @@ def _inside(value: float, minimum: float | None, maximum: float | None) -> bool:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known names are near a mistyped one, or list them all."""
+    """End a sentence with the known names that are near a mistyped one, or with all of them."""
     known = sorted(known)
-    near = difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    return _near(word, known) or f"there are {', '.join(known)}."
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """Name the known words nearest to a mistyped one, whatever their case; nothing where none is near."""
+    by_lower = {name.lower(): name for name in known}
+    near = [by_lower[match] for match in difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.5)]
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 @cache
@@ -279,14 +286,14 @@ def resolve(kind: str, name: str | Name) -> Bound:
     parsed = parse(name)
     known = declarations(kind)
     if parsed.name not in known:
-        raise UnknownNameError(f"there is no {kind} {parsed.name!r}; {_sentence(nearest(parsed.name, known))}")
+        raise UnknownNameError(f"there is no {kind} {parsed.name!r}; {nearest(parsed.name, known)}")
     declaration = known[parsed.name]
     given = dict(parsed.arguments)
     by_name = {parameter.name: parameter for parameter in declaration.parameters}
     for key in given:
         if key not in by_name:
-            hint = nearest(key, by_name) if by_name else "it takes none"
-            raise UnknownNameError(f"{parsed}: {declaration.name} has no parameter {key!r}; {_sentence(hint)}")
+            hint = nearest(key, by_name) if by_name else "it takes none."
+            raise UnknownNameError(f"{parsed}: {declaration.name} has no parameter {key!r}; {hint}")
     values: dict[str, Value] = {}
     for parameter in declaration.parameters:
         value = given.get(parameter.name, parameter.default)
@@ -296,7 +303,3 @@ def resolve(kind: str, name: str | Name) -> Bound:
             )
         values[parameter.name] = parameter.check(value, str(parsed))
     return Bound(declaration, MappingProxyType(values))
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith("?") else f"{text}."

@@ -3,12 +3,12 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.builders import profiles_of, rows
-from tests.twins.km import algorithm_1
 
 from queryveil.methods.km import run
 from queryveil.spec import declarations, resolve
 from queryveil.types import Profiles
+from tests.builders import profiles_of, rows
+from tests.twins.km import algorithm_1
 
 TARGETS = ("random", "fis", "logsize", "users", "distinct", "file")
 

@@ -57,7 +57,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
     except typer.TyperException as error:
-        return _fail(error.format_message(), BAD_INPUT)
+        return _fail(_completed(error.format_message()), BAD_INPUT)
     except QueryveilError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -73,6 +73,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         return _fail("interrupted; nothing was written.", INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _completed(message: str) -> str:
+    """Return the option parser's message as a sentence that says what to do."""
+    message = message.strip()
+    if message.endswith(("?", "it.")):
+        return message
+    return f"{message.rstrip('.')}; queryveil --help, or --help after a command, shows what there is."
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.options import split, with_parameters
+from queryveil.cli.options import split, whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, score_table, verdict_record
 from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
 
@@ -31,7 +31,13 @@ def anonymize(
         Path | None, typer.Option(help="Term values (columns term, value) for target=file.", show_default=False)
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Make the run repeatable; else the system's randomness is used.", min=0)
+        int | None,
+        typer.Option(
+            help="Make the run repeatable; else the system's randomness is used.",
+            parser=whole_number,
+            metavar="N",
+            show_default=False,
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older release and private folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from queryveil.cli.options import whole_number
 from queryveil.cli.output import print_json, progress_bar
 
 
@@ -17,8 +18,10 @@ def register(app: typer.Typer) -> None:
 def generate(
     out: Annotated[Path, typer.Argument(help="The file to write; .gz is compressed.", show_default=False)],
     like: Annotated[str, typer.Option(help="Which log it resembles: demo.")] = "demo",
-    users: Annotated[int | None, typer.Option(help="How many people search.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same log.", min=0)] = 1,
+    users: Annotated[
+        int | None, typer.Option(help="How many people search.", parser=whole_number, metavar="N", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same log.", parser=whole_number, metavar="N")] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace an older file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> int:

@@ -35,7 +35,7 @@ def list_(
 def _singular(kind: str) -> str:
     name = kind.removesuffix("s")
     if name not in KINDS:
-        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, [f'{k}s' for k in KINDS])}.")
+        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, [f'{k}s' for k in KINDS])}")
     return name
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.options import with_parameters
+from queryveil.cli.options import whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, score_table
 from queryveil.logs.options import READING, Reading
 
@@ -24,7 +24,7 @@ def measure(
         list[str] | None,
         typer.Option(help="What to measure (queryveil list measures); again for more.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.", parser=whole_number, metavar="N")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     **options: Any,
 ) -> int:

@@ -32,11 +32,13 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     flag = "--" + parameter.name.replace("_", "-")
     name = f"{flag}/--no-{flag[2:]}" if isinstance(parameter.type, Flag) else flag
     kind: type = bool if isinstance(parameter.type, Flag) else int if isinstance(parameter.type, Integer) else str
+    parser = whole_number if kind is int else None
     option = typer.Option(
         name,
         help=help_text(parameter),
         show_default=parameter.default not in ("", None),
-        metavar=None if isinstance(parameter.type, Flag) else _metavar(parameter),
+        metavar=None if isinstance(parameter.type, Flag) else "N" if kind is int else "TEXT",
+        parser=parser,
     )
     return inspect.Parameter(
         parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=Annotated[kind, option]
@@ -51,8 +53,15 @@ def help_text(parameter: Parameter) -> str:
     return f"{purpose} ({parameter.type.describe()})."
 
 
-def _metavar(parameter: Parameter) -> str:
-    return "N" if isinstance(parameter.type, Integer) else "TEXT"
+def whole_number(text: str) -> int:
+    """Read a whole number of at least 0, or say what was given instead."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise typer.BadParameter(f"it must be a whole number of at least 0, not {text!r}; change it.")
+    return number
 
 
 def split(options: dict[str, Any], group: Sequence[Parameter]) -> dict[str, Any]:

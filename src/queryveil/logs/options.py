@@ -113,7 +113,7 @@ class Reading:
         roles = {role: column.strip() for role, column in pairs}
         for role in roles:
             if role not in ROLES:
-                raise InputError(f"--columns: there is no role {role!r}; {ended(nearest(role, ROLES))}")
+                raise InputError(f"--columns: there is no role {role!r}; {nearest(role, ROLES)}")
         if len(roles) < len(pairs):
             raise InputError("--columns: a role is given twice; give each of user, query, time, rank, url once.")
         return roles
@@ -161,11 +161,6 @@ class Cleaning:
 def _check(parameters: tuple[Parameter, ...], options: Reading | Cleaning) -> None:
     for parameter in parameters:
         parameter.check(getattr(options, parameter.name), "--" + parameter.name.replace("_", "-"))
-
-
-def ended(text: str) -> str:
-    """Return a text with a full stop, unless it is a question."""
-    return text if text.endswith("?") else f"{text}."
 
 
 def seconds(duration: str) -> int:

@@ -4,7 +4,6 @@ A released history's id is its rank among the sorted released contents: no rando
 the same rows on every engine. Query ids of kind `log` are ranks too, within the whole release.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,6 +14,8 @@ from numpy.typing import NDArray
 from queryveil.histories.occurrences import Occurrences
 from queryveil.kernels.histories import group_pairs
 from queryveil.types import Profiles
+
+_END = b"\xff\xff\xff\xff"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +51,14 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     query, pair = occurrences.query[kept], occurrences.pair[kept]
     rank, texts = _text_order(profiles)
     indptr, ranks, _ = group_pairs(query, rank[profiles.ids[pair]], len(occurrences.history))
-    query_keys = _keys(indptr, ranks)
-    extra = _extra_keys(occurrences.extra)
+    # a query's key: its terms, an end no rank can be, and what else is published of it
+    query_keys = [a + _END + b for a, b in zip(_keys(indptr, ranks), _extra_keys(occurrences), strict=True)]
     # queries by history, each history's queries in the order of their content
     full = np.flatnonzero(np.diff(indptr))
-    sorted_queries = sorted(full.tolist(), key=lambda q: (occurrences.history[q], query_keys[q], extra(q)))
+    sorted_queries = sorted(full.tolist(), key=lambda q: (occurrences.history[q], query_keys[q]))
     contents: list[list[bytes]] = [[] for _ in range(profiles.n_histories)]
     for q in sorted_queries:
-        contents[occurrences.history[q]].append(query_keys[q] + b"\xff\xff\xff\xff")
+        contents[occurrences.history[q]].append(query_keys[q])
     keys = [_prefix(profiles, h) + b"".join(parts) for h, parts in enumerate(contents)]
     release_id = _ranked(keys, np.array([bool(parts) for parts in contents]))
     in_order = np.array(sorted_queries, np.int64)
@@ -95,18 +96,20 @@ def _prefix(profiles: Profiles, history: int) -> bytes:
     return b"" if profiles.partition is None else int(profiles.partition[history]).to_bytes(4, "big")
 
 
-def _extra_keys(extra: Mapping[str, pa.Array]) -> "_ExtraKey":
-    return _ExtraKey([values.cast(pa.string()).fill_null("").to_pylist() for values in extra.values()])
+def _extra_keys(occurrences: Occurrences) -> list[bytes]:
+    """Return the published times, ranks and URLs of every query as bytes; b"" where nothing is published of it."""
+    keys = [b""] * len(occurrences.history)
+    for values in occurrences.extra.values():
+        texts = values.cast(pa.string()).to_pylist()
+        keys = [key + _key(text) for key, text in zip(keys, texts, strict=True)]
+    return keys
 
 
-class _ExtraKey:
-    """The published times, ranks and URLs of a query as a key, so that equal queries have one order."""
-
-    def __init__(self, columns: list[list[str]]) -> None:
-        self.columns = columns
-
-    def __call__(self, query: int) -> tuple[str, ...]:
-        return tuple(column[query] for column in self.columns)
+def _key(text: str | None) -> bytes:
+    """Return a text as bytes that no other text, nor the lack of one, begins with."""
+    if text is None:
+        return b"\x00"
+    return b"\x01" + text.encode().replace(b"\x00", b"\x00\x01") + b"\x00\x00"
 
 
 def _ranked(keys: list[bytes], is_released: NDArray[np.bool_]) -> NDArray[np.int64]:

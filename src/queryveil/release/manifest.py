@@ -17,8 +17,20 @@ from queryveil.spec import Bound
 from queryveil.types import Profiles
 
 NAME = "manifest.json"
+COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
 COLUMNS = {"histories": ("user", "term"), "log": ("user", "query_id", "term")}
-_REQUIRED = ("queryveil", "kind", "method", "guarantee", "files", "content_sha256", "cleaning", "counts")
+_REQUIRED: Mapping[str, type] = {
+    "queryveil": str,
+    "kind": str,
+    "method": str,
+    "guarantee": str,
+    "columns": list,
+    "uncovered_columns": list,
+    "cleaning": dict,
+    "counts": dict,
+    "files": list,
+    "content_sha256": str,
+}
 _HASH_ROWS = 200_000
 
 
@@ -34,17 +46,16 @@ def make(
     uncovered: Sequence[str],
 ) -> dict[str, Any]:
     """Return the manifest of a release except for its files, which are added when they are written."""
-    promise = ""
-    limits: tuple[str, ...] = COMMON_LIMITS
+    promise, limits = "", list(COMMON_LIMITS)
     if isinstance(claim.declaration, GuaranteeDeclaration):
-        promise, limits = claim.declaration.sentence(claim), (*claim.declaration.limits, *COMMON_LIMITS)
+        promise, limits = claim.declaration.sentence(claim), claim.declaration.limit_sentences(claim)
     return {
         "queryveil": __version__,
         "kind": kind,
         "method": str(method),
         "guarantee": str(claim),
         "promise": promise,
-        "limits": list(limits),
+        "limits": limits,
         "floor": claim["k"],
         "columns": rows.column_names,
         "uncovered_columns": list(uncovered),
@@ -60,36 +71,38 @@ def counts_of(profiles: Profiles, mask: np.ndarray[Any, np.dtype[np.bool_]] | No
     kept = np.ones(len(profiles.ids), np.bool_) if mask is None else mask
     history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))[kept]
     filled = np.unique(history)
-    return {
-        "people": len(np.unique(profiles.owner[filled])),
-        "histories": len(filled),
-        "terms": len(np.unique(profiles.ids[kept])),
-        "pairs": int(np.count_nonzero(kept)),
-        "occurrences": int(profiles.counts[kept].sum(dtype=np.int64)),
-    }
+    counts = (
+        len(np.unique(profiles.owner[filled])),
+        len(filled),
+        len(np.unique(profiles.ids[kept])),
+        int(np.count_nonzero(kept)),
+        int(profiles.counts[kept].sum(dtype=np.int64)),
+    )
+    return dict(zip(COUNTS, counts, strict=True))
 
 
 def content_digest(rows: pa.Table) -> str:
     r"""Return the SHA-256 of the rows in their order, each as its values joined by tabs and ended by a line feed.
 
-    A backslash, tab or line feed inside a value is written as \\, \t or \n, so that no two contents look alike.
+    A backslash, tab or line feed inside a value is written as \\, \t or \n, and no value as \N, so that no two
+    contents look alike.
     """
     digest = hashlib.sha256("\t".join(rows.column_names).encode() + b"\n")
     for start in range(0, rows.num_rows, _HASH_ROWS):
         part = rows.slice(start, _HASH_ROWS)
-        columns = [_escaped(column) for column in part.columns]
-        lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
+        lines = map("\t".join, zip(*map(_escaped, part.columns), strict=True))
         digest.update(("\n".join(lines) + "\n").encode())
     return digest.hexdigest()
 
 
-def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    text = pc.fill_null(column.cast(pa.string()), "")
-    if not pa.types.is_string(column.type):
-        return text
-    for raw, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n")):
-        text = pc.replace_substring(text, raw, written)
-    return text
+def _escaped(column: pa.ChunkedArray) -> list[str]:
+    text = column.cast(pa.string())
+    if pa.types.is_string(column.type):
+        for raw, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n")):
+            text = pc.replace_substring(text, raw, written)
+    # not pc.fill_null: that imports pandas where it is installed, which costs more than a small verification
+    values: list[str] = text.to_pylist()
+    return ["\\N" if value is None else value for value in values] if text.null_count else values
 
 
 def encode(manifest: Mapping[str, Any]) -> bytes:
@@ -102,13 +115,36 @@ def load(release: Path) -> dict[str, Any]:
     path = release / NAME
     try:
         manifest = json.loads(path.read_bytes())
+        json.dumps(manifest, ensure_ascii=False).encode()  # half a surrogate pair could not be printed
     except FileNotFoundError:
         raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.") from None
-    except (ValueError, OSError):
+    except (ValueError, OSError, RecursionError):
         raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
-    missing = [key for key in _REQUIRED if not isinstance(manifest, dict) or key not in manifest]
-    if missing:
-        raise ReleaseError(f"{path} lacks {', '.join(missing)}; the release is damaged.")
+    if not isinstance(manifest, dict):
+        raise ReleaseError(f"{path} is not a JSON object; the release is damaged.")
+    _check(path, manifest)
+    return manifest
+
+
+def _check(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that lacks something, or has something else where a thing belongs."""
+    wrong = [key for key, kind in _REQUIRED.items() if not isinstance(manifest.get(key), kind)]
+    if wrong:
+        raise ReleaseError(f"{path} lacks {', '.join(wrong)}, or has it in another form; the release is damaged.")
     if manifest["kind"] not in COLUMNS:
         raise ReleaseError(f"{path}: releases of kind {manifest['kind']!r} are not known to this version; update it.")
-    return dict(manifest)
+    names = [*manifest["columns"], *manifest["uncovered_columns"]]
+    counts = manifest["counts"].get("after")
+    parts = {
+        "columns": all(isinstance(name, str) for name in names),
+        "cleaning": isinstance(manifest["cleaning"].get("options"), dict),
+        "counts": isinstance(counts, dict) and all(type(counts.get(key)) is int for key in COUNTS),
+        "files": all(_is_file_entry(entry) for entry in manifest["files"]),
+    }
+    if not all(parts.values()):
+        wrong = [key for key, is_right in parts.items() if not is_right]
+        raise ReleaseError(f"{path} has {', '.join(wrong)} of another form than a manifest's; the release is damaged.")
+
+
+def _is_file_entry(entry: object) -> bool:
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("path", "sha256"))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 
 from queryveil.errors import OutputError, ReleaseError
 from queryveil.files import write_file
-from queryveil.release.content import Content
+from queryveil.release.reader import as_array
 from queryveil.types import Profiles
 
+if TYPE_CHECKING:  # what makes a release is not loaded to verify one
+    from queryveil.release.content import Content
+
+_MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
+_PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
 MEMBERSHIP, PROFILES, RUN = "membership.parquet", "profiles.parquet", "run.json"
 
 
@@ -27,7 +32,7 @@ def check_apart(private: Path, release: Path) -> None:
         raise OutputError(f"the release {release} would lie inside the private folder {private}; put it elsewhere.")
 
 
-def write(folder: Path, profiles: Profiles, content: Content, run: Mapping[str, Any]) -> None:
+def write(folder: Path, profiles: Profiles, content: "Content", run: Mapping[str, Any]) -> None:
     """Write membership, profiles and the run record into a folder."""
     release_id = pa.array(content.release_id, mask=content.release_id < 0)
     persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
@@ -43,6 +48,24 @@ def write(folder: Path, profiles: Profiles, content: Content, run: Mapping[str, 
     )
     for name, table in ((MEMBERSHIP, membership), (PROFILES, pairs)):
         write_file(folder / name, parquet_bytes(table), 0o600)
+    _write_run(folder, run)
+
+
+def bind(folder: Path, content_sha256: str) -> None:
+    """Note in the run record of a folder which released rows it belongs to."""
+    _write_run(folder, {**load_run(folder), "content_sha256": content_sha256})
+
+
+def check_belongs(private: Path, content_sha256: str) -> None:
+    """Refuse a private folder that was made for other rows than a release's manifest names."""
+    if load_run(private).get("content_sha256") != content_sha256:
+        raise ReleaseError(
+            f"{private} does not belong to this release: it was made for other rows; check --private, "
+            "or whether the release was changed."
+        )
+
+
+def _write_run(folder: Path, run: Mapping[str, Any]) -> None:
     write_file(folder / RUN, (json.dumps(run, indent=2) + "\n").encode(), 0o600)
 
 
@@ -57,33 +80,33 @@ def parquet_bytes(table: pa.Table) -> bytes:
 def load_run(private: Path) -> dict[str, Any]:
     """Read the run record."""
     try:
-        return dict(json.loads((private / RUN).read_bytes()))
-    except (OSError, ValueError):
-        raise ReleaseError(f"{private} is not a private folder: its {RUN} cannot be read; check --private.") from None
+        run = json.loads((private / RUN).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        run = None
+    if not isinstance(run, dict):
+        raise ReleaseError(f"{private} is not a private folder: its {RUN} cannot be read; check --private.")
+    return run
 
 
 def load_histories(private: Path, users: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the person (as a number) and the original history behind every released id."""
-    table = _read(private / MEMBERSHIP, ("person", "history", "release_id")).drop_null()
-    release_id = np.array(table["release_id"].to_pylist(), np.int64)
+    table = _read(private / MEMBERSHIP, _MEMBERSHIP_TYPES).drop_null()
+    release_id = as_array(table["release_id"])
     order = np.argsort(release_id)
     if not np.array_equal(release_id[order], users):
         raise ReleaseError(f"{private} does not belong to this release: other histories were released from it.")
     persons = table["person"].combine_chunks().dictionary_encode().indices
-    history = np.array(table["history"].to_pylist(), np.int64)
-    return np.array(persons.to_pylist(), np.int32)[order], history[order]
+    return as_array(persons).astype(np.int32)[order], as_array(table["history"])[order]
 
 
 def load_profiles(private: Path) -> tuple[pa.Table, pa.Table]:
     """Return the membership and the profiles as the method saw them."""
-    return (
-        _read(private / MEMBERSHIP, ("person", "history", "release_id")),
-        _read(private / PROFILES, ("history", "term", "count")),
-    )
+    return _read(private / MEMBERSHIP, _MEMBERSHIP_TYPES), _read(private / PROFILES, _PROFILES_TYPES)
 
 
-def _read(path: Path, columns: tuple[str, ...]) -> pa.Table:
+def _read(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
     try:
-        return pq.ParquetFile(path).read(columns=list(columns))
-    except (OSError, KeyError, pa.ArrowException):
+        table = pq.ParquetFile(path).read(columns=list(types))
+        return table.select(list(types)).cast(pa.schema(types))
+    except (OSError, KeyError, ValueError, pa.ArrowException):
         raise ReleaseError(f"{path} is missing or damaged; check --private.") from None

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from queryveil.errors import ReleaseError
 from queryveil.release import manifest as manifests
 from queryveil.types import Tabular
+
+_TYPES = {"user": pa.int64(), "query_id": pa.int64(), "term": pa.string()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,58 +58,88 @@ class ReleasedHistories:
 
 
 def load(path: Path) -> Release:
-    """Read a release folder; what is missing or changed is a fault, what cannot be read an error."""
+    """Read a release folder; what is missing or changed is a fault, what makes no sense an error."""
     manifest = manifests.load(path)
     faults: list[str] = []
     parts: list[pa.Table] = []
     for entry in manifest["files"]:
         data = _file(path, entry, faults)
-        if data is not None and str(entry["path"]).endswith(".parquet"):
-            parts.append(_table(path / entry["path"], data))
-    listed = {str(entry["path"]) for entry in manifest["files"]} | {manifests.NAME}
-    present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_file()}
+        if data is not None and entry["path"].endswith(".parquet"):
+            parts += _table(entry, data, faults)
+    listed = {entry["path"] for entry in manifest["files"]} | {manifests.NAME}
+    present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
     faults += [f"{name} is not in the manifest" for name in sorted(present - listed)]
-    if not parts:
-        raise ReleaseError(f"{path} has no readable data; the release is damaged.")
-    rows = pa.concat_tables(parts)
-    wanted = manifests.COLUMNS[manifest["kind"]]
-    if tuple(rows.column_names[: len(wanted)]) != wanted:
-        raise ReleaseError(f"{path}: the data has the columns {rows.column_names}, not {', '.join(wanted)}.")
+    rows = _joined(path, parts, manifest)
+    faults += _column_faults(rows, manifest)
     if not faults and manifests.content_digest(rows) != manifest["content_sha256"]:
         faults.append("the rows do not have the digest that the manifest gives")
     return Release(path, manifest, rows, tuple(faults))
 
 
+def _joined(path: Path, parts: list[pa.Table], manifest: Mapping[str, Any]) -> pa.Table:
+    """Return the parts as one table, empty where none is left, if it has the columns of its kind."""
+    wanted = pa.schema([(name, _TYPES[name]) for name in manifests.COLUMNS[manifest["kind"]]])
+    if not parts:
+        return wanted.empty_table()
+    if any(not part.schema.equals(parts[0].schema) for part in parts):
+        raise ReleaseError(f"{path}: the parts of the data have different columns; the release is damaged.")
+    rows = pa.concat_tables(parts)
+    if pa.schema(list(rows.schema)[: len(wanted)]) != wanted:
+        raise ReleaseError(
+            f"{path}: the data has not the columns {', '.join(wanted.names)} of its kind; the release is damaged."
+        )
+    return rows
+
+
+def _column_faults(rows: pa.Table, manifest: Mapping[str, Any]) -> list[str]:
+    """Find columns that the manifest does not account for: nobody has checked what they give away."""
+    names = list(rows.column_names)
+    if rows.num_rows == 0:
+        return []
+    known = {*manifests.COLUMNS[manifest["kind"]], *manifest["uncovered_columns"]}
+    known |= {"partition"} if manifest.get("partition") is not None else set()
+    if manifest["columns"] == names and set(names) == known:
+        return []
+    return ["the data has other columns than the manifest says"]
+
+
 def _file(path: Path, entry: Mapping[str, Any], faults: list[str]) -> bytes | None:
     """Return a file's bytes, noting a fault where it is missing or not what the manifest says."""
-    file = (path / str(entry["path"])).resolve()
-    if path.resolve() not in file.parents:
+    name = str(entry["path"])
+    if "\0" in name or path.resolve() not in (path / name).resolve().parents:
         raise ReleaseError(f"{path / manifests.NAME} names a file outside the release; do not trust it.")
     try:
-        data = file.read_bytes()
+        data = (path / name).read_bytes()
     except OSError:
-        faults.append(f"{entry['path']} is missing")
+        faults.append(f"{name} is missing")
         return None
     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-        faults.append(f"{entry['path']} has been changed since it was released")
+        faults.append(f"{name} has been changed since it was released")
     return data
 
 
-def _table(path: Path, data: bytes) -> pa.Table:
+def _table(entry: Mapping[str, Any], data: bytes, faults: list[str]) -> list[pa.Table]:
+    """Return the table in a data file, noting a fault where there is none or it has another number of rows."""
     try:
-        return pq.ParquetFile(pa.BufferReader(data)).read()
-    except pa.ArrowException:
-        raise ReleaseError(f"{path} is not a readable Parquet file; the release is damaged.") from None
+        table = pq.ParquetFile(pa.BufferReader(data)).read()
+        table.validate(full=True)
+    except (OSError, pa.ArrowException):
+        faults.append(f"{entry['path']} is not a readable Parquet file")
+        return []
+    if table.num_rows != entry.get("rows"):
+        faults.append(f"{entry['path']} has not the number of rows that the manifest gives")
+    return [table.replace_schema_metadata(None)]
 
 
 def histories_of(rows: pa.Table) -> ReleasedHistories:
     """Return the histories of the rows `user, term` (and `query_id`, `partition` where they are)."""
-    users, user = np.unique(_numbers(rows["user"].combine_chunks()), return_inverse=True)
+    for name in ("user", "term"):
+        if rows[name].null_count:
+            raise ReleaseError(f"the release has rows without a {name}; it is damaged.")
+    users, user = np.unique(as_array(rows["user"]), return_inverse=True)
     encoded = rows["term"].combine_chunks().dictionary_encode()
-    term = _as_array(encoded.indices.cast(pa.int64()))
+    term = as_array(encoded.indices.cast(pa.int64()))
     terms = tuple(encoded.dictionary.to_pylist())
-    if any(text is None for text in terms) or rows["term"].null_count:
-        raise ReleaseError("the release has rows without a term; it is damaged.")
     keys, counts = np.unique(user * max(len(terms), 1) + term, return_counts=True)
     history, ids = np.divmod(keys, max(len(terms), 1))
     indptr = np.searchsorted(history, np.arange(len(users) + 1)).astype(np.int64)
@@ -116,20 +147,18 @@ def histories_of(rows: pa.Table) -> ReleasedHistories:
     return ReleasedHistories(users, indptr, ids.astype(np.int32), counts.astype(np.int32), terms, partition)
 
 
-def _numbers(users: pa.Array) -> NDArray[np.int64]:
-    if users.null_count:
-        raise ReleaseError("the release has rows without a user; it is damaged.")
-    return _as_array(pc.cast(users, pa.int64()))
-
-
-def _as_array(column: pa.Array) -> NDArray[np.int64]:
+def as_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return the values of a column of numbers without gaps."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     # not column.to_numpy(): that imports pandas where it is installed, which costs more than a small verification
-    return np.array(np.from_dlpack(column))
+    return np.array(np.from_dlpack(whole))
 
 
 def _partition(rows: pa.Table, user: NDArray[np.int64], n_users: int) -> NDArray[np.int32]:
     """Return the partition of every history; one history cannot stand in two."""
-    value = _as_array(rows["partition"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))
+    if rows["partition"].null_count or not pa.types.is_string(rows["partition"].type):
+        raise ReleaseError("the release has rows without a partition; it is damaged.")
+    value = as_array(rows["partition"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))
     partition = np.full(n_users, -1, np.int64)
     partition[user] = value
     if not np.array_equal(partition[user], value):

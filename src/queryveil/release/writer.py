@@ -1,12 +1,11 @@
 """Writing a release: staged beside its place, verified there, then put in place whole.
 
-Private folder first, then data, then report, manifest last of all; each file by temporary name, fsync, rename. While
-a private folder stands and its release does not yet, it carries a mark with the release's digest; the next run takes
-away a folder whose mark was left by a kill.
+Private folder first, then data, then report, manifest last of all; each file by temporary name, fsync, rename. The
+private folder gets to its place before the release does, and is taken back if the release does not follow.
 """
 
 import hashlib
-import shutil
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,58 +14,79 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.errors import OutputError, ReleaseError
-from queryveil.files import publish, sweep, sync_folder, workspace, write_file
+from queryveil.errors import OutputError
+from queryveil.files import Interrupts, sync_folder, write_file
 from queryveil.release import manifest as manifests
-from queryveil.release.private import RUN, check_apart, parquet_bytes
+from queryveil.release import places
+from queryveil.release.private import RUN, bind, check_apart, parquet_bytes
 
 _PART_ROWS = 5_000_000
-_PENDING = "pending"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A folder in the making: its place, and the workspace beside it."""
+
+    place: Path
+    workspace: Path
+
+    @property
+    def new(self) -> Path:
+        """Return the folder to write into."""
+        return self.workspace / places.NEW
 
 
 @dataclass(frozen=True)
 class Staging:
     """Folders in which a release and its private folder are made ready."""
 
-    release: Path
-    private: Path | None
-    _out: Path
-    _out_workspace: Path
-    _private_out: Path | None
-    _private_workspace: Path | None
+    force: bool
+    _release: Target
+    _private: Target | None
+    _interrupts: Interrupts
+
+    @property
+    def release(self) -> Path:
+        """Return the folder to write the release into."""
+        return self._release.new
+
+    @property
+    def private(self) -> Path | None:
+        """Return the folder to write who is behind it into."""
+        return self._private.new if self._private else None
 
     def commit(self, content_sha256: str) -> None:
-        """Put the private folder and then the release in their places."""
-        if self.private and self._private_out and self._private_workspace:
-            write_file(self.private / _PENDING, content_sha256.encode(), 0o600)
-            sync_folder(self.private)
-            publish(self.private, self._private_out, self._private_workspace)
+        """Put the private folder and then the release in their places; an interrupt comes too late now."""
+        self._interrupts.hold()
+        if self._private:
+            self._put_private(self._private, content_sha256)
         sync_folder(self.release)
-        publish(self.release, self._out, self._out_workspace)
-        if self._private_out:
-            (self._private_out / _PENDING).unlink()
+        places.put(self._release.workspace, self._release.place, force=self.force)
+
+    def _put_private(self, private: Target, content_sha256: str) -> None:
+        bind(private.new, content_sha256)
+        sync_folder(private.new)
+        decider = self._release.place / manifests.NAME
+        journal = places.journal_of(private.new, RUN, private.place, decider, self.release / manifests.NAME)
+        journal.write(private.workspace)
+        places.put(private.workspace, private.place, force=self.force)
 
 
 @contextmanager
 def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging]:
     """Check the places, sweep what a killed run left, and make the folders to write into."""
     check_places(out, private, force=force)
+    interrupts = Interrupts()
     with ExitStack() as stack:
+        stack.callback(interrupts.forget)
         try:
-            out_workspace = stack.enter_context(workspace(out.parent, "release"))
-            (out_workspace / "new" / "data").mkdir(parents=True)
-            private_workspace = None
+            release = Target(_named(out), stack.enter_context(places.beside(_named(out))))
+            (release.new / "data").mkdir(parents=True)
+            secret = None
             if private is not None:
-                private_workspace = stack.enter_context(workspace(private.parent, "private"))
-                (private_workspace / "new").mkdir(mode=0o700)
-            yield Staging(
-                out_workspace / "new",
-                private_workspace / "new" if private_workspace else None,
-                out,
-                out_workspace,
-                private,
-                private_workspace,
-            )
+                secret = Target(_named(private), stack.enter_context(places.beside(_named(private))))
+                secret.new.mkdir(mode=0o700)
+            yield Staging(force, release, secret, interrupts)
         except OSError as error:
             raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was released.") from None
 
@@ -77,37 +97,31 @@ def check_places(out: Path, private: Path | None, *, force: bool) -> None:
         check_apart(private, out)
     for place, needed in ((out, manifests.NAME), (private, RUN)):
         if place is not None:
-            _check_parent(place)
-            _settle(place, out)
-            _check_free(place, needed, force=force)
+            _check_parent(_named(place))
+            places.sweep(_named(place).parent)
+            _check_free(_named(place), needed, force=force)
+
+
+def _named(place: Path) -> Path:
+    """Return a place by a path that ends in its name, which `.` and `..` do not."""
+    return place.resolve() if place.name in ("", "..") else place
 
 
 def _check_parent(place: Path) -> None:
     if not place.parent.is_dir():
         raise OutputError(f"cannot write {place}: there is no folder {place.parent}; make it first.")
-
-
-def _settle(place: Path, out: Path) -> None:
-    """Take away what a killed run left at and beside a place, and put back what it had moved aside."""
-    mark = place / _PENDING
-    if mark.is_file() and (place / RUN).is_file():
-        try:
-            stands = manifests.load(out)["content_sha256"] == mark.read_text()
-        except ReleaseError:
-            stands = False
-        if stands:
-            mark.unlink()
-        else:
-            shutil.rmtree(place)
-    sweep(place.parent)
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write {place}: the folder {place.parent} is not yours to write; choose another.")
 
 
 def _check_free(place: Path, needed: str, *, force: bool) -> None:
-    if not place.exists():
+    if places.is_taken(place):
+        raise OutputError(f"another run is writing {place}; wait for it, or choose another place.")
+    if not os.path.lexists(place):
         return
     if not force:
         raise OutputError(f"{place} exists already; choose another place, or replace it with --force.")
-    if not place.is_dir() or (any(place.iterdir()) and not (place / needed).is_file()):
+    if not place.is_dir() or place.is_symlink() or (any(place.iterdir()) and not (place / needed).is_file()):
         raise OutputError(f"{place} exists and was not made by queryveil, so --force does not replace it.")
 
 

@@ -115,7 +115,10 @@ def _checked(bound: Bound, source: LogSource, options: Options) -> Method:
     if not isinstance(declared, Method):
         raise TypeError(f"{declared.name} is declared as a method but is none")
     if options.kind not in declared.kinds:
-        raise InputError(f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {options.kind!r}.")
+        raise InputError(
+            f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {options.kind!r}; "
+            "choose one of these by --kind."
+        )
     for name in source.keep:
         if name not in KEEPABLE:
             raise InputError(f"--keep: there is no column {name!r} to keep; there are {', '.join(KEEPABLE)}.")

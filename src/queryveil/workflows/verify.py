@@ -1,5 +1,7 @@
 """Verifying a release, ours or anybody's file, with code that shares nothing with the methods."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ from numpy.typing import NDArray
 
 from queryveil.errors import InputError, ReleaseError
 from queryveil.release import private as privates
-from queryveil.release.reader import Release, ReleasedHistories, histories_of, load
+from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load
 from queryveil.spec import Name, resolve
 from queryveil.types import Progress, Verdict, silent
 
@@ -37,32 +39,57 @@ def verify(
 
 
 def _verify_release(release: Release, claim: str | Name, private: Path | None, progress: Progress) -> Verdict:
-    if private is None:
-        return check_release(release, claim, progress=progress)
     released = histories_of(release.rows)
-    people, history_of = privates.load_histories(private, released.users)
-    faults = (*release.faults, *_invented(private, released, history_of))
-    return check_release(
-        Release(release.path, release.manifest, release.rows, faults), claim, people=people, progress=progress
-    )
+    people, faults = None, [*release.faults, *_miscounted(release, released)]
+    if private is not None:
+        privates.check_belongs(private, release.manifest["content_sha256"])
+        people, more_faults = _behind(private, release, released)
+        faults += more_faults
+    return _judge(released, claim, faults, people, progress)
+
+
+def _behind(private: Path, release: Release, released: ReleasedHistories) -> tuple[NDArray[np.int32] | None, list[str]]:
+    """Return who is behind each released history, and where the private folder contradicts the release."""
+    try:
+        people, history_of = privates.load_histories(private, released.users)
+    except ReleaseError:
+        if release.faults:  # the rows are not those that the folder is about
+            return None, []
+        raise
+    faults = _invented(private, released, history_of)
+    if len(np.unique(people)) != release.manifest["counts"]["after"]["people"]:
+        faults.append("the manifest gives another number of people than the private folder")
+    return people, faults
+
+
+def _miscounted(release: Release, released: ReleasedHistories) -> list[str]:
+    """Find counts in the manifest that are not those of the rows; a release with faults has other rows anyway."""
+    if release.faults:
+        return []
+    given = release.manifest["counts"]["after"]
+    found = {"histories": len(released.users), "terms": len(released.terms), "pairs": len(released.ids)}
+    return [
+        f"the manifest gives another number of {name} than the rows" for name in found if given[name] != found[name]
+    ]
 
 
 def check_release(
     release: Release, claim: str | Name, *, people: NDArray[np.int32] | None = None, progress: Progress = silent
 ) -> Verdict:
     """Check a claim on the rows of a release; `people` tells who is behind each released history."""
-    verdict = check_histories(histories_of(release.rows), claim, people, progress)
-    if not release.faults:
-        return verdict
-    return Verdict(
-        verdict.claim,
-        "violated",
-        verdict.counted,
-        verdict.checked,
-        verdict.violations,
-        verdict.counterexample,
-        "; ".join(release.faults),
-    )
+    return _judge(histories_of(release.rows), claim, release.faults, people, progress)
+
+
+def _judge(
+    released: ReleasedHistories,
+    claim: str | Name,
+    faults: Sequence[str],
+    people: NDArray[np.int32] | None,
+    progress: Progress,
+) -> Verdict:
+    """Check a claim on the rows; a release that is not what it says it is violates its claim in any case."""
+    verdict = check_histories(released, claim, people, progress)
+    return replace(verdict, state="violated", reason="; ".join(faults)) if faults else verdict
 
 
 def check_histories(
@@ -88,31 +115,64 @@ def check_histories(
 def _invented(private: Path, released: ReleasedHistories, history_of: NDArray[np.int64]) -> list[str]:
     """Find released terms that the history behind them never held."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     _, pairs = privates.load_profiles(private)
-    number = pa.array(released.terms, pa.string())
-    term = pairs["term"].combine_chunks()
-    known = np.array(pa.compute.index_in(term, number).fill_null(-1).to_pylist(), np.int64)
-    history = np.array(pairs["history"].to_pylist(), np.int64)
-    true = history[known >= 0] * len(number) + known[known >= 0]
+    term = pc.index_in(pairs["term"], pa.array(released.terms, pa.string()))
+    is_released = pc.is_valid(term)
+    history = as_array(pairs["history"].filter(is_released))
+    true = history * len(released.terms) + as_array(term.filter(is_released))
     rows = np.repeat(history_of, np.diff(released.indptr))
-    n_invented = np.count_nonzero(~np.isin(rows * len(number) + released.ids, true))
+    n_invented = np.count_nonzero(~np.isin(rows * len(released.terms) + released.ids, true))
     return [f"{n_invented:,} released terms were never in the history behind them"] if n_invented else []
 
 
 def _verify_file(file: Path | Any, claim: str | Name, reading: Any, progress: Progress) -> Verdict:
     """Read anybody's file as it stands and check the claim on it, every user being one history."""
     from queryveil.engines import LogSource, open_log
-    from queryveil.histories.build import build
     from queryveil.logs.options import Cleaning, Reading
 
+    resolve("guarantee", claim)
     as_it_stands = Cleaning(scrub=False, duplicates="keep", bots=0)
-    reading = reading or Reading()
     is_path = isinstance(file, Path)
-    source = LogSource((file,) if is_path else (), reading, as_it_stands, table=None if is_path else file)
+    source = LogSource((file,) if is_path else (), reading or Reading(), as_it_stands, table=None if is_path else file)
     with open_log(source, progress=progress) as log:
-        profiles = build(log, unit="entry" if log.has_single_terms else "term", progress=progress)
-    released = ReleasedHistories(
+        released = _baskets(log) if is_path and _holds_baskets(file, source.reading) else _histories(log, progress)
+        n_bad = next(step.count for step in log.steps if step.name == "bad lines")
+    verdict = check_histories(released, claim, None, progress)
+    if verdict.holds and n_bad:  # what was not read may break the claim
+        reason = f"the lines that can be read keep it, but {n_bad:,} cannot be read; mend the file"
+        return replace(verdict, state="unchecked", reason=reason)
+    return verdict
+
+
+def _holds_baskets(file: Path, reading: Any) -> bool:
+    from queryveil.logs.formats import find_format
+    from queryveil.logs.sample import take_sample
+
+    return find_format(take_sample(file), reading.format, reading.column_roles()).name == "transactions"
+
+
+def _baskets(log: Any) -> ReleasedHistories:
+    """Return the items of baskets just as they stand: folding them would make different items look alike."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = []
+    for batch in log.batches():
+        items = pc.utf8_split_whitespace(batch["query"])
+        history = batch["history"].take(pc.list_parent_indices(items))
+        parts.append(pa.table({"user": history.cast(pa.int64()), "term": pc.list_flatten(items)}))
+    rows = pa.concat_tables(parts)
+    return histories_of(rows.filter(pc.not_equal(rows["term"], "")))
+
+
+def _histories(log: Any, progress: Progress) -> ReleasedHistories:
+    """Return the terms of queries, or of a column of terms just as they stand."""
+    from queryveil.histories.build import build
+
+    profiles = build(log, unit="entry" if log.has_single_terms else "term", progress=progress)
+    return ReleasedHistories(
         np.arange(profiles.n_histories),
         profiles.indptr,
         profiles.ids,
@@ -120,4 +180,3 @@ def _verify_file(file: Path | Any, claim: str | Name, reading: Any, progress: Pr
         profiles.vocabulary.entries,
         None,
     )
-    return check_histories(released, claim, None, progress)

@@ -1,9 +1,9 @@
 """Which column is the user, the query, the time, the rank and the url."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from queryveil.errors import LogError
+from queryveil.spec import nearest
 
 # What a column is called when nobody says: the first of these that the table has.
 USUAL_NAMES = {
@@ -48,9 +48,7 @@ def check_column(where: str, column: str, names: Sequence[str], *, shown: bool =
 
 def _hint(column: str, names: Sequence[str], shown: bool) -> str:
     if shown:
-        by_lower = {name.lower(): name for name in names}
-        near = difflib.get_close_matches(column.lower(), by_lower, n=1)
-        return f"did you mean {by_lower[near[0]]}?" if near else f"there are {', '.join(names)}."
+        return nearest(column, names)
     return f"compare it with the {len(names)} column names of the file (case matters)."
 
 

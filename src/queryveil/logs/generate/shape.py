@@ -135,6 +135,5 @@ SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (
 def shape_named(name: str) -> Shape:
     """Return the shape of a log that can be imitated, or say which there are."""
     if name not in SHAPES:
-        hint = nearest(name, SHAPES)
-        raise UnknownNameError(f"there is no log like {name!r}; {hint if hint.endswith('?') else f'{hint}.'}")
+        raise UnknownNameError(f"there is no log like {name!r}; {nearest(name, SHAPES)}")
     return SHAPES[name]

@@ -1,0 +1,161 @@
+"""Text names: what is read, what is written, what is refused."""
+
+import pytest
+
+from queryveil.errors import UnknownNameError
+from queryveil.spec import (
+    KINDS,
+    Bound,
+    Declaration,
+    Flag,
+    Integer,
+    Name,
+    Parameter,
+    Text,
+    Word,
+    declarations,
+    nearest,
+    parse,
+    parse_sweep,
+    resolve,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("km", Name("km")),
+        ("km()", Name("km")),
+        ("  km ( k = 10 , m=2 ) ", Name("km", (("k", 10), ("m", 2)))),
+        ("km(k=10,\n m=2)", Name("km", (("k", 10), ("m", 2)))),
+        ('km(target="clicks")', Name("km", (("target", "clicks"),))),
+        ("km(target='clicks')", Name("km", (("target", "clicks"),))),
+        ("x(a=true, b=false)", Name("x", (("a", True), ("b", False)))),
+        ("x(a=-1, b=+2, c=0.5, d=1e-3, e=.5)", Name("x", (("a", -1), ("b", 2), ("c", 0.5), ("d", 0.001), ("e", 0.5)))),
+        ("x(a=two-words)", Name("x", (("a", "two-words"),))),
+    ],
+)
+def test_names_are_read(text: str, name: Name) -> None:
+    assert parse(text) == name
+    assert parse(str(name)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is not a name"),
+        ("10", "is not a name"),
+        ("km(k=10", "is not a name"),
+        ("km)k=10(", "is not a name"),
+        ("k m", "is not a name"),
+        ("../km", "is not a name"),
+        ("km(10)", "'10' is not key=value"),
+        ("km(k=10,)", "'' is not key=value"),
+        ("km(k=)", "'k=' is not key=value"),
+        ("km(=10)", "'=10' is not key=value"),
+        ("km(k=10, k=11)", "k is given twice"),
+        ("km(k=__import__('os'))", "is not a value"),
+        ("km(k=/etc/passwd)", "is not a value"),
+        ("km(k=10;m=2)", "is not a value"),
+        ("km(k='10)", "is not a value"),
+        ("km(k=10||20)", "is not a value"),
+        ("km(k=2|10)", "alternatives"),
+    ],
+)
+def test_garbage_is_refused_with_what_was_wrong(text: str, says: str) -> None:
+    with pytest.raises(UnknownNameError, match=says.replace("(", r"\(").replace("|", r"\|")):
+        parse(text)
+
+
+def test_alternatives_make_every_combination_in_order() -> None:
+    names = parse_sweep("km(k=2|10, m=1, target=users|fis)")
+    assert [str(name) for name in names] == [
+        "km(k=2, m=1, target=users)",
+        "km(k=2, m=1, target=fis)",
+        "km(k=10, m=1, target=users)",
+        "km(k=10, m=1, target=fis)",
+    ]
+    assert parse_sweep(names[0]) == [names[0]]
+
+
+def test_a_name_writes_itself_as_text_and_as_python() -> None:
+    name = Name("km", (("k", 10), ("m", 2), ("target", "clicks"), ("bags", True)))
+    assert str(name) == "km(k=10, m=2, target=clicks, bags=true)"
+    assert repr(name) == "km(k=10, m=2, target='clicks', bags=True)"
+    assert (str(Name("km")), repr(Name("km"))) == ("km", "km()")
+
+
+@pytest.mark.parametrize(
+    ("given", "canonical"),
+    [
+        ("km(m=2, k=10)", "km(k=10, m=2)"),
+        ("km(k=10, m=2, target=logsize)", "km(k=10, m=2)"),
+        ("km(target=users, k=10, m=2)", "km(k=10, m=2, target=users)"),
+    ],
+)
+def test_the_canonical_text_holds_required_and_other_than_default_parameters(given: str, canonical: str) -> None:
+    bound = resolve("method", given)
+    assert str(bound) == canonical
+    assert str(resolve("method", str(bound))) == canonical
+    assert bound.integer("k") == 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "says"),
+    [
+        ("method", "kn(k=2, m=1)", "there is no method 'kn'; did you mean km?"),
+        ("method", "km(k=2, m=1, tarjet=users)", "km has no parameter 'tarjet'; did you mean target?"),
+        ("method", "km(k=2)", "m is missing; give a whole number from 1 to 4"),
+        ("method", "km(k=1, m=1)", "k must be a whole number"),
+        ("method", "km(k=true, m=1)", "k must be a whole number"),
+        ("method", "km(k=2.5, m=1)", "not 2.5"),
+        ("method", "km(k=ten, m=1)", "not ten"),
+        ("method", "km(k=2, m=5)", "m must be a whole number from 1 to 4, not 5"),
+        ("method", "km(k=2, m=1, target=user)", "not user; did you mean users?"),
+        ("measure", "retention(x=1)", "has no parameter 'x'; it takes none"),
+    ],
+)
+def test_a_name_that_is_not_declared_so_is_refused(kind: str, text: str, says: str) -> None:
+    with pytest.raises(UnknownNameError) as refused:
+        resolve(kind, text)
+    assert says in str(refused.value)
+    assert str(refused.value)[-1] in ".?"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_declared_has_a_purpose_and_loads(kind: str) -> None:
+    found = declarations(kind)
+    assert found
+    for name, declaration in found.items():
+        assert name == declaration.name
+        assert declaration.purpose
+        assert all(callable(declaration.load(engine)) for engine in declaration.functions)
+        assert declaration.signature().startswith(name)
+
+
+def test_types_say_and_accept_their_values() -> None:
+    assert Integer(maximum=3).describe() == "a whole number of at most 3"
+    assert [Integer(1, 3).accepts(value) for value in (0, 1, 3, 4, True, 1.0)] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert [Flag().accepts(value) for value in (True, 1, "true")] == [True, False, False]
+    assert [Word(("a",)).accepts(value) for value in ("a", "b", 1)] == [True, False, False]
+    assert [Text(r"\d+[mh]", "a duration").accepts(value) for value in ("3h", "h", "3h ")] == [True, False, False]
+
+
+def test_a_default_is_left_out_of_the_text_of_any_declaration() -> None:
+    flag = Parameter("bags", Flag(), "several", True)
+    declaration = Declaration("x", "a test", (Parameter("k", Integer(), "how many"), flag))
+    assert str(Bound(declaration, {"k": 1, "bags": True})) == "x(k=1)"
+    assert str(Bound(declaration, {"k": 1, "bags": False})) == "x(k=1, bags=false)"
+    assert declaration.signature() == "x(k, bags=true)"
+
+
+def test_what_is_near_is_named_else_everything() -> None:
+    assert nearest("usres", ("users", "fis")) == "did you mean users?"
+    assert nearest("zzz", ("users", "fis")) == "there are fis, users."
