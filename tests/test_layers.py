@@ -82,8 +82,9 @@ def test_verifiers_use_their_own_kernels() -> None:
         for name in imports(path)
         if name.startswith("queryveil.kernels.")
     }
-    assert used
-    assert all(name.startswith("queryveil.kernels.verify") for name in used)
+    shared = {name for name in used if not name.startswith("queryveil.kernels.verify")}
+    assert shared == {"queryveil.kernels.uncompiled"}  # a switch, no arithmetic
+    assert used > shared
 
 
 def test_verify_kernels_use_no_other_kernel() -> None:

@@ -116,7 +116,7 @@ class Parameter:
         near = _near(str(value), self.type.words()) if isinstance(self.type, Word) else ""
         subject = owner if owner.startswith("--") else f"{owner}: {self.name}"
         raise UnknownNameError(
-            f"{subject} must be {self.type.describe()}, not {_text(value)}{f'; {near}' if near else '.'}"
+            f"{subject} must be {self.type.describe()}, not {_text(value)}; {near or 'give another value.'}"
         )
 
 
@@ -189,7 +189,7 @@ class Bound:
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _ARGUMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.+?)\s*", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?\d{1,18}")  # as many digits as fit into 64 bits
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -224,8 +224,8 @@ def parse_sweep(text: str | Name) -> list[Name]:
 
 def _value(word: str, text: str) -> Value:
     """Read one value: a number, true or false, or a word (quoted or bare)."""
-    if word in ("true", "false"):
-        return word == "true"
+    if word.lower() in ("true", "false"):  # Python's spelling too, so that a repr can be read back
+        return word.lower() == "true"
     if _INTEGER.fullmatch(word):
         return int(word)
     if _REAL.fullmatch(word):

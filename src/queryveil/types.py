@@ -105,6 +105,11 @@ class Kept:
     summary: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _printable(text: str) -> str:
+    """Write a text of somebody's file so that it cannot steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 @dataclass(frozen=True)
 class Violation:
     """The smallest combination that breaks a guarantee, and how many have it."""
@@ -115,7 +120,7 @@ class Violation:
 
     def __str__(self) -> str:
         holders = "1 holder has" if self.support == 1 else f"{self.support} holders have"
-        return f"{{{', '.join(self.entries)}}}: {holders} it, at least {self.required} must"
+        return f"{{{', '.join(map(_printable, self.entries))}}}: {holders} it, at least {self.required} must"
 
 
 @dataclass(frozen=True)

@@ -145,15 +145,15 @@ CASES: dict[str, tuple[list[str], str]] = {
     # the method
     "k too small": (
         anonymize(method="km(k=1, m=2)"),
-        "km(k=1, m=2): k must be a whole number of at least 2, not 1; change it.",
+        "km(k=1, m=2): k must be a whole number of at least 2, not 1; give another value.",
     ),
     "m too small": (
         anonymize(method="km(k=2, m=0)"),
-        "km(k=2, m=0): m must be a whole number from 1 to 4, not 0; change it.",
+        "km(k=2, m=0): m must be a whole number from 1 to 4, not 0; give another value.",
     ),
     "m too large": (
         anonymize(method="km(k=2, m=5)"),
-        "km(k=2, m=5): m must be a whole number from 1 to 4, not 5; change it.",
+        "km(k=2, m=5): m must be a whole number from 1 to 4, not 5; give another value.",
     ),
     "k larger than the people": (
         anonymize(method="km(k=7, m=2)"),
@@ -171,7 +171,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "missing parameter": (anonymize(method="km(k=2)"), "km(k=2): m is missing; give a whole number from 1 to 4"),
     "text for a number": (
         anonymize(method="km(k=ten, m=2)"),
-        "km(k=ten, m=2): k must be a whole number of at least 2, not ten; change it.",
+        "km(k=ten, m=2): k must be a whole number of at least 2, not ten; give another value.",
     ),
     "not a name": (anonymize(method="km(k=2"), "'km(k=2' is not a name; write it like km(k=10, m=2)."),
     "a sweep": (anonymize(method="km(k=2|3, m=2)"), "km(k=2|3, m=2): alternatives (a|b) make a sweep"),
@@ -203,9 +203,12 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "out is not ours": (
         anonymize("--force", out="old"),
-        "old exists and was not made by queryveil, so --force does not replace it.",
+        "old was not made by queryveil, so --force does not replace it; choose another place.",
     ),
-    "out under a file": (anonymize(out="file/out"), "cannot write file/out: there is no folder file; make it first."),
+    "out under a file": (
+        anonymize(out="file/out"),
+        "cannot write file/out: file is a file, not a folder; choose another place.",
+    ),
     "no parent": (anonymize(out="none/out"), "cannot write none/out: there is no folder none; make it first."),
     "private inside": (anonymize("--private", "out/private"), "the private folder"),
     "private around": (anonymize("--private", ".", out="./out"), "the private folder"),
@@ -218,7 +221,10 @@ CASES: dict[str, tuple[list[str], str]] = {
     "keep what": (anonymize("--keep", "colour", "--kind", "log"), "--keep: there is no column 'colour' to keep;"),
     "kind": (anonymize("--kind", "logs"), "km(k=2, m=2) makes releases of kind histories or log, not 'logs'"),
     "bots": (anonymize("--bots", "abc"), "'--bots'"),
-    "negative bots": (anonymize("--bots", "-1"), "--bots: bots must be a whole number of at least 0, not -1"),
+    "negative bots": (
+        anonymize("--bots", "-1"),
+        "Invalid value for '--bots': it must be a whole number of at least 0, not '-1'; give another value.",
+    ),
     "seed": (anonymize("--seed", "x"), "'--seed'"),
     "gap": (anonymize("--session-gap", "soon"), "must be a duration such as 90s, 30m, 2h or 1d, not soon"),
     "no gap": (anonymize("--session-gap", "0m"), "must be a duration such as 90s, 30m, 2h or 1d, not 0m"),
@@ -230,7 +236,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "columns": (anonymize("--columns", "user"), "must be role=column pairs such as user=uid,query=q,time=ts"),
     "role": (anonymize("--columns", "usr=a"), "--columns: there is no role 'usr'; did you mean user"),
     "role twice": (anonymize("--columns", "user=a,user=b"), "--columns: a role is given twice"),
-    "charset": (anonymize("--charset", "ascii"), "--charset: charset must be one of letters, paper, not ascii"),
+    "charset": (anonymize("--charset", "ascii"), "--charset must be one of letters, paper, not ascii"),
     "format": (anonymize("--format", "aool"), "there is no format 'aool'; did you mean aol"),
     "partition": (
         anonymize("--partition-by", "land"),

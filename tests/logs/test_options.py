@@ -17,7 +17,7 @@ def test_durations(text: str, expected: int) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"session_gap": "30"}, "--session-gap: session_gap must be a duration such as 90s, 30m, 2h or 1d, not 30"),
+        ({"session_gap": "30"}, "--session-gap must be a duration such as 90s, 30m, 2h or 1d, not 30"),
         ({"session_gap": "0m"}, "must be a duration"),
         ({"session_gap": "9999999d"}, "must be a duration"),
         ({"history": "week"}, "must be user, session, day or window:DURATION such as window:7d, not week"),

@@ -1,11 +1,13 @@
 """The (k, m) verifier against a slow, obvious twin, and against releases with a single cell changed."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +17,13 @@ from queryveil.types import Verdict, Violation
 
 # Ids, texts and their order are three different things: the order of the texts is not that of the ids.
 TERMS = ("pear", "Zebra", "apple", "éclair", "fig", "ape", "日本", "zebra", "b c")
+
+
+@pytest.fixture(scope="module", autouse=True, params=[0, km.FEW_OCCURRENCES], ids=["compiled", "plain"])
+def how_kernels_run(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run every test with the compiled kernel and, small as the data is, with the same function as plain Python."""
+    with patch.object(km, "FEW_OCCURRENCES", request.param):
+        yield
 
 
 class History(NamedTuple):

@@ -67,18 +67,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        return _fail(f"{error.strerror or error}{place}; nothing was written.", BAD_INPUT)
+        return _fail(f"{error.strerror or error}{place}; check the place and try again.", BAD_INPUT)
     except Exception as error:
         return _fail(_bug(error), OWN_BUG)
     if code == INTERRUPTED:
-        return _fail("interrupted; nothing was written.", INTERRUPTED)
+        return _fail("interrupted.", INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 
 def _completed(message: str) -> str:
     """Return the option parser's message as a sentence that says what to do."""
     message = message.strip()
-    if message.endswith(("?", "it.")):
+    if message.endswith(("?", "value.")):
         return message
     return f"{message.rstrip('.')}; queryveil --help, or --help after a command, shows what there is."
 

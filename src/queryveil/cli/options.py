@@ -60,7 +60,7 @@ def whole_number(text: str) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        raise typer.BadParameter(f"it must be a whole number of at least 0, not {text!r}; change it.")
+        raise typer.BadParameter(f"it must be a whole number of at least 0, not {text!r}; give another value.")
     return number
 
 

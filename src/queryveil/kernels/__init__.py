@@ -1,13 +1,16 @@
 """Compiled inner loops; nothing else in queryveil imports numba.
 
-A kernel takes typed arrays and returns arrays. `jit` is the one door to numba: it sets the cache folder first
-(numba reads it once, at import) and keeps mypy informed of the function's own type.
+A kernel takes typed arrays and returns arrays. `jit` is the one door to numba, and opens it when a kernel is first
+called: importing a kernel costs nothing. For input so small that starting numba would take longer than the work,
+`uncompiled` runs the same functions as plain Python.
 """
 
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -36,11 +39,47 @@ def _cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="queryveil-cache-"))
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
+class Kernel:
+    """A function that is compiled with the kernels it calls when it is first called."""
 
-import numba  # noqa: E402  (the cache folder must be set before)
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._compiled: Callable[..., Any] | None = None
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel."""
+        if _is_uncompiled.get():
+            return self.function(*arguments)
+        return self.compiled()(*arguments)
+
+    def compiled(self) -> Callable[..., Any]:
+        """Return the numba function; the kernels it calls stand in its globals, where numba must find theirs."""
+        if self._compiled is None:
+            os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))  # numba reads it once, at import
+            import numba
+
+            scope = self.function.__globals__
+            for name in self.function.__code__.co_names:
+                if isinstance(scope.get(name), Kernel):
+                    scope[name] = scope[name].compiled()
+            self._compiled = cast(Callable[..., Any], numba.njit(cache=True, nogil=True)(self.function))
+        return self._compiled
+
+
+_is_uncompiled: ContextVar[bool] = ContextVar("_is_uncompiled", default=False)
+
+
+@contextmanager
+def uncompiled(is_wanted: bool = True) -> Iterator[None]:
+    """Run kernels as plain Python inside the block, if that is wanted; those compiled already stay so."""
+    token = _is_uncompiled.set(is_wanted)
+    try:
+        yield
+    finally:
+        _is_uncompiled.reset(token)
 
 
 def jit(function: Function) -> Function:
-    """Compile a kernel on first use and keep the machine code between runs."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    """Make a kernel: compiled on first use, its machine code kept between runs."""
+    return cast(Function, Kernel(function))

@@ -108,8 +108,13 @@ def _named(place: Path) -> Path:
 
 
 def _check_parent(place: Path) -> None:
+    if place.parent.exists() and not place.parent.is_dir():
+        raise OutputError(f"cannot write {place}: {place.parent} is a file, not a folder; choose another place.")
     if not place.parent.is_dir():
         raise OutputError(f"cannot write {place}: there is no folder {place.parent}; make it first.")
+    around = next((folder for folder in place.resolve().parents if (folder / manifests.NAME).is_file()), None)
+    if around is not None:
+        raise OutputError(f"{place} would lie inside the release {around} and spoil it; choose another place.")
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write {place}: the folder {place.parent} is not yours to write; choose another.")
 
@@ -122,7 +127,7 @@ def _check_free(place: Path, needed: str, *, force: bool) -> None:
     if not force:
         raise OutputError(f"{place} exists already; choose another place, or replace it with --force.")
     if not place.is_dir() or place.is_symlink() or (any(place.iterdir()) and not (place / needed).is_file()):
-        raise OutputError(f"{place} exists and was not made by queryveil, so --force does not replace it.")
+        raise OutputError(f"{place} was not made by queryveil, so --force does not replace it; choose another place.")
 
 
 def write_data(folder: Path, rows: pa.Table) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.errors import InternalError
+from queryveil.kernels import uncompiled
 from queryveil.kernels.verify.combinations import (
     COMBINATIONS,
     LAST,
@@ -34,6 +35,8 @@ from queryveil.types import Progress, Verdict, Violation, silent
 Number = TypeVar("Number", bound=np.generic)
 
 STEPS_PER_CALL = 50_000_000  # about half a second, so that an interrupt is noticed
+# Starting numba costs as much as walking so many occurrences in plain Python.
+FEW_OCCURRENCES = 20_000
 
 
 def verify(
@@ -64,7 +67,8 @@ def verify(
     total = sum(_occurrences(indptr, size) for size in range(1, m + 1))
     checked = done = 0
     for size in range(1, m + 1):
-        tally = _count(histories, _lists(rows, bounds, histories, size), k, done, total, progress)
+        with uncompiled(total <= FEW_OCCURRENCES):
+            tally = _count(histories, _lists(rows, bounds, histories, size), k, done, total, progress)
         done += _occurrences(indptr, size)
         checked += int(tally.figures[COMBINATIONS])
         if tally.figures[VIOLATIONS]:

@@ -20,7 +20,6 @@ from queryveil.histories.build import build
 from queryveil.histories.occurrences import occurrences
 from queryveil.histories.parts import part_of
 from queryveil.market.values import read_values
-from queryveil.measures.base import Comparison
 from queryveil.methods import Method
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
@@ -30,11 +29,11 @@ from queryveil.release.writer import Staging, check_places, staging, write_data,
 from queryveil.report import render
 from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Scores, Tabular, Verdict, silent
-from queryveil.workflows.measure import released_profiles, score
+from queryveil.workflows.measure import DEFAULT, compare, score
 from queryveil.workflows.verify import check_release
 
+_TOO_FEW = "parts with too few people"
 KEEPABLE = ("time", "rank", "url")
-_REPORTED = ("retention", "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def _run(
             suppressed += 1
             continue
         mask[place] = method(part_profiles, bound, rng=rng, values=values, progress=progress).mask
-    parts = {"parts": len(profiles.partition_values), "parts with too few people": suppressed}
+    parts = {"parts": len(profiles.partition_values), _TOO_FEW: suppressed}
     return _not_empty(Kept(mask, {"algorithm": bound["algorithm"], **parts}), bound)
 
 
@@ -181,7 +180,11 @@ def _manifest(
     counts = {"before": manifests.counts_of(profiles), "after": manifests.counts_of(profiles, kept.mask)}
     partition = None
     if profiles.partition is not None:
-        partition = {"column": source.cleaning.partition_by, "values": len(profiles.partition_values)}
+        partition = {
+            "column": source.cleaning.partition_by,
+            "values": len(profiles.partition_values),
+            "left_out": kept.summary[_TOO_FEW],
+        }
     return manifests.make(
         content.kind,
         bound,
@@ -214,8 +217,7 @@ def _write(
             f"the release made for {manifest['method']} was refused by its own verifier ({verdict.state}), so nothing "
             "was released; please report this with the method's name and the size of the log."
         )
-    comparison = Comparison(content.kind, profiles, released_profiles(release, profiles.owner[history_of]), history_of)
-    scores = score(comparison, _REPORTED, rng, progress)
+    scores = score(compare(profiles, release, profiles.owner[history_of], history_of), DEFAULT, rng, progress)
     (staged.release / manifests.NAME).unlink()
     manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
     write_manifest(staged.release, manifest)

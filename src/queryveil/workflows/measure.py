@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.engines import LogSource, open_log
 from queryveil.errors import InputError
-from queryveil.histories.build import build, ranked
+from queryveil.histories.build import assemble, build
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.measures.base import Comparison
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, histories_of, load
 from queryveil.spec import Name, declarations, resolve
-from queryveil.types import Profiles, Progress, Score, Vocabulary, silent
+from queryveil.types import Profiles, Progress, Score, silent
 
 DEFAULT = ("retention", "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
@@ -40,18 +41,29 @@ def measure(
         original = build(log, progress=progress)
     people = history_of = None
     if private is not None:
+        privates.check_belongs(private, loaded.manifest["content_sha256"])
         people, history_of = privates.load_histories(private, histories_of(loaded.rows).users)
-    comparison = Comparison(loaded.kind, original, released_profiles(loaded, people), history_of)
+    comparison = compare(original, loaded, people, history_of)
     return score(comparison, measures, np.random.default_rng(seed), progress)
 
 
-def released_profiles(release: Release, people: NDArray[np.int32] | None) -> Profiles:
-    """Return a release as profiles in the reference order; without `people` each history is its own."""
+def compare(
+    original: Profiles, release: Release, people: NDArray[np.int32] | None, history_of: NDArray[np.int64] | None
+) -> Comparison:
+    """Set a release beside its original; without `people` each released history is a person of its own."""
     released = histories_of(release.rows)
-    n_histories = len(released.users)
-    owner = np.arange(n_histories, dtype=np.int32) if people is None else people
-    persons = tuple(str(number) for number in range(int(owner.max(initial=-1)) + 1))
-    return ranked(Profiles(Vocabulary(released.terms), released.indptr, released.ids, released.counts, owner, persons))
+    history = np.repeat(np.arange(len(released.users), dtype=np.int32), np.diff(released.indptr))
+    owner = np.arange(len(released.users), dtype=np.int32) if people is None else people
+    occurrences = np.repeat(np.arange(len(history)), released.counts)
+    profiles = assemble(
+        history[occurrences],
+        released.ids[occurrences],
+        pa.array(released.terms, pa.large_string()),
+        owner,
+        tuple(str(number) for number in range(int(owner.max(initial=-1)) + 1)),
+    )
+    behind = None if history_of is None else history_of[profiles.log_history]
+    return Comparison(release.kind, original, profiles, behind)
 
 
 def score(

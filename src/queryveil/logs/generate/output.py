@@ -4,13 +4,15 @@ import gzip
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, cast
 
 from queryveil.errors import OutputError
+from queryveil.files import sweep, workspace
 
 _COMPRESSION = 6
+_PURPOSE = "log"  # of the workspace that the file is made in
 
 
 @contextmanager
@@ -20,19 +22,20 @@ def new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
         raise OutputError(f"{out} is a folder; give the name of a file.")
     if out.exists() and not overwrite:
         raise OutputError(f"{out} exists already; choose another name or allow it to be overwritten.")
-    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}.tmp")
+    if not out.parent.is_dir():
+        raise OutputError(f"cannot write {out}: there is no folder {out.parent}; make it first.")
+    sweep(out.parent, _PURPOSE)
     try:
-        with temporary.open("xb") as stream:
-            with _compressed(stream) if out.suffix == ".gz" else nullcontext[IO[bytes]](stream) as inner:
-                yield inner
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(out)
+        with workspace(out.parent, f"{_PURPOSE}-{secrets.token_hex(8)}") as folder:
+            temporary = folder / "new"
+            with temporary.open("xb") as stream:
+                with _compressed(stream) if out.suffix == ".gz" else nullcontext[IO[bytes]](stream) as inner:
+                    yield inner
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(out)
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def _compressed(stream: IO[bytes]) -> IO[bytes]:
