@@ -1,6 +1,6 @@
 """Building `Profiles`: histories × entries in the reference order, from a cleaned log."""
 
-from dataclasses import replace
+import os
 from typing import Literal
 
 import numpy as np
@@ -10,27 +10,19 @@ from numpy.typing import NDArray
 
 from queryveil.engines import QueryLog, Step
 from queryveil.errors import LogError
-from queryveil.histories.tokens import Entries, Tokeniser
+from queryveil.histories.tokens import Crew, Entries, Tokeniser
 from queryveil.kernels.histories import count_people, group_pairs, renumber
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.types import Profiles, Progress, Vocabulary, silent
 
 Unit = Literal["term", "query", "entry"]
+_WORKERS = min(4, os.cpu_count() or 1)
 
 
 def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) -> Profiles:
     """Collect every history's terms, or whole queries (folded, or as they stand), each counted once per query."""
-    tokeniser = tokeniser_of(log, unit)
-    histories: list[NDArray[np.int32]] = []
-    entries: list[NDArray[np.int32]] = []
-    for batch in log.batches():
-        rows, terms = tokeniser.add(batch["query"])
-        histories.append(batch["history"].to_numpy()[rows].astype(np.int32))
-        entries.append(terms.copy())
-        progress("finding terms", sum(map(len, entries)), 0)
+    history, term, words = _pairs(log, unit, progress)
     owner, partition = log.histories()
-    words = tokeniser.vocabulary()
-    history, term = _joined(histories), _joined(entries)
     if unit == "term":
         log.record(Step("terms", len(term), "terms found in queries", f"charset {log.source.cleaning.charset}"))
         history, term = _without_stop_words(log, history, term, words)
@@ -60,8 +52,20 @@ def tokeniser_of(log: QueryLog, unit: Unit) -> Tokeniser | Entries:
     return Tokeniser(log.source.cleaning.charset, whole=unit == "query")
 
 
-def _joined(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    return np.concatenate(parts) if parts else np.empty(0, np.int32)
+def _pairs(log: QueryLog, unit: Unit, progress: Progress) -> tuple[NDArray[np.int32], NDArray[np.int32], pa.Array]:
+    """Return the history and the entry's number of every pair, and the entries by number."""
+    histories: list[NDArray[np.int32]] = []
+    with Crew([tokeniser_of(log, unit) for _ in range(_WORKERS)]) as crew:
+        for n_batches, batch in enumerate(log.batches()):
+            histories.append(batch["history"].to_numpy().astype(np.int32))
+            crew.add(batch["query"])
+            progress("finding terms", n_batches, 0)
+        found, words = crew.finish()
+    history = [numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True)]
+    term = [terms for _, terms in found]
+    if not found:
+        return np.empty(0, np.int32), np.empty(0, np.int32), words
+    return np.concatenate(history), np.concatenate(term), words
 
 
 def assemble(
@@ -82,34 +86,29 @@ def assemble(
     filled = np.flatnonzero(np.diff(indptr))
     indptr = np.concatenate((indptr[:1], indptr[filled + 1]))
     order = order[filled]
-    used, number = np.unique(owner[order], return_inverse=True)
-    unranked = Profiles(
-        Vocabulary(tuple(words.to_pylist())),
+    used, inverse = np.unique(owner[order], return_inverse=True)
+    number = inverse.astype(np.int32)
+    by_rank, rank = entry_order(indptr, ids, number, words)
+    renumber(indptr, ids, counts, rank)
+    return Profiles(
+        Vocabulary(tuple(words.take(pa.array(by_rank)).to_pylist())),
         indptr,
         ids,
         counts,
-        number.astype(np.int32),
-        tuple(persons[person] for person in used),
+        number,
+        tuple(persons[person] for person in used.tolist()),
         order,
         None if partition is None else partition[order],
         partition_values,
     )
-    return ranked(unranked)
 
 
-def ranked(profiles: Profiles) -> Profiles:
-    """Return the same profiles with their entries in the reference order, unused entries gone."""
-    order, rank = entry_order(profiles)
-    ids, counts = profiles.ids.copy(), profiles.counts.copy()
-    renumber(profiles.indptr, ids, counts, rank)
-    words = pa.array(profiles.vocabulary.entries, pa.large_string())
-    return replace(profiles, vocabulary=Vocabulary(tuple(words.take(order).to_pylist())), ids=ids, counts=counts)
-
-
-def entry_order(profiles: Profiles) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def entry_order(
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], owner: NDArray[np.int32], words: pa.Array
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the used entries by falling number of people, ties by text, and every entry's rank in that order."""
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
-    table = pa.table({"people": people, "word": pa.array(profiles.vocabulary.entries, pa.large_string())})
+    people = count_people(indptr, ids, owner, len(words))
+    table = pa.table({"people": people, "word": words})
     order = pc.sort_indices(table, [("people", "descending"), ("word", "ascending")]).to_numpy()
     order = order[: np.count_nonzero(people)].astype(np.int64)
     rank = np.full(len(people), -1, np.int32)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.histories.build import entry_order
@@ -27,7 +28,8 @@ def part_of(profiles: Profiles, part: int) -> tuple[Profiles, NDArray[np.int64]]
         partition=None,
         partition_values=(),
     )
-    order, rank = entry_order(cut)
+    words = pa.array(profiles.vocabulary.entries, pa.large_string())
+    order, rank = entry_order(cut.indptr, cut.ids, cut.owner, words)
     ids = rank[cut.ids]
     place = np.lexsort((ids, rows[inside]))
     entries = tuple(profiles.vocabulary[i] for i in order)

@@ -1,5 +1,7 @@
 """The terms of a stream of queries, numbered in the order in which they are first met."""
 
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +13,7 @@ from queryveil.kernels.tokens import rehash, tokenise
 from queryveil.logs.characters import fold
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # row in the batch, number of the entry
 
 
 class Tokeniser:
@@ -27,9 +30,16 @@ class Tokeniser:
         self._hashes: NDArray[np.uint64] = np.empty(1 << 12, np.uint64)
         self._seen: NDArray[np.int64] = np.empty(1 << 12, np.int64)
 
-    def add(self, queries: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def add(self, queries: pa.Array) -> Pairs:
         """Return the row in the batch and the term of every pair."""
-        data, offsets = _bytes(self._folded(queries))
+        return self._add(self._folded(queries))
+
+    def take_over(self, entries: pa.Array) -> NDArray[np.int32]:
+        """Return the number of each entry of another tokeniser here; they are folded, and folding twice is wrong."""
+        return self._add(entries)[1]
+
+    def _add(self, folded: pa.Array) -> Pairs:
+        data, offsets = _bytes(folded)
         # An entry and what divides it from the next need two bytes, so this many can be new at most.
         room = (len(data) + len(offsets)) // 2 + 1
         self._make_room(room, len(data) + len(offsets))
@@ -38,8 +48,8 @@ class Tokeniser:
             data, offsets, self.whole, self._table, self._arena, self._starts, self._hashes, self._seen,
             self.n_terms, self._n_rows, rows, terms,
         )  # fmt: skip
-        self._n_rows += len(queries)
-        return rows[:n_pairs], terms[:n_pairs]
+        self._n_rows += len(folded)
+        return rows[:n_pairs].copy(), terms[:n_pairs].copy()  # the room was for the worst case
 
     def vocabulary(self) -> pa.Array:
         """Return the terms by number, as Arrow strings."""
@@ -75,7 +85,11 @@ class Entries:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def add(self, queries: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def take_over(self, entries: pa.Array) -> NDArray[np.int32]:
+        """Return the number of each entry of another one here."""
+        return self.add(entries)[1]
+
+    def add(self, queries: pa.Array) -> Pairs:
         """Return the row in the batch and the entry of every text that is not empty."""
         numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in queries.to_pylist() if text]
         rows = [row for row, text in enumerate(queries.to_pylist()) if text]
@@ -84,6 +98,40 @@ class Entries:
     def vocabulary(self) -> pa.Array:
         """Return the entries by number, as Arrow strings."""
         return pa.array(list(self._numbers), pa.large_string())
+
+
+class Crew:
+    """Several tokenisers at work side by side, each in a thread of its own; the kernels leave Python's lock."""
+
+    def __init__(self, members: Sequence[Tokeniser | Entries]) -> None:
+        self._members = members
+        self._threads = [ThreadPoolExecutor(1) for _ in members]
+        self._work: list[Future[Pairs]] = []
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for thread in self._threads:
+            thread.shutdown(cancel_futures=True)
+
+    def add(self, queries: pa.Array) -> None:
+        """Give a batch to the member whose turn it is, once its last one is done: batches do not pile up."""
+        turn = len(self._work) % len(self._members)
+        if len(self._work) >= 2 * len(self._members):
+            self._work[-2 * len(self._members)].result()
+        self._work.append(self._threads[turn].submit(self._members[turn].add, queries))
+
+    def finish(self) -> tuple[list[Pairs], pa.Array]:
+        """Return the pairs of all batches in order, numbered alike, and the entries by number."""
+        found = [work.result() for work in self._work]
+        first, *others = self._members
+        for turn, member in enumerate(others, start=1):
+            numbers = first.take_over(member.vocabulary())
+            for place in range(turn, len(found), len(self._members)):
+                rows, terms = found[place]
+                found[place] = rows, numbers[terms]
+        return found, first.vocabulary()
 
 
 def _enlarged(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:

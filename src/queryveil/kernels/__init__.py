@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,6 +57,12 @@ class Kernel:
     def compiled(self) -> Callable[..., Any]:
         """Return the numba function; the kernels it calls stand in its globals, where numba must find theirs."""
         if self._compiled is None:
+            with _lock:
+                self._compile()
+        return cast(Callable[..., Any], self._compiled)
+
+    def _compile(self) -> None:
+        if self._compiled is None:
             os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))  # numba reads it once, at import
             import numba
 
@@ -64,9 +71,9 @@ class Kernel:
                 if isinstance(scope.get(name), Kernel):
                     scope[name] = scope[name].compiled()
             self._compiled = cast(Callable[..., Any], numba.njit(cache=True, nogil=True)(self.function))
-        return self._compiled
 
 
+_lock = RLock()  # kernels are called from several threads
 _is_uncompiled: ContextVar[bool] = ContextVar("_is_uncompiled", default=False)
 
 

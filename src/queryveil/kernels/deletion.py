@@ -110,14 +110,17 @@ def _held_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
 
 
 @jit
-def _fall(log: Log, rule: Rule, h: int, terms: NDArray[np.int32], n: int) -> None:
-    """Note that a combination, its rarest term first, has just become infrequent."""
-    log.fell[terms[0]] = log.checked[h]
+def _fall(
+    fell: NDArray[np.int64], fell_with: NDArray[np.int64], degree: NDArray[np.int64], now: int,
+    terms: NDArray[np.int32], n: int,
+) -> None:  # fmt: skip
+    """Note that a combination, its rarest term first, has just become infrequent; degrees are kept for `fis` only."""
+    fell[terms[0]] = now
     for i in range(1, n):
-        log.fell_with[terms[i]] = log.checked[h]
-    if rule.target == FIS and n > 1:
+        fell_with[terms[i]] = now
+    if n > 1 and degree.shape[1] > 0:
         for i in range(n):
-            rule.degree[n, terms[i]] -= 1
+            degree[n, terms[i]] -= 1
 
 
 @jit
@@ -152,50 +155,57 @@ def _update(
     gone: NDArray[np.bool_], scratch: Scratch,
 ) -> None:  # fmt: skip
     """Lower the supports of all combinations of the `current` terms that hold one that is gone."""
-    place_of, places, nodes = scratch.place_of, scratch.places, scratch.nodes
+    # Parts of tuples are taken out before the loops: each time costs the counting of references.
+    place_of, combination = scratch.place_of, scratch.combination
+    places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
+    nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
+    start2, term2, support2 = tree.start2, tree.term2, tree.support2
+    start3, term3, support3 = tree.start3, tree.term3, tree.support3
+    start4, term4, support4 = tree.start4, tree.term4, tree.support4
+    fell, fell_with, degree, now = log.fell, log.fell_with, rule.degree, log.checked[h]
+    k, m = rule.k, rule.m
     for i in range(n):
         place_of[current[i]] = i
-    combination = scratch.combination
     person = log.owner[h]
     several = log.first[person + 1] - log.first[person] > 1
     for c in range(n):
         combination[0] = current[c]
         if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
             support1[current[c]] -= 1
-            if support1[current[c]] == rule.k - 1:
-                _fall(log, rule, h, combination, 1)
-        if rule.m < 2:
+            if support1[current[c]] == k - 1:
+                _fall(fell, fell_with, degree, now, combination, 1)
+        if m < 2:
             continue
-        n2 = _children(tree.start2, tree.term2, current[c], current, c, place_of, places[0], nodes[0])
+        n2 = _children(start2, term2, current[c], current, c, place_of, places2, nodes2)
         for i in range(n2):
-            b, node2 = places[0, i], nodes[0, i]
+            b, node2 = places2[i], nodes2[i]
             combination[1] = current[b]
             gone2 = gone[c] or gone[b]
             if gone2 and not (several and _held_elsewhere(log, h, combination, 2)):
-                tree.support2[node2] -= 1
-                if tree.support2[node2] == rule.k - 1:
-                    _fall(log, rule, h, combination, 2)
-            if rule.m < 3:
+                support2[node2] -= 1
+                if support2[node2] == k - 1:
+                    _fall(fell, fell_with, degree, now, combination, 2)
+            if m < 3:
                 continue
-            n3 = _children(tree.start3, tree.term3, node2, current, b, place_of, places[1], nodes[1])
+            n3 = _children(start3, term3, node2, current, b, place_of, places3, nodes3)
             for j in range(n3):
-                a, node3 = places[1, j], nodes[1, j]
+                a, node3 = places3[j], nodes3[j]
                 combination[2] = current[a]
                 gone3 = gone2 or gone[a]
                 if gone3 and not (several and _held_elsewhere(log, h, combination, 3)):
-                    tree.support3[node3] -= 1
-                    if tree.support3[node3] == rule.k - 1:
-                        _fall(log, rule, h, combination, 3)
-                if rule.m < 4:
+                    support3[node3] -= 1
+                    if support3[node3] == k - 1:
+                        _fall(fell, fell_with, degree, now, combination, 3)
+                if m < 4:
                     continue
-                n4 = _children(tree.start4, tree.term4, node3, current, a, place_of, places[2], nodes[2])
+                n4 = _children(start4, term4, node3, current, a, place_of, places4, nodes4)
                 for x in range(n4):
-                    if gone3 or gone[places[2, x]]:
-                        combination[3] = current[places[2, x]]
+                    if gone3 or gone[places4[x]]:
+                        combination[3] = current[places4[x]]
                         if not (several and _held_elsewhere(log, h, combination, 4)):
-                            tree.support4[nodes[2, x]] -= 1
-                            if tree.support4[nodes[2, x]] == rule.k - 1:
-                                _fall(log, rule, h, combination, 4)
+                            support4[nodes4[x]] -= 1
+                            if support4[nodes4[x]] == k - 1:
+                                _fall(fell, fell_with, degree, now, combination, 4)
     for i in range(n):
         place_of[current[i]] = -1
 
@@ -267,19 +277,27 @@ def _clean_pairs(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
 ) -> int:
     """Delete a term of every infrequent pair, pairs in lexicographic order; return how many went."""
+    start, term, support = tree.start2, tree.term2, tree.support2
+    left, at, gone, where, rarest, common = s.left, s.at, s.gone, s.where, s.rarest, s.common
+    alive, utility = log.alive, rule.utility
     n_gone = 0
     for i in range(n_left):
-        if s.gone[s.at[i]] or not s.common[i]:
+        if gone[at[i]] or not common[i]:
             continue
         for j in range(i + 1, n_left):
-            if s.gone[s.at[j]] or not s.rarest[j]:
+            if gone[at[j]] or not rarest[j]:
                 continue
-            node = _find(tree.start2, tree.term2, s.left[j], s.left[i])
-            if node >= 0 and tree.support2[node] >= rule.k:
+            node = _find(start, term, left[j], left[i])
+            if node >= 0 and support[node] >= rule.k:
                 continue
-            s.chosen[0], s.chosen[1] = i, j
-            victim = _victim(rule, support1, s.left, s.chosen, 2)
-            _delete(log, tree, rule, support1, h, n, s, s.at[victim])
+            if rule.target == UTILITY:  # by far the most common; the calls would cost more than the work
+                victim = j if utility[left[j]] <= utility[left[i]] else i
+                gone[at[victim]] = True
+                alive[where[at[victim]]] = False
+            else:
+                s.chosen[0], s.chosen[1] = i, j
+                victim = _victim(rule, support1, left, s.chosen, 2)
+                _delete(log, tree, rule, support1, h, n, s, at[victim])
             n_gone += 1
             if victim == i:
                 break
