@@ -7,6 +7,7 @@ prefix are scanned into a dense counter of the terms before it; no hash table, n
 Only combinations with support ≥ k are stored; all others are infrequent for good, as deletion only lowers supports.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -169,7 +170,7 @@ def _append(level: Level, terms: NDArray[np.int32], supports: NDArray[np.int32])
 @jit
 def count_frequent(
     first: int,
-    budget: int,
+    end: int,
     n_terms: int,  # the terms with support ≥ k: ids 0 … n_terms − 1
     k: int,
     m: int,
@@ -181,26 +182,22 @@ def count_frequent(
     level2: Level,
     level3: Level,
     level4: Level,
-) -> tuple[int, Level, Level, Level]:
-    """Count all combinations whose rarest term is `first` or one of those after it, until the budget is used up."""
+) -> tuple[Level, Level, Level]:
+    """Count all combinations whose rarest term is one from `first` to `end` − 1."""
     count = np.zeros(n_terms, np.int64)
     last = np.full(n_terms, -1, np.int64)
     touched = np.empty(n_terms, np.int32)
     anything = np.zeros(n_terms, np.int32)
     place2 = np.full(n_terms, -1, np.int32)
     place3 = np.full(n_terms, -1, np.int32)
-    work = n_terms // 16
-    t = first
-    while t < n_terms and work < budget:
+    for t in range(first, end):
         histories = post_history[post_start[t] : post_start[t + 1]]
-        work += 10 * len(histories) + 10
         terms2, supports2 = _deliver(histories, t, indptr, ids, owner, anything, k, count, last, touched)
         level2 = _append(level2, terms2, supports2)
         if m >= 3:
             for j in range(len(terms2)):
                 place2[terms2[j]] = j
             start, holding = _distribute(histories, t, indptr, ids, place2, len(terms2))
-            work += 10 * len(holding)
             for j in range(len(terms2)):
                 b = terms2[j]
                 with_b = holding[start[j] : start[j + 1]]
@@ -210,7 +207,6 @@ def count_frequent(
                     for i in range(len(terms3)):
                         place3[terms3[i]] = i
                     start_, holding_ = _distribute(with_b, b, indptr, ids, place3, len(terms3))
-                    work += 10 * len(holding_)
                     for i in range(len(terms3)):
                         with_a = holding_[start_[i] : start_[i + 1]]
                         terms4, supports4 = _deliver(
@@ -221,8 +217,7 @@ def count_frequent(
                         place3[terms3[i]] = -1
             for j in range(len(terms2)):
                 place2[terms2[j]] = -1
-        t += 1
-    return t, level2, level3, level4
+    return level2, level3, level4
 
 
 def empty_level() -> Level:
@@ -230,10 +225,14 @@ def empty_level() -> Level:
     return Level(np.zeros(1024, np.int64), np.empty(1024, np.int32), np.empty(1024, np.int32), np.zeros(2, np.int64))
 
 
-def finished(level2: Level, level3: Level, level4: Level) -> Tree:
-    """Cut the levels to their size and join them to a tree."""
-    parts: list[NDArray[np.int64] | NDArray[np.int32]] = []
-    for level in (level2, level3, level4):
-        n, parents = int(level.size[0]), int(level.size[1])
-        parts += [level.start[: parents + 1].copy(), level.term[:n].copy(), level.support[:n].copy()]
-    return Tree(*parts)  # type: ignore[arg-type]
+def joined(parts: Sequence[tuple[Level, Level, Level]]) -> Tree:
+    """Join the levels counted for consecutive ranges of terms to one tree."""
+    arrays: list[NDArray[np.int64] | NDArray[np.int32]] = []
+    for size in range(3):
+        levels = [part[size] for part in parts]
+        ends = np.cumsum([0, *(level.size[0] for level in levels)])
+        starts = [level.start[1 : level.size[1] + 1] + end for level, end in zip(levels, ends, strict=False)]
+        arrays.append(np.concatenate([np.zeros(1, np.int64), *starts]))
+        arrays.append(np.concatenate([np.empty(0, np.int32), *(level.term[: level.size[0]] for level in levels)]))
+        arrays.append(np.concatenate([np.empty(0, np.int32), *(level.support[: level.size[0]] for level in levels)]))
+    return Tree(*arrays)  # type: ignore[arg-type]

@@ -9,19 +9,24 @@ ties go to the largest id instead of a random one, so that a run can be repeated
 *every* size are tested again, single terms included, to the fixpoint.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.errors import GuaranteeError
 from queryveil.kernels.deletion import FIS, RANDOM, UTILITY, Log, Rule, degrees, make_scratch, sweep
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.supports import Tree, count_frequent, empty_level, finished, postings
+from queryveil.kernels.supports import Level, Tree, count_frequent, empty_level, joined, postings
 from queryveil.methods.utilities import Values
 from queryveil.spec import Bound, declarations
 from queryveil.types import Kept, Profiles, Progress, silent
 
 # Steps of kernel work between two progress reports: well under a second.
 _BUDGET = 20_000_000
+_RANGE_POSTINGS = 100_000  # of the terms counted in one call
 
 
 def run(
@@ -49,19 +54,43 @@ def run(
 def _prepare(profiles: Profiles, n_frequent: int, k: int, m: int, progress: Progress) -> tuple[Tree, Log]:
     """Count all frequent combinations and lay out the log; infrequent terms are deleted from the start."""
     indptr, ids, owner = profiles.indptr, profiles.ids, profiles.owner
-    post_start, post_history = postings(indptr, ids, n_frequent)
-    levels = empty_level(), empty_level(), empty_level()
-    term = 0
-    while m > 1 and term < n_frequent:
-        progress("counting combinations", term, n_frequent)
-        term, *rest = count_frequent(
-            term, _BUDGET, n_frequent, k, m, indptr, ids, owner, post_start, post_history, *levels
-        )
-        levels = rest[0], rest[1], rest[2]
+    tree = _count(indptr, ids, owner, n_frequent, k, m, progress)
     first = np.searchsorted(owner, np.arange(owner[-1] + 2)).astype(np.int64)
     checked = np.full(profiles.n_histories, -1, np.int64)
     fell, fell_with = np.zeros(n_frequent, np.int64), np.zeros(n_frequent, np.int64)
-    return finished(*levels), Log(indptr, ids, owner, first, ids < n_frequent, checked, fell, fell_with)
+    return tree, Log(indptr, ids, owner, first, ids < n_frequent, checked, fell, fell_with)
+
+
+def _count(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    n_frequent: int,
+    k: int,
+    m: int,
+    progress: Progress,
+) -> Tree:
+    """Count the frequent combinations of two to m terms, ranges of terms side by side: kernels leave Python's lock."""
+    if m == 1:
+        return joined([])
+    start, history = postings(indptr, ids, n_frequent)
+    cuts = np.unique(np.searchsorted(start, np.arange(0, start[-1], _RANGE_POSTINGS)))
+    ranges = list(pairwise([*cuts.tolist(), n_frequent])) if n_frequent else []
+
+    def count(bounds: tuple[int, int]) -> tuple[Level, Level, Level]:
+        levels = empty_level(), empty_level(), empty_level()
+        return count_frequent(*bounds, n_frequent, k, m, indptr, ids, owner, start, history, *levels)
+
+    parts = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            for part in pool.map(count, ranges):
+                parts.append(part)
+                progress("counting combinations", len(parts), len(ranges))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return joined(parts)
 
 
 def _rule(
