@@ -47,8 +47,8 @@ def run(
     n_frequent = int(np.count_nonzero(people >= k))  # ids fall with people: exactly the ids below this
     tree, log = _prepare(profiles, n_frequent, k, m, progress)
     rule = _rule(profiles, bound, values, tree, n_frequent, rng)
-    passes = _to_fixpoint(log, tree, rule, people[:n_frequent].astype(np.int32), progress)
-    return Kept(log.alive, {"algorithm": "paper", "passes": passes, "deleted": int(np.count_nonzero(~log.alive))})
+    mask, passes = _to_fixpoint(log, tree, rule, people[:n_frequent].astype(np.int32), progress)
+    return Kept(mask, {"algorithm": "paper", "passes": passes, "deleted": int(np.count_nonzero(~mask))})
 
 
 def _prepare(profiles: Profiles, n_frequent: int, k: int, m: int, progress: Progress) -> tuple[Tree, Log]:
@@ -109,15 +109,29 @@ def _rule(
     return Rule(bound.integer("k"), m, kind, utility, degree, state)
 
 
-def _to_fixpoint(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], progress: Progress) -> int:
-    """Pass over the histories until nothing is deleted; return the number of passes that deleted something."""
+def _to_fixpoint(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], progress: Progress
+) -> tuple[NDArray[np.bool_], int]:
+    """Pass over the histories until nothing is deleted; return what stays and the passes that deleted something."""
+    mask = np.zeros(len(log.ids), np.bool_)
+    place = np.arange(len(log.ids))  # where each pair that is still looked at stands in the mask
     scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support1))
-    passes, now, deleted = -1, 0, 1
+    passes, now, deleted = -1, 0, len(log.ids)
     while deleted:
+        if deleted > len(log.ids) // 8:  # later passes need not step over what is gone
+            place, log = place[log.alive], _without_deleted(log)
         passes += 1
         history = deleted = 0
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes + 1}", history, len(log.checked))
             history, now, gone = sweep(log, tree, rule, support1, history, now, _BUDGET, scratch)
             deleted += gone
-    return passes
+    mask[place[log.alive]] = True
+    return mask, passes
+
+
+def _without_deleted(log: Log) -> Log:
+    """Return the log with only the pairs that are alive."""
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(log.alive, dtype=np.int64)))
+    ids = log.ids[log.alive]
+    return log._replace(indptr=before[log.indptr], ids=ids, alive=np.ones(len(ids), np.bool_))
