@@ -79,10 +79,13 @@ def assemble(
     partition_values: tuple[str, ...] = (),
 ) -> Profiles:
     """Put (history, term) pairs into rows, entries in the reference order, and leave empty histories out."""
-    order = np.argsort(owner, kind="stable")  # histories of one person must stand side by side
-    rank = np.empty(len(owner), np.int32)
-    rank[order] = np.arange(len(owner), dtype=np.int32)
-    indptr, ids, counts = group_pairs(rank[history], term, len(owner))
+    order = np.arange(len(owner))
+    if (owner[1:] < owner[:-1]).any():  # histories of one person must stand side by side
+        order = np.argsort(owner, kind="stable")
+        place = np.empty(len(owner), np.int32)
+        place[order] = np.arange(len(owner), dtype=np.int32)
+        history = place[history]
+    indptr, ids, counts = group_pairs(history, term, len(owner))
     filled = np.flatnonzero(np.diff(indptr))
     indptr = np.concatenate((indptr[:1], indptr[filled + 1]))
     order = order[filled]

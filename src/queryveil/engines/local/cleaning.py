@@ -115,33 +115,38 @@ def _drop_bots(database: duckdb.DuckDBPyConnection, options: Cleaning, has_times
     if not has_times:
         return Step("bots", 0, unit, "skipped: the log has no times")
     session = "day" if options.bot_session == "day" else "session"
+    # Whoever has so long a session has as many queries in all: sessions of few people need to be looked at.
     database.execute(
-        f"CREATE TABLE bots AS SELECT DISTINCT person FROM ({_with_bucket(session, options)})"
+        "CREATE TEMP TABLE busy AS SELECT person, time FROM cleaned SEMI JOIN"
+        f" (SELECT person FROM cleaned GROUP BY person HAVING count(*) > {options.bots}) USING (person)"
+    )
+    database.execute(
+        f"CREATE TABLE bots AS SELECT DISTINCT person FROM ({_with_bucket(session, options, 'busy')})"
         f" GROUP BY person, bucket HAVING count(*) > {options.bots}"
     )
     n_queries = count(database, "SELECT count(*) FROM cleaned SEMI JOIN bots USING (person)")
     n_people = count(database, "SELECT count(*) FROM bots")
     if n_people:
         database.execute("DELETE FROM cleaned WHERE person IN (SELECT person FROM bots)")
-    database.execute("DROP TABLE bots")
+    database.execute("DROP TABLE bots; DROP TABLE busy")
     return Step("bots", n_people, unit, f"{n_queries:,} queries" if n_people else "")
 
 
-def _with_bucket(history: str, options: Cleaning) -> str:
-    """Return SQL for the cleaned rows with a number `bucket` that tells a person's histories apart.
+def _with_bucket(history: str, options: Cleaning, rows: str = "cleaned") -> str:
+    """Return SQL for the rows of a table with a number `bucket` that tells a person's histories apart.
 
     Queries without a time, in a log that has times, are a history of their own: their bucket is NULL.
     """
     if history == "user":
-        return "SELECT *, 0 AS bucket FROM cleaned"
+        return f"SELECT *, 0 AS bucket FROM {rows}"
     if history != "session":
         length = seconds("1d" if history == "day" else history.removeprefix("window:")) * 1_000_000
         since = "epoch_us(time)"  # `//` rounds towards zero, and times before 1970 are negative
-        return f"SELECT *, {since} // {length} - ({since} % {length} < 0)::INTEGER AS bucket FROM cleaned"
+        return f"SELECT *, {since} // {length} - ({since} % {length} < 0)::INTEGER AS bucket FROM {rows}"
     # A new session starts where the pause since the person's query before is strictly longer than the gap.
     gap = seconds(options.session_gap) * 1_000_000
     before = "lag(time) OVER (PARTITION BY person ORDER BY time)"
-    paused = f"SELECT *, coalesce(epoch_us(time) - epoch_us({before}) > {gap}, false)::INTEGER AS pause FROM cleaned"
+    paused = f"SELECT *, coalesce(epoch_us(time) - epoch_us({before}) > {gap}, false)::INTEGER AS pause FROM {rows}"
     number = "sum(pause) OVER (PARTITION BY person ORDER BY time ROWS UNBOUNDED PRECEDING)"
     return f"SELECT * EXCLUDE (pause), CASE WHEN time IS NOT NULL THEN {number} END AS bucket FROM ({paused})"
 
