@@ -65,9 +65,11 @@ def _bare(path: str) -> dict[str, float]:
     started = time.perf_counter()
     database = duckdb.connect(config={"memory_limit": f"{LIMIT_MB}MB"})
     database.execute(BARE_SQL.format(path=path))
-    n_pairs = database.execute("SELECT count(*) FROM pairs").fetchall()[0][0]
+    seconds = time.perf_counter() - started
+    n_pairs = database.execute("SELECT count(*) FROM pairs").fetchall()[0][0]  # not part of the job
+    started = time.perf_counter()
     database.close()
-    return {"seconds": time.perf_counter() - started, "pairs": n_pairs}
+    return {"seconds": seconds + time.perf_counter() - started, "pairs": n_pairs}
 
 
 def _ours(path: str) -> dict[str, float]:
