@@ -11,6 +11,7 @@ import numpy as np
 
 from queryveil.api import generate, profiles
 from queryveil.methods.km import run
+from queryveil.methods.utilities import Worth
 from queryveil.spec import declarations, resolve
 from tests.builders import rows
 from tests.twins.km import algorithm_1
@@ -23,7 +24,7 @@ def measure() -> dict[str, float | str | bool]:
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder) / "log.tsv", users=USERS, seed=SEED)
         log = profiles(Path(folder) / "log.tsv")
-    utility = declarations("target")["logsize"].load()(log, None).tolist()
+    utility = declarations("target")["logsize"].load()(log, Worth()).tolist()
     results: dict[str, float | str | bool] = {}
     for k in (2, 10):
         bound = resolve("method", f"km(k={k}, m=2, algorithm=paper)")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from queryveil.methods import km
 from queryveil.methods.km import run
+from queryveil.methods.utilities import Worth
 from queryveil.spec import declarations, resolve
 from queryveil.types import Profiles
 from tests.builders import profiles_of, rows
@@ -21,7 +22,7 @@ def kept_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str,
         profiles,
         resolve("method", f"km(k={k}, m={m}, target={target}, algorithm=paper)"),
         rng=np.random.default_rng(7),
-        values=values,
+        worth=Worth(values),
     )
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return [set(profiles.ids[a:b][kept.mask[a:b]].tolist()) for a, b in bounds]
@@ -30,7 +31,7 @@ def kept_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str,
 def twin_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str, float]) -> list[set[int]]:
     utility: list[float] = []
     if target not in ("random", "fis"):
-        utility = declarations("target")[target].load()(profiles, values).tolist()
+        utility = declarations("target")[target].load()(profiles, Worth(values)).tolist()
     seed = int(np.random.default_rng(7).integers(0, 2**64, size=1, dtype=np.uint64)[0])
     return algorithm_1(rows(profiles), profiles.owner.tolist(), k, m, target, utility, seed)
 

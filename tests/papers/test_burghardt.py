@@ -5,6 +5,7 @@ import pytest
 
 from queryveil.methods.km import run
 from queryveil.release.reader import ReleasedHistories
+from queryveil.methods.utilities import Worth
 from queryveil.spec import resolve
 from queryveil.types import Profiles, Verdict
 from queryveil.workflows.verify import check_histories
@@ -32,7 +33,7 @@ def check(histories: tuple[str, ...] | list[list[str]], claim: str) -> Verdict:
 
 
 def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None) -> list[str]:
-    mask = run(profiles, resolve("method", method), rng=np.random.default_rng(0), values=values).mask
+    mask = run(profiles, resolve("method", method), rng=np.random.default_rng(0), worth=Worth(values)).mask
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return ["".join(sorted(profiles.vocabulary[i] for i in profiles.ids[a:b][mask[a:b]])) for a, b in bounds]
 

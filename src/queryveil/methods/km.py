@@ -11,6 +11,7 @@ ties go to the largest id instead of a random one, so that a run can be repeated
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +21,7 @@ from queryveil.errors import GuaranteeError
 from queryveil.kernels.deletion import FIS, RANDOM, UTILITY, Log, Rule, degrees, make_scratch, sweep
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.supports import Level, Tree, count_frequent, empty_level, joined, postings
-from queryveil.methods.utilities import Values
+from queryveil.methods.utilities import Worth
 from queryveil.spec import Bound, declarations
 from queryveil.types import Kept, Profiles, Progress, silent
 
@@ -34,21 +35,35 @@ def run(
     bound: Bound,
     *,
     rng: np.random.Generator,
-    values: Values | None = None,
+    worth: Worth = Worth(),
+    start: NDArray[np.bool_] | None = None,
     progress: Progress = silent,
 ) -> Kept:
-    """Return which (history, term) pairs stay so that the log is (k,m)-anonymous."""
+    """Return which (history, term) pairs stay so that the log is (k,m)-anonymous.
+
+    `start` is what a run with a weaker guarantee kept; only that is looked at.
+    """
     k, m = bound.integer("k"), bound.integer("m")
     if k > profiles.n_people:
         raise GuaranteeError(
             f"{bound}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
         )
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
-    n_frequent = int(np.count_nonzero(people >= k))  # ids fall with people: exactly the ids below this
-    tree, log = _prepare(profiles, n_frequent, k, m, progress)
-    rule = _rule(profiles, bound, values, tree, n_frequent, rng)
+    rows = profiles if start is None else _only(profiles, start)
+    people = count_people(rows.indptr, rows.ids, rows.owner, len(rows.vocabulary))
+    n_frequent = int(np.flatnonzero(people >= k).max(initial=-1)) + 1
+    tree, log = _prepare(rows, n_frequent, k, m, progress)
+    rule = _rule(profiles, bound, worth, tree, n_frequent, rng)
     mask, passes = _to_fixpoint(log, tree, rule, people[:n_frequent].astype(np.int32), progress)
+    if start is not None:
+        started, mask = mask, np.zeros(len(profiles.ids), np.bool_)
+        mask[start] = started
     return Kept(mask, {"algorithm": "paper", "passes": passes, "deleted": int(np.count_nonzero(~mask))})
+
+
+def _only(profiles: Profiles, mask: NDArray[np.bool_]) -> Profiles:
+    """Return the profiles with only some of their pairs."""
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)))
+    return replace(profiles, indptr=before[profiles.indptr], ids=profiles.ids[mask], counts=profiles.counts[mask])
 
 
 def _prepare(profiles: Profiles, n_frequent: int, k: int, m: int, progress: Progress) -> tuple[Tree, Log]:
@@ -94,7 +109,7 @@ def _count(
 
 
 def _rule(
-    profiles: Profiles, bound: Bound, values: Values | None, tree: Tree, n_frequent: int, rng: np.random.Generator
+    profiles: Profiles, bound: Bound, worth: Worth, tree: Tree, n_frequent: int, rng: np.random.Generator
 ) -> Rule:
     """Return how the term to delete is chosen under the target."""
     m, target = bound.integer("m"), bound.word("target")
@@ -103,7 +118,7 @@ def _rule(
     if target == "fis":
         degree = degrees(tree, m, n_frequent)
     elif target != "random":
-        utility = declarations("target")[target].load()(profiles, values)
+        utility = declarations("target")[target].load()(profiles, worth)
     kind = {"random": RANDOM, "fis": FIS}.get(target, UTILITY)
     state = rng.integers(0, 2**64, size=1, dtype=np.uint64)
     return Rule(bound.integer("k"), m, kind, utility, degree, state)

@@ -21,6 +21,7 @@ from queryveil.histories.occurrences import occurrences
 from queryveil.histories.parts import part_of
 from queryveil.market.values import read_values
 from queryveil.methods import Method
+from queryveil.methods.utilities import Worth
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
 from queryveil.release.content import Content, histories_content, log_content
@@ -86,14 +87,14 @@ def anonymize(
     bound = resolve("method", method)
     declared = _checked(bound, source, options)
     check_places(out, private, force=options.force)
-    values = read_values(options.values, source.cleaning.charset) if options.values else None
-    if bound.values.get("target") == "file" and values is None:
+    worth = Worth(read_values(options.values, source.cleaning.charset) if options.values else None)
+    if bound.values.get("target") == "file" and worth.values is None:
         raise InputError(f"{bound}: target=file needs --values FILE with the columns term, value; give it.")
     seed = secrets.randbits(64) if options.seed is None else options.seed
     rng = np.random.default_rng(seed)
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
-        kept = _run(declared, bound, profiles, values, rng, progress)
+        kept = _run(declared, bound, profiles, worth, rng, progress)
         progress("writing", 0, 1)
         content = _content(log, profiles, kept.mask, options.kind, source.keep)
         cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
@@ -130,14 +131,14 @@ def _run(
     declared: Method,
     bound: Bound,
     profiles: Profiles,
-    values: Mapping[str, float] | None,
+    worth: Worth,
     rng: np.random.Generator,
     progress: Progress,
 ) -> Kept:
     """Run the method on the log, or on each of its parts apart."""
     method = declared.load()
     if profiles.partition is None:
-        kept: Kept = method(profiles, bound, rng=rng, values=values, progress=progress)
+        kept: Kept = method(profiles, bound, rng=rng, worth=worth, progress=progress)
         return _not_empty(kept, bound)
     mask = np.zeros(len(profiles.ids), np.bool_)
     suppressed = 0
@@ -146,7 +147,7 @@ def _run(
         if part_profiles.n_people < bound.integer("k"):
             suppressed += 1
             continue
-        mask[place] = method(part_profiles, bound, rng=rng, values=values, progress=progress).mask
+        mask[place] = method(part_profiles, bound, rng=rng, worth=worth, progress=progress).mask
     parts = {"parts": len(profiles.partition_values), _TOO_FEW: suppressed}
     return _not_empty(Kept(mask, {"algorithm": bound["algorithm"], **parts}), bound)
 
