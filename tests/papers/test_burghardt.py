@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from queryveil.methods.km import run
-from queryveil.release.reader import ReleasedHistories
 from queryveil.methods.utilities import Worth
+from queryveil.release.reader import ReleasedHistories
 from queryveil.spec import resolve
 from queryveil.types import Profiles, Verdict
 from queryveil.workflows.verify import check_histories
