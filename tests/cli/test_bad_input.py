@@ -189,11 +189,11 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "value is text": (
         anonymize("--values", "text value.csv", method="km(k=2, m=2, target=file)"),
-        "text value.csv, line 3: the value must be a number of at least 0, not 'much'.",
+        "text value.csv, line 3: the value must be a number from 0 to 1e+15, not 'much'; mend it.",
     ),
     "term twice": (
         anonymize("--values", "twice.csv", method="km(k=2, m=2, target=file)"),
-        "twice.csv, line 4: the term 'cheap' stands in the file twice; keep one of them.",
+        "twice.csv, line 4: the term 'cheap' stands in line 2 already; keep one of them.",
     ),
     "an empty release": (anonymize(method="km(k=6, m=4)", log="nothing in common.csv"), "nothing would be left"),
     # the places

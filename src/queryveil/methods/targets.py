@@ -4,11 +4,21 @@ from queryveil.spec import Declaration
 
 _HERE = "queryveil.methods.utilities"
 
+
+def _ranking(name: str, purpose: str) -> Declaration:
+    """Declare a target that ranks terms by a function of its own name."""
+    return Declaration(name, purpose, functions={"local": f"{_HERE}:{name}"})
+
+
 DECLARATIONS = (
-    Declaration("logsize", "occurrences of terms in the log", functions={"local": f"{_HERE}:logsize"}),
-    Declaration("users", "people with something left", functions={"local": f"{_HERE}:users"}),
-    Declaration("distinct", "distinct terms", functions={"local": f"{_HERE}:distinct"}),
-    Declaration("file", "the value of terms in a file (--values: term, value)", functions={"local": f"{_HERE}:file"}),
+    _ranking("logsize", "occurrences of terms in the log"),
+    _ranking("users", "people with something left"),
+    _ranking("distinct", "distinct terms"),
+    _ranking("bid", "what advertisers bid for terms (--market)"),
+    _ranking("clicks", "clicks on the ads of terms (--market)"),
+    _ranking("impressions", "how often the ads of terms are shown (--market)"),
+    _ranking("revenue", "clicks · bid of terms (--market)"),
+    _ranking("file", "the value of terms in a file (--values: term, value)"),
     Declaration("fis", "frequent combinations: the term in the fewest of them goes"),
     Declaration("random", "nothing: a random term of the combination goes"),
 )

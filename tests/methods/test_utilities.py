@@ -1,0 +1,66 @@
+"""What terms are worth under each target, worked by hand."""
+
+import numpy as np
+import pytest
+
+from queryveil.errors import InputError
+from queryveil.market.table import Market, make_market
+from queryveil.methods.utilities import Worth, value_of_terms
+from queryveil.spec import declarations
+from tests.builders import profiles_of
+
+NAN = float("nan")
+# 9 occurrences; ids by falling number of people: car, loan, rare
+PROFILES = profiles_of([["car", "car", "loan"], ["car", "loan", "loan"], ["car", "rare", "rare"]])
+
+
+def market() -> Market:
+    numbers = np.array([[2.0, 10.0, 100.0], [0.5, NAN, 40.0], [9.0, 9.0, 9.0]])
+    return make_market("market.csv", {"car": 0, "rare": 1, "elsewhere": 2}, numbers)
+
+
+WORTH = Worth({"loan": 3.0}, market())
+VALUES: dict[str, list[float]] = {
+    "logsize": [1, 1, 1],
+    "file": [0, 3, 0],
+    "bid": [2, 0, 0.5],
+    "clicks": [10, 0, 0],
+    "impressions": [100, 0, 40],
+    "revenue": [20, 0, 0],
+}
+
+
+@pytest.mark.parametrize("target", VALUES)
+def test_value_of_an_occurrence_and_rank_of_a_term(target: str) -> None:
+    value = value_of_terms(target, PROFILES, WORTH)
+    assert value is not None
+    assert value.tolist() == VALUES[target]
+    ranked = declarations("target")[target].load()(PROFILES, WORTH)
+    assert ranked.tolist() == [v * n for v, n in zip(VALUES[target], (4, 3, 2), strict=True)]
+
+
+@pytest.mark.parametrize("target", ["users", "distinct", "fis", "random"])
+def test_other_targets_give_no_value_to_an_occurrence(target: str) -> None:
+    assert value_of_terms(target, PROFILES, WORTH) is None
+
+
+def test_users_and_distinct_are_opposite() -> None:
+    ranked = {name: declarations("target")[name].load()(PROFILES, WORTH).tolist() for name in ("users", "distinct")}
+    assert ranked == {"users": [3, 2, 1], "distinct": [-3, -2, -1]}
+
+
+@pytest.mark.parametrize("target", ["bid", "clicks", "impressions", "revenue"])
+def test_a_marketing_target_needs_a_market_table(target: str) -> None:
+    with pytest.raises(InputError) as caught:
+        value_of_terms(target, PROFILES, Worth({"car": 1.0}))
+    columns = "the columns term, bid, clicks, impressions"
+    assert str(caught.value) == f"target={target} needs a market table; give a file with {columns} by --market."
+
+
+def test_target_file_needs_values() -> None:
+    with pytest.raises(InputError, match="by --values"):
+        value_of_terms("file", PROFILES, Worth(market=market()))
+
+
+def test_every_target_but_fis_and_random_is_tested_here() -> None:
+    assert set(declarations("target")) == {*VALUES, "users", "distinct", "fis", "random"}
