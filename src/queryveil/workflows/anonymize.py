@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from queryveil._version import __version__
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.local import expand
-from queryveil.errors import GuaranteeError, InputError, InternalError
+from queryveil.errors import InputError
 from queryveil.histories.build import build
 from queryveil.histories.occurrences import occurrences
-from queryveil.histories.parts import part_of
 from queryveil.market.values import read_values
 from queryveil.methods import Method
 from queryveil.methods.utilities import Worth
@@ -30,10 +29,9 @@ from queryveil.release.writer import Staging, check_places, staging, write_data,
 from queryveil.report import render
 from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Scores, Tabular, Verdict, silent
-from queryveil.workflows.measure import DEFAULT, compare, score
-from queryveil.workflows.verify import check_release
+from queryveil.workflows.measure import DEFAULT, score, set_beside
+from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 
-_TOO_FEW = "parts with too few people"
 KEEPABLE = ("time", "rank", "url")
 
 
@@ -94,7 +92,7 @@ def anonymize(
     rng = np.random.default_rng(seed)
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
-        kept = _run(declared, bound, profiles, worth, rng, progress)
+        kept = run_method(bound, profiles, worth, rng=rng, progress=progress)
         progress("writing", 0, 1)
         content = _content(log, profiles, kept.mask, options.kind, source.keep)
         cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
@@ -111,9 +109,7 @@ def anonymize(
 
 def _checked(bound: Bound, source: LogSource, options: Options) -> Method:
     """Return the method's declaration if the options fit it."""
-    declared = bound.declaration
-    if not isinstance(declared, Method):
-        raise TypeError(f"{declared.name} is declared as a method but is none")
+    declared = method_of(bound)
     if options.kind not in declared.kinds:
         raise InputError(
             f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {options.kind!r}; "
@@ -125,37 +121,6 @@ def _checked(bound: Bound, source: LogSource, options: Options) -> Method:
     if source.keep and options.kind != "log":
         raise InputError("--keep needs single queries, so it goes with --kind log; add that or leave --keep out.")
     return declared
-
-
-def _run(
-    declared: Method,
-    bound: Bound,
-    profiles: Profiles,
-    worth: Worth,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> Kept:
-    """Run the method on the log, or on each of its parts apart."""
-    method = declared.load()
-    if profiles.partition is None:
-        kept: Kept = method(profiles, bound, rng=rng, worth=worth, progress=progress)
-        return _not_empty(kept, bound)
-    mask = np.zeros(len(profiles.ids), np.bool_)
-    suppressed = 0
-    for part in range(len(profiles.partition_values)):
-        part_profiles, place = part_of(profiles, part)
-        if part_profiles.n_people < bound.integer("k"):
-            suppressed += 1
-            continue
-        mask[place] = method(part_profiles, bound, rng=rng, worth=worth, progress=progress).mask
-    parts = {"parts": len(profiles.partition_values), _TOO_FEW: suppressed}
-    return _not_empty(Kept(mask, {"algorithm": bound["algorithm"], **parts}), bound)
-
-
-def _not_empty(kept: Kept, bound: Bound) -> Kept:
-    if not kept.mask.any():
-        raise GuaranteeError(f"{bound}: nothing would be left of the log; lower k or m, or give a larger log.")
-    return kept
 
 
 def _content(log: QueryLog, profiles: Profiles, mask: NDArray[np.bool_], kind: str, keep: tuple[str, ...]) -> Content:
@@ -184,7 +149,7 @@ def _manifest(
         partition = {
             "column": source.cleaning.partition_by,
             "values": len(profiles.partition_values),
-            "left_out": kept.summary[_TOO_FEW],
+            "left_out": kept.summary[TOO_FEW],
         }
     return manifests.make(
         content.kind,
@@ -210,15 +175,10 @@ def _write(
     manifest = {**manifest, "files": write_data(staged.release, content.rows)}
     write_manifest(staged.release, manifest)
     release = load(staged.release)
-    history_of = np.argsort(np.where(content.release_id < 0, profiles.n_histories, content.release_id), kind="stable")
-    history_of = history_of[: np.count_nonzero(content.release_id >= 0)]
-    verdict = check_release(release, manifest["guarantee"], people=profiles.owner[history_of], progress=progress)
-    if not verdict.holds:
-        raise InternalError(
-            f"the release made for {manifest['method']} was refused by its own verifier ({verdict.state}), so nothing "
-            "was released; please report this with the method's name and the size of the log."
-        )
-    scores = score(compare(profiles, release, profiles.owner[history_of], history_of), DEFAULT, rng, progress)
+    history_of = histories_behind(content)
+    people = profiles.owner[history_of]
+    verdict = confirmed(release, people, progress)
+    scores = score(set_beside(profiles, release, people, history_of), DEFAULT, rng, progress)
     (staged.release / manifests.NAME).unlink()
     manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
     write_manifest(staged.release, manifest)

@@ -43,11 +43,11 @@ def measure(
     if private is not None:
         privates.check_belongs(private, loaded.manifest["content_sha256"])
         people, history_of = privates.load_histories(private, histories_of(loaded.rows).users)
-    comparison = compare(original, loaded, people, history_of)
+    comparison = set_beside(original, loaded, people, history_of)
     return score(comparison, measures, np.random.default_rng(seed), progress)
 
 
-def compare(
+def set_beside(
     original: Profiles, release: Release, people: NDArray[np.int32] | None, history_of: NDArray[np.int64] | None
 ) -> Comparison:
     """Set a release beside its original; without `people` each released history is a person of its own."""
