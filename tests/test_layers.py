@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "methods": "errors spec guarantees types kernels market",
     "release": "errors _version spec guarantees types files kernels histories",
     "verifiers": "errors spec types kernels",
-    "measures": "errors spec types kernels",
+    "measures": "errors spec types kernels market",
     "report": "errors spec types",
     "workflows": "errors _version spec types logs engines histories market methods release measures report",
     "api": "errors _version spec types logs engines histories release workflows",

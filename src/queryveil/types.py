@@ -171,12 +171,14 @@ class Score:
     unit: str = "%"
     units_counted: int = 0  # over how many people, terms or pairs
     interval: tuple[float, float] | None = None
-    better: Literal["higher", "lower"] = "higher"
+    better: Literal["higher", "lower", ""] = "higher"  # "": neither
     note: str = ""
 
     def figure(self, value: float | None) -> str:
         """Write one of the score's figures with its unit."""
-        return "–" if value is None else f"{value:.1f} {self.unit}"
+        if value is None:
+            return "–"
+        return f"{value:.1f} %" if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
 
 
 class Scores(list[Score]):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from queryveil.measures import RETENTION
-from queryveil.measures.base import Comparison
-from queryveil.measures.utility.retention import HISTORIES_COUNTED, UNKNOWN_LOG_SIZE, compute
+from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
+from queryveil.measures.utility.retention import HISTORIES_COUNTED, compute
 from queryveil.spec import resolve
 from queryveil.types import Profiles, Score
 from tests.builders import profiles_of
@@ -67,7 +67,7 @@ def test_a_term_or_pair_the_original_lacks_adds_no_occurrences() -> None:
 
 def test_log_size_of_histories_is_unknown_without_the_private_folder() -> None:
     score = measure("histories", [["car", "loan"]])["log size"]
-    assert (score.value, score.note, score.units_counted) == (None, UNKNOWN_LOG_SIZE, 10)
+    assert (score.value, score.note, score.units_counted) == (None, UNKNOWN_OCCURRENCES, 10)
 
 
 def test_several_histories_of_a_person_are_one_user_where_that_is_known() -> None:

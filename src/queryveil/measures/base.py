@@ -1,11 +1,16 @@
-"""What every measure looks at: an original log and what was released of it."""
+"""What every measure looks at: an original log, what was released of it, and what its terms are worth."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.errors import InputError
+from queryveil.market.table import Market
+from queryveil.measures import NEEDS_MARKET
 from queryveil.types import Profiles
+
+UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,6 +21,7 @@ class Comparison:
     original: Profiles
     released: Profiles  # its own vocabulary; counts are occurrences for kind "log", all 1 for "histories"
     history_of: NDArray[np.int64] | None  # released history → original history; None without the private folder
+    market: Market | None = None  # what terms are worth, where that was given
 
     @property
     def one_history_each(self) -> bool:
@@ -32,3 +38,30 @@ class Comparison:
         if self.history_of is None:
             return self.released.owner
         return self.original.owner[self.history_of]
+
+    def released_occurrences(self) -> NDArray[np.int32] | None:
+        """Return how often every released pair is in the log; None where the release does not tell."""
+        if self.kind == "log":
+            return self.released.counts
+        if self.history_of is None:
+            return None
+        return _original_counts(self.original, self.released, self.history_of)
+
+    def needed_market(self, measure: str) -> Market:
+        """Return the market table, or say that a measure needs it."""
+        if self.market is None:
+            raise InputError(NEEDS_MARKET.format(measure))
+        return self.market
+
+
+def _original_counts(original: Profiles, released: Profiles, history_of: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return, for every released pair, how often it is in the original; 0 where it is not there at all."""
+    number = {entry: i for i, entry in enumerate(original.vocabulary.entries)}
+    original_id = np.array([number.get(entry, -1) for entry in released.vocabulary.entries], np.int64)
+    width = len(original.vocabulary) + 1  # one id more: that of a term the original does not have
+    # keys: (original history, original id) as one number; the original's ascend, since its rows do
+    rows = np.repeat(np.arange(original.n_histories), np.diff(original.indptr))
+    keys = rows * width + original.ids
+    wanted = np.repeat(history_of, np.diff(released.indptr)) * width + original_id[released.ids] % width
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, original.counts[place], 0)

@@ -6,13 +6,11 @@ works on.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.measures.base import Comparison
+from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
 from queryveil.spec import Bound
 from queryveil.types import Profiles, Progress, Score, silent
 
-UNKNOWN_LOG_SIZE = "needs --private, or a release of kind log"
 HISTORIES_COUNTED = "histories, not people: which histories are one person's is known only with --private"
 
 
@@ -27,7 +25,11 @@ def compute(
     scores = [
         _score(bound, "distinct terms", _distinct_terms(released), _distinct_terms(original)),
         _score(
-            bound, "log size", log_size, int(original.counts.sum()), note=UNKNOWN_LOG_SIZE if log_size is None else ""
+            bound,
+            "log size",
+            log_size,
+            int(original.counts.sum()),
+            note=UNKNOWN_OCCURRENCES if log_size is None else "",
         ),
         _score(bound, "users", users, all_users, note="" if comparison.counts_people else HISTORIES_COUNTED),
         _score(bound, "pairs", len(released.ids), len(original.ids)),
@@ -56,21 +58,5 @@ def _users(comparison: Comparison) -> tuple[int, int]:
 
 def _log_size(comparison: Comparison) -> int | None:
     """Count the occurrences of released terms; None where the release does not tell them."""
-    if comparison.kind == "log":
-        return int(comparison.released.counts.sum())
-    if comparison.history_of is None:
-        return None
-    return int(_original_counts(comparison.original, comparison.released, comparison.history_of).sum())
-
-
-def _original_counts(original: Profiles, released: Profiles, history_of: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return, for every released pair, how often it is in the original; 0 where it is not there at all."""
-    number = {entry: i for i, entry in enumerate(original.vocabulary.entries)}
-    original_id = np.array([number.get(entry, -1) for entry in released.vocabulary.entries], np.int64)
-    width = len(original.vocabulary) + 1  # one id more: that of a term the original does not have
-    # keys: (original history, original id) as one number; the original's ascend, since its rows do
-    rows = np.repeat(np.arange(original.n_histories), np.diff(original.indptr))
-    keys = rows * width + original.ids
-    wanted = np.repeat(history_of, np.diff(released.indptr)) * width + original_id[released.ids] % width
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, original.counts[place], 0)
+    occurrences = comparison.released_occurrences()
+    return None if occurrences is None else int(occurrences.sum())
