@@ -53,6 +53,8 @@ def anonymize(
     keep: Sequence[str] = (),
     values: Place | None = None,
     seed: int | None = None,
+    start_from: Place | None = None,
+    start_from_private: Place | None = None,
     force: bool = False,
     progress: Progress = silent,
     **options: Any,
@@ -65,8 +67,15 @@ def anonymize(
         _source(log, tuple(keep), options),
         method,
         Path(out),
-        private=None if private is None else Path(private),
-        options=Options(kind, None if values is None else Path(values), seed, force),
+        private=_place(private),
+        options=Options(
+            kind=kind,
+            values=_place(values),
+            seed=seed,
+            force=force,
+            start_from=_place(start_from),
+            start_from_private=_place(start_from_private),
+        ),
         progress=progress,
     )
 
@@ -85,7 +94,7 @@ def verify(
     return run(
         Path(release) if isinstance(release, Place) else _table(release),
         claim=claim,
-        private=None if private is None else Path(private),
+        private=_place(private),
         reading=Reading(**_of(READING, options)),
         progress=progress,
     )
@@ -110,7 +119,7 @@ def measure(
             Path(release),
             _paths(against),
             measures=measures or DEFAULT,
-            private=None if private is None else Path(private),
+            private=_place(private),
             reading=Reading(**_of(READING, options)),
             seed=seed,
             progress=progress,
@@ -153,6 +162,10 @@ def _of(parameters: Sequence[Parameter], options: Mapping[str, Any]) -> Mapping[
 
 def _names(parameters: Sequence[Parameter]) -> list[str]:
     return [parameter.name for parameter in parameters]
+
+
+def _place(place: Place | None) -> Path | None:
+    return None if place is None else Path(place)
 
 
 def _paths(paths: Place | Sequence[Place]) -> list[Path]:

@@ -39,6 +39,13 @@ def anonymize(
             show_default=False,
         ),
     ] = None,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(help="A release of this log with smaller k or m; look only at what it kept.", show_default=False),
+    ] = None,
+    start_from_private: Annotated[
+        Path | None, typer.Option(help="The private folder of the --start-from release.", show_default=False)
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older release and private folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     **options: Any,
@@ -56,7 +63,19 @@ def anonymize(
     )
     with progress_bar() as progress:
         done: Anonymized = run(
-            source, method, out, private=private, options=Options(kind, values, seed, force), progress=progress
+            source,
+            method,
+            out,
+            private=private,
+            options=Options(
+                kind=kind,
+                values=values,
+                seed=seed,
+                force=force,
+                start_from=start_from,
+                start_from_private=start_from_private,
+            ),
+            progress=progress,
         )
     if as_json:
         print_json(

@@ -45,7 +45,7 @@ def occurrences(log: QueryLog, profiles: Profiles, keep: Sequence[str] = ()) -> 
     return Occurrences(
         history,
         query,
-        _pairs(profiles, history[query], known),
+        pair_places(profiles, history[query], known),
         {name: pa.concat_arrays(parts) for name, parts in extra.items()},
     )
 
@@ -57,7 +57,7 @@ def _numbers_in(log: QueryLog, profiles: Profiles) -> NDArray[np.int64]:
     return position
 
 
-def _pairs(profiles: Profiles, history: NDArray[np.int64], term: NDArray[np.int64]) -> NDArray[np.int64]:
+def pair_places(profiles: Profiles, history: NDArray[np.int64], term: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the position in `ids` of every (history, term)."""
     n_terms = len(profiles.vocabulary)
     rows = np.repeat(np.arange(profiles.n_histories, dtype=np.int64), np.diff(profiles.indptr))

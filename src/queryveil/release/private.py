@@ -34,21 +34,28 @@ def check_apart(private: Path, release: Path) -> None:
 
 def write(folder: Path, profiles: Profiles, content: "Content", run: Mapping[str, Any]) -> None:
     """Write membership, profiles and the run record into a folder."""
+    membership, pairs = tables_of(profiles)
     release_id = pa.array(content.release_id, mask=content.release_id < 0)
-    persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
-    history = np.arange(profiles.n_histories, dtype=np.int64)
-    membership = pa.table({"person": persons, "history": history, "release_id": release_id})
-    entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
-    pairs = pa.table(
-        {
-            "history": np.repeat(history, np.diff(profiles.indptr)),
-            "term": entries,
-            "count": profiles.counts,
-        }
-    )
+    membership = membership.append_column("release_id", release_id)
+    if profiles.partition is not None:
+        values = pa.array(profiles.partition_values, pa.string())
+        membership = membership.append_column("partition", values.take(pa.array(profiles.partition)))
     for name, table in ((MEMBERSHIP, membership), (PROFILES, pairs)):
         write_file(folder / name, parquet_bytes(table), 0o600)
     _write_run(folder, run)
+
+
+def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
+    """Return whose each history is, `person, history`, and what is in it, `history, term, count`."""
+    persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
+    history = np.arange(profiles.n_histories, dtype=np.int64)
+    entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
+    pairs = {
+        "history": np.repeat(history, np.diff(profiles.indptr)),
+        "term": entries,
+        "count": profiles.counts,
+    }
+    return pa.table({"person": persons, "history": history}), pa.table(pairs)
 
 
 def bind(folder: Path, content_sha256: str) -> None:

@@ -31,6 +31,7 @@ from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Scores, Tabular, Verdict, silent
 from queryveil.workflows.measure import DEFAULT, score, set_beside
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
+from queryveil.workflows.starting import Start, open_start
 
 KEEPABLE = ("time", "rank", "url")
 
@@ -69,6 +70,8 @@ class Options:
     values: Path | None = None
     seed: int | None = None
     force: bool = False
+    start_from: Path | None = None  # a release of the same log under a weaker guarantee, and its private folder
+    start_from_private: Path | None = None
 
 
 def anonymize(
@@ -88,16 +91,20 @@ def anonymize(
     worth = Worth(read_values(options.values, source.cleaning.charset) if options.values else None)
     if bound.values.get("target") == "file" and worth.values is None:
         raise InputError(f"{bound}: target=file needs --values FILE with the columns term, value; give it.")
+    start = _start(bound, source, options, progress)
     seed = secrets.randbits(64) if options.seed is None else options.seed
     rng = np.random.default_rng(seed)
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
-        kept = run_method(bound, profiles, worth, rng=rng, progress=progress)
+        weaker = None if start is None else start.mask(profiles)
+        kept = run_method(bound, profiles, worth, rng=rng, start=weaker, progress=progress)
         progress("writing", 0, 1)
         content = _content(log, profiles, kept.mask, options.kind, source.keep)
         cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
     manifest = _manifest(bound, declared.claim(bound), profiles, kept, content, cleaning, source)
-    run = {"seed": seed, "method": str(bound), "kind": options.kind, "queryveil": __version__}
+    run: dict[str, Any] = {"seed": seed, "method": str(bound), "kind": options.kind, "queryveil": __version__}
+    if start is not None:
+        run["start_from"] = start.record()
     with staging(out, private, force=options.force) as staged:
         if staged.private:
             run["inputs"] = _digests(source)
@@ -121,6 +128,16 @@ def _checked(bound: Bound, source: LogSource, options: Options) -> Method:
     if source.keep and options.kind != "log":
         raise InputError("--keep needs single queries, so it goes with --kind log; add that or leave --keep out.")
     return declared
+
+
+def _start(bound: Bound, source: LogSource, options: Options, progress: Progress) -> Start | None:
+    """Return the release that the run is to start from, where one was given."""
+    if options.start_from is not None:
+        private = options.start_from_private
+        return open_start(options.start_from, private, bound, options.kind, source.cleaning, progress=progress)
+    if options.start_from_private is not None:
+        raise InputError("--start-from-private goes with --start-from; give that too, or leave it out.")
+    return None
 
 
 def _content(log: QueryLog, profiles: Profiles, mask: NDArray[np.bool_], kind: str, keep: tuple[str, ...]) -> Content:

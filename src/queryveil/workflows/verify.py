@@ -26,7 +26,7 @@ def verify(
     """Say whether a release keeps what it claims; a file that is no release of ours needs a claim."""
     if isinstance(release, Path) and release.is_dir():
         loaded = load(release)
-        return _verify_release(loaded, claim or loaded.manifest["guarantee"], private, progress)
+        return verify_release(loaded, claim or loaded.manifest["guarantee"], private, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
     if claim is None:
@@ -38,7 +38,8 @@ def verify(
     return _verify_file(release, claim, reading, progress)
 
 
-def _verify_release(release: Release, claim: str | Name, private: Path | None, progress: Progress) -> Verdict:
+def verify_release(release: Release, claim: str | Name, private: Path | None, progress: Progress) -> Verdict:
+    """Say whether a release that has been read keeps a claim, and is what its manifest and private folder say."""
     released = histories_of(release.rows)
     people, faults = None, [*release.faults, *_miscounted(release, released)]
     if private is not None:
