@@ -24,6 +24,7 @@ from queryveil.errors import OutputError
 
 PREFIX = ".queryveil-"
 _LOCK = "lock"
+_FILE = "file"  # the purpose of a workspace that one file is made in
 _ATTEMPTS, _PAUSE = 25, 0.02  # seconds; a sweeper holds a lock for less
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -128,6 +129,28 @@ def _discard(folder: Path, lock: int, settle: Settle) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
+
+
+def check_new_file(out: Path, *, overwrite: bool) -> None:
+    """Refuse a place where a file cannot or must not be written, before any work is done."""
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder; give the name of a file.")
+    if out.exists() and not overwrite:
+        raise OutputError(f"{out} exists already; choose another name or allow it to be overwritten.")
+    if not out.parent.is_dir():
+        raise OutputError(f"cannot write {out}: there is no folder {out.parent}; make it first.")
+
+
+def write_new_file(out: Path, data: bytes, *, overwrite: bool) -> None:
+    """Write a file beside its place and move it there, so that it appears whole or not at all."""
+    check_new_file(out, overwrite=overwrite)
+    sweep(out.parent, _FILE)
+    try:
+        with workspace(out.parent, f"{_FILE}-{secrets.token_hex(8)}") as folder:
+            write_file(folder / "new", data)
+            (folder / "new").replace(out)
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
 
 
 def write_file(path: Path, data: bytes, mode: int = 0o644) -> None:

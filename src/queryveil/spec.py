@@ -7,6 +7,7 @@ Python expression. A name by itself only stores; `resolve` checks it against the
 import difflib
 import importlib
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 from queryveil.errors import UnknownNameError
 
 Value = int | float | bool | str
+MAX_RUNS = 1_000  # of one sweep
 
 # Each kind's own declarations; third parties add theirs by entry points of the group `queryveil.<kind>`.
 KINDS: Mapping[str, str] = MappingProxyType(
@@ -219,7 +221,14 @@ def parse_sweep(text: str | Name) -> list[Name]:
             raise UnknownNameError(f"{text}: {argument.group(1)} is given twice; give it once.")
         keys.append(argument.group(1))
         alternatives.append([_value(word.strip(), text) for word in argument.group(2).split("|")])
+    refuse_too_many(math.prod(map(len, alternatives)))
     return [Name(name, tuple(zip(keys, values, strict=True))) for values in itertools.product(*alternatives)]
+
+
+def refuse_too_many(runs: int) -> None:
+    """Refuse a sweep that nobody would wait for, before it is written out."""
+    if runs > MAX_RUNS:
+        raise UnknownNameError(f"a sweep of {runs:,} runs is too large; give at most {MAX_RUNS:,} combinations.")
 
 
 def _value(word: str, text: str) -> Value:

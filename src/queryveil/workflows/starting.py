@@ -37,28 +37,27 @@ def is_start(weaker: Bound, bound: Bound) -> bool:
     )
 
 
-def start_in_sweep(bound: Bound, others: Iterable[Bound]) -> Bound | None:
-    """Return the run of a sweep that this one starts from: the same but for the largest m below its own."""
-    growing = _growing(bound)
-    if not growing:
-        return None
-    last = growing[-1]
-    near = [
-        other
-        for other in others
-        if _without(other, (last,)) == _without(bound, (last,)) and other.integer(last) < bound.integer(last)
+def chains(bounds: Iterable[Bound]) -> list[list[Bound]]:
+    """Put the runs of a sweep into chains: each may start from the one before it.
+
+    The runs of a chain differ in m alone, which grows. Along k too much would be lost to compare by (decision 0010).
+    """
+    found: dict[tuple[object, ...], list[Bound]] = {}
+    for bound in bounds:
+        found.setdefault(_without(bound, _growing(bound)[-1:]), []).append(bound)
+    return [
+        sorted(chain, key=lambda bound: [bound.integer(name) for name in _growing(bound)]) for chain in found.values()
     ]
-    return max(near, key=lambda other: other.integer(last), default=None)
 
 
 def _growing(bound: Bound) -> tuple[str, ...]:
     return _GROWING.get(method_of(bound).guarantee, ())
 
 
-def _without(bound: Bound, names: Iterable[str]) -> tuple[str, dict[str, object]]:
+def _without(bound: Bound, names: Iterable[str]) -> tuple[object, ...]:
     """Return a method and its parameters but for some."""
     left_out = set(names)
-    return bound.declaration.name, {name: value for name, value in bound.values.items() if name not in left_out}
+    return bound.declaration.name, *(item for item in bound.values.items() if item[0] not in left_out)
 
 
 @dataclass(frozen=True)

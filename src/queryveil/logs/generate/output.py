@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from queryveil.errors import OutputError
-from queryveil.files import sweep, workspace
+from queryveil.files import check_new_file, sweep, workspace
 
 _COMPRESSION = 6
 _PURPOSE = "log"  # of the workspace that the file is made in
@@ -18,12 +18,7 @@ _PURPOSE = "log"  # of the workspace that the file is made in
 @contextmanager
 def new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """Open a stream whose content becomes `out` once all is written; .gz is compressed on the way."""
-    if out.is_dir():
-        raise OutputError(f"{out} is a folder; give the name of a file.")
-    if out.exists() and not overwrite:
-        raise OutputError(f"{out} exists already; choose another name or allow it to be overwritten.")
-    if not out.parent.is_dir():
-        raise OutputError(f"cannot write {out}: there is no folder {out.parent}; make it first.")
+    check_new_file(out, overwrite=overwrite)
     sweep(out.parent, _PURPOSE)
     try:
         with workspace(out.parent, f"{_PURPOSE}-{secrets.token_hex(8)}") as folder:
