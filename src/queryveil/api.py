@@ -52,6 +52,7 @@ def anonymize(
     kind: str = "histories",
     keep: Sequence[str] = (),
     values: Place | None = None,
+    market: Place | None = None,
     seed: int | None = None,
     start_from: Place | None = None,
     start_from_private: Place | None = None,
@@ -71,6 +72,7 @@ def anonymize(
         options=Options(
             kind=kind,
             values=_place(values),
+            market=_place(market),
             seed=seed,
             force=force,
             start_from=_place(start_from),
@@ -106,20 +108,21 @@ def measure(
     *,
     measures: Sequence[str | Name] = (),
     private: Place | None = None,
+    market: Place | None = None,
     seed: int = 0,
     progress: Progress = silent,
     **options: Any,
 ) -> Scores:
     """Score a release against the log it was made from, by all usual measures unless some are named."""
-    from queryveil.workflows.measure import DEFAULT
     from queryveil.workflows.measure import measure as run
 
     return Scores(
         run(
             Path(release),
             _paths(against),
-            measures=measures or DEFAULT,
+            measures=measures,
             private=_place(private),
+            market=_place(market),
             reading=Reading(**_of(READING, options)),
             seed=seed,
             progress=progress,

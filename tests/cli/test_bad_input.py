@@ -50,6 +50,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "no value.csv": b"term,worth\ncheap,3\n",
         "text value.csv": b"term,value\ncheap,3\ncars,much\n",
         "twice.csv": b"term,value\ncheap,3\ncars,2\nCHEAP,4\n",
+        "market.csv": b"term,bid,clicks,impressions\ncheap,3,,7\n",
+        "no clicks.csv": b"term,bid,impressions\ncheap,3,7\n",
+        "text bid.csv": b"term,bid,clicks,impressions\ncheap,3,1,7\ncars,much,1,7\n",
+        "negative.tsv": b"term\tbid\tclicks\timpressions\ncheap\t3\t-1\t7\n",
+        "infinite.csv": b"term,bid,clicks,impressions\ncheap,3,1,inf\n",
+        "term twice.csv": b"term,bid,clicks,impressions\ncheap,3,1,7\ncars,1,1,7\nCheap!,4,4,4\n",
+        "another market.csv": b"term,bid,clicks,impressions\nboats,3,1,7\n",
+        "no rows.csv": b"term,bid,clicks,impressions\n",
         "file": b"",
     }
     for name, content in contents.items():
@@ -177,7 +185,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "a sweep": (anonymize(method="km(k=2|3, m=2)"), "km(k=2|3, m=2): alternatives (a|b) make a sweep"),
     "no values": (
         anonymize(method="km(k=2, m=2, target=file)"),
-        "km(k=2, m=2, target=file): target=file needs --values FILE with the columns term, value; give it.",
+        "target=file needs the values of terms; give a file with the columns term, value by --values.",
     ),
     "values not there": (
         anonymize("--values", "none.csv", method="km(k=2, m=2, target=file)"),
@@ -194,6 +202,50 @@ CASES: dict[str, tuple[list[str], str]] = {
     "term twice": (
         anonymize("--values", "twice.csv", method="km(k=2, m=2, target=file)"),
         "twice.csv, line 4: the term 'cheap' stands in line 2 already; keep one of them.",
+    ),
+    "no market": (
+        anonymize(method="km(k=2, m=2, target=revenue)"),
+        "target=revenue needs a market table; give a file with the columns term, bid, clicks, impressions by --market.",
+    ),
+    "market not there": (
+        anonymize("--market", "none.csv"),
+        "none.csv cannot be read: No such file or directory; check --market.",
+    ),
+    "market empty": (
+        anonymize("--market", "empty"),
+        "empty is empty; give a file with the columns term, bid, clicks, impressions.",
+    ),
+    "market without rows": (anonymize("--market", "no rows.csv"), "no rows.csv has no rows; give at least one term"),
+    "market without column": (
+        anonymize("--market", "no clicks.csv"),
+        "no clicks.csv, line 1: the column clicks is missing; the file needs the columns term, bid, clicks, "
+        "impressions.",
+    ),
+    "bid is text": (
+        anonymize("--market", "text bid.csv"),
+        "text bid.csv, line 3: the bid must be a number from 0 to 1e+15, not 'much'; mend it or leave it empty.",
+    ),
+    "clicks are negative": (
+        anonymize("--market", "negative.tsv"),
+        "negative.tsv, line 2: the clicks must be a number from 0 to 1e+15, not '-1'; mend it or leave it empty.",
+    ),
+    "impressions are infinite": (
+        anonymize("--market", "infinite.csv"),
+        "infinite.csv, line 2: the impressions must be a number from 0 to 1e+15, not 'inf'; mend it or leave it empty.",
+    ),
+    "market term twice": (
+        anonymize("--market", "term twice.csv"),
+        "term twice.csv, line 4: the term 'cheap' stands in line 2 already; keep one of them.",
+    ),
+    "market of another log": (
+        anonymize("--market", "another market.csv"),
+        "another market.csv gives no value for any of the 5 terms of the log; check that it belongs to this log, and "
+        "--charset.",
+    ),
+    "market without what the target needs": (
+        anonymize("--market", "market.csv", method="km(k=2, m=2, target=clicks)"),
+        "market.csv gives no clicks for any of the 5 terms of the log, so target=clicks has nothing to keep; fill in "
+        "the column, or choose another target.",
     ),
     "an empty release": (anonymize(method="km(k=6, m=4)", log="nothing in common.csv"), "nothing would be left"),
     # the places

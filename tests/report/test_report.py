@@ -93,6 +93,23 @@ def test_every_section_is_there_in_order() -> None:
     assert len(list(root.iter("h1"))) == 1
 
 
+def test_shows_the_market_value_kept_and_its_coverage() -> None:
+    note = "55.0 % of the log's terms have clicks in the market table"
+    market = [
+        Score("market", "bid", 41.25, 100.0, units_counted=20_123),
+        Score("market", "clicks", None, 100.0, units_counted=16_568, note=note),
+    ]
+    page = render(manifest(), HOLDS, [*SCORES, *market])
+    headings = [text(heading) for heading in parse(page).iter("h2")]
+    assert headings == [*SECTIONS[:3], "What was kept of the market value", *SECTIONS[3:]]
+    assert cells(page, "Market value") == [
+        ["", "Terms with a value", "Kept"],
+        ["bid", "20,123", "41.2%"],
+        ["clicks", "16,568", "unknown"],
+    ]
+    assert f"clicks : {note}." in text(parse(page))
+
+
 def test_loads_and_runs_nothing() -> None:
     page = render(manifest(), HOLDS, SCORES)
     assert not re.search(r"<script|https?://|@import|url\(|\ssrc=|\shref=|\son\w+=|javascript:", page, re.IGNORECASE)

@@ -30,6 +30,10 @@ def anonymize(
     values: Annotated[
         Path | None, typer.Option(help="Term values (columns term, value) for target=file.", show_default=False)
     ] = None,
+    market: Annotated[
+        Path | None,
+        typer.Option(help="A market table (columns term, bid, clicks, impressions).", show_default=False),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -70,6 +74,7 @@ def anonymize(
             options=Options(
                 kind=kind,
                 values=values,
+                market=market,
                 seed=seed,
                 force=force,
                 start_from=start_from,

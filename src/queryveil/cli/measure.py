@@ -24,20 +24,24 @@ def measure(
         list[str] | None,
         typer.Option(help="What to measure (queryveil list measures); again for more.", show_default=False),
     ] = None,
+    market: Annotated[
+        Path | None,
+        typer.Option(help="A market table (columns term, bid, clicks, impressions).", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", parser=whole_number, metavar="N")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     **options: Any,
 ) -> int:
     """Measure a release against the log it was made from; the log is cleaned as the manifest says."""
-    from queryveil.workflows.measure import DEFAULT
     from queryveil.workflows.measure import measure as run
 
     with progress_bar() as progress:
         scores = run(
             release,
             against,
-            measures=tuple(measure or DEFAULT),
+            measures=tuple(measure or ()),
             private=private,
+            market=market,
             reading=Reading(**options),
             seed=seed,
             progress=progress,

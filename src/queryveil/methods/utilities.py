@@ -28,17 +28,17 @@ class Worth:
     market: Market | None = None  # --market
 
 
-def check_worth(target: object, worth: Worth) -> None:
+def check_worth(target: object, *, values: bool, market: bool) -> None:
     """Say what is missing where a target needs a file that was not given."""
-    if target == "file" and worth.values is None:
+    if target == "file" and not values:
         raise InputError(NEEDS_VALUES)
-    if target in FIGURES and worth.market is None:
+    if target in FIGURES and not market:
         raise InputError(NEEDS_MARKET.format(target))
 
 
 def value_of_terms(target: str, profiles: Profiles, worth: Worth) -> NDArray[np.float64] | None:
     """Return what one occurrence of each term is worth; None where a target is no sum of value · occurrences."""
-    check_worth(target, worth)
+    check_worth(target, values=worth.values is not None, market=worth.market is not None)
     entries = profiles.vocabulary.entries
     if target == "logsize":
         return np.ones(len(entries))

@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 from queryveil.report.markup import Markup, tag
-from queryveil.report.scores import kept_section, other_section, singled_out_section
+from queryveil.report.scores import kept_section, market_section, other_section, singled_out_section
 from queryveil.report.sections import (
     check_section,
     cleaning_section,
@@ -44,6 +44,7 @@ def _body(manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Score]
         verdict_section(manifest, verdict),
         promise_section(manifest),
         kept_section(manifest["counts"], scores),
+        market_section(scores),
         singled_out_section(manifest["counts"], scores),
         other_section(scores),
         cleaning_section(manifest["cleaning"]),

@@ -45,6 +45,24 @@ def _people(counts: Mapping[str, Any]) -> str:
     )
 
 
+def market_section(scores: Sequence[Score]) -> Markup:
+    """Show how much of the terms' market value is in the release, where that was measured."""
+    rows = [score for score in scores if score.measure == "market"]
+    if not rows:
+        return Markup()
+    shares = [(score.label, score.value) for score in rows if score.value is not None]
+    caption = "The full bar stands for the sum over the original log, the filled part for what the release keeps of it."
+    cells = [(score.label, number(score.units_counted), percent(score.value)) for score in rows]
+    kept = table("Market value", ("", "Terms with a value", "Kept"), cells, numbers=(1, 2))
+    return tag(
+        "section",
+        tag("h2", "What was kept of the market value"),
+        tag("p", "Each occurrence of a term counts with the value that the market gives to the term."),
+        _beside(retention_chart(shares) if shares else None, caption, kept),
+        _notes(rows),
+    )
+
+
 def singled_out_section(counts: Mapping[str, Any], scores: Sequence[Score]) -> Markup:
     """Show how many a few known terms single out, before and after."""
     rows = sorted(((m, score) for score in scores if (m := known_terms(score))), key=lambda row: row[0])
@@ -96,10 +114,14 @@ def _interval(score: Score) -> str:
 
 def other_section(scores: Sequence[Score]) -> Markup:
     """Show the scores of all other measures, where there are any."""
-    rows = [score for score in scores if score.measure != "retention" and known_terms(score) is None]
+    shown = ("retention", "market")
+    rows = [score for score in scores if score.measure not in shown and known_terms(score) is None]
     if not rows:
         return Markup()
-    cells = [(f"{s.measure}: {s.label}", amount(s.original, s.unit), amount(s.value, s.unit), s.better) for s in rows]
+    cells = [
+        (f"{s.measure}: {s.label}", amount(s.original, s.unit), amount(s.value, s.unit), s.better or "neither")
+        for s in rows
+    ]
     heads = ("Measure", "Original", "Release", "Better is")
     return tag(
         "section",

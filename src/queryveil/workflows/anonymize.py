@@ -18,9 +18,8 @@ from queryveil.engines.local import expand
 from queryveil.errors import InputError
 from queryveil.histories.build import build
 from queryveil.histories.occurrences import occurrences
-from queryveil.market.values import read_values
+from queryveil.market.table import Market
 from queryveil.methods import Method
-from queryveil.methods.utilities import Worth
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
 from queryveil.release.content import Content, histories_content, log_content
@@ -29,9 +28,10 @@ from queryveil.release.writer import Staging, check_places, staging, write_data,
 from queryveil.report import render
 from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Scores, Tabular, Verdict, silent
-from queryveil.workflows.measure import DEFAULT, score, set_beside
+from queryveil.workflows.measure import default_measures, score, set_beside
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import Start, open_start
+from queryveil.workflows.worth import check_coverage, read_worth
 
 KEEPABLE = ("time", "rank", "url")
 
@@ -67,7 +67,8 @@ class Options:
     """What a run is told besides the log and the method."""
 
     kind: str = "histories"
-    values: Path | None = None
+    values: Path | None = None  # what terms are worth, for target=file
+    market: Path | None = None  # what terms are worth on the market
     seed: int | None = None
     force: bool = False
     start_from: Path | None = None  # a release of the same log under a weaker guarantee, and its private folder
@@ -88,14 +89,14 @@ def anonymize(
     bound = resolve("method", method)
     declared = _checked(bound, source, options)
     check_places(out, private, force=options.force)
-    worth = Worth(read_values(options.values, source.cleaning.charset) if options.values else None)
-    if bound.values.get("target") == "file" and worth.values is None:
-        raise InputError(f"{bound}: target=file needs --values FILE with the columns term, value; give it.")
+    target = bound.values.get("target")
+    worth = read_worth(target, options.values, options.market, source.cleaning.charset)
     start = _start(bound, source, options, progress)
     seed = secrets.randbits(64) if options.seed is None else options.seed
     rng = np.random.default_rng(seed)
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
+        covered = check_coverage(target, worth, profiles)
         weaker = None if start is None else start.mask(profiles)
         kept = run_method(bound, profiles, worth, rng=rng, start=weaker, progress=progress)
         progress("writing", 0, 1)
@@ -108,10 +109,12 @@ def anonymize(
     with staging(out, private, force=options.force) as staged:
         if staged.private:
             run["inputs"] = _digests(source)
+            run["worth"] = {"values": _digest(options.values), "market": _digest(options.market)}
             privates.write(staged.private, profiles, content, run)
-        verdict, scores, manifest = _write(staged, manifest, profiles, content, rng, progress)
+        verdict, scores, manifest = _write(staged, manifest, profiles, content, worth.market, rng, progress)
         staged.commit(manifest["content_sha256"])
-    return Anonymized(out, private, manifest, verdict, tuple(scores), kept.summary, time.monotonic() - started)
+    summary = {**kept.summary, "market": {figure: asdict(share) for figure, share in covered.items()}}
+    return Anonymized(out, private, manifest, verdict, tuple(scores), summary, time.monotonic() - started)
 
 
 def _checked(bound: Bound, source: LogSource, options: Options) -> Method:
@@ -185,6 +188,7 @@ def _write(
     manifest: dict[str, Any],
     profiles: Profiles,
     content: Content,
+    market: Market | None,
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[Verdict, list[Score], dict[str, Any]]:
@@ -195,7 +199,8 @@ def _write(
     history_of = histories_behind(content)
     people = profiles.owner[history_of]
     verdict = confirmed(release, people, progress)
-    scores = score(set_beside(profiles, release, people, history_of), DEFAULT, rng, progress)
+    comparison = set_beside(profiles, release, people, history_of, market=market)
+    scores = score(comparison, default_measures(market is not None), rng, progress)
     (staged.release / manifests.NAME).unlink()
     manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
     write_manifest(staged.release, manifest)
@@ -206,8 +211,11 @@ def _digests(source: LogSource) -> list[dict[str, str]]:
     """Return the SHA-256 of every file of the log, for the private record."""
     if source.table is not None:
         return []
-    digests = []
-    for path in expand(source.paths):
-        with path.open("rb") as stream:
-            digests.append({"path": str(path), "sha256": hashlib.file_digest(stream, "sha256").hexdigest()})
-    return digests
+    return [{"path": str(path), "sha256": str(_digest(path))} for path in expand(source.paths)]
+
+
+def _digest(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

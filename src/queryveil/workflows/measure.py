@@ -11,44 +11,67 @@ from queryveil.engines import LogSource, open_log
 from queryveil.errors import InputError
 from queryveil.histories.build import assemble, build
 from queryveil.logs.options import Cleaning, Reading
+from queryveil.market.table import Market, read_market
+from queryveil.measures import NEEDS_MARKET, Measure
 from queryveil.measures.base import Comparison
+from queryveil.measures.utility.market import coverage
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, histories_of, load
-from queryveil.spec import Name, declarations, resolve
+from queryveil.spec import Bound, Name, declarations, resolve
 from queryveil.types import Profiles, Progress, Score, silent
-
-DEFAULT = ("retention", "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
 def measure(
     release: Path,
     against: Sequence[Path],
     *,
-    measures: Sequence[str | Name] = DEFAULT,
+    measures: Sequence[str | Name] = (),
     private: Path | None = None,
+    market: Path | None = None,
     reading: Reading = Reading(),
     seed: int = 0,
     progress: Progress = silent,
 ) -> list[Score]:
     """Score a release; the log is cleaned in the way that the release's manifest says."""
+    measures = measures or default_measures(market is not None)
     for name in measures:
-        resolve("measure", name)
+        _check_measure(resolve("measure", name), market is not None)
     loaded = load(release)
     if loaded.faults:
         raise InputError(f"{release}: {loaded.faults[0]}; verify the release before measuring it.")
     cleaning = Cleaning.from_record(loaded.manifest["cleaning"]["options"])
+    worths = None if market is None else read_market(market, cleaning.charset)
     with open_log(LogSource(tuple(against), reading, cleaning), progress=progress) as log:
         original = build(log, progress=progress)
+    if worths is not None:
+        coverage(original, worths)
     people = history_of = None
     if private is not None:
         privates.check_belongs(private, loaded.manifest["content_sha256"])
         people, history_of = privates.load_histories(private, histories_of(loaded.rows).users)
-    comparison = set_beside(original, loaded, people, history_of)
+    comparison = set_beside(original, loaded, people, history_of, market=worths)
     return score(comparison, measures, np.random.default_rng(seed), progress)
 
 
+def default_measures(has_market: bool) -> tuple[str, ...]:
+    """Return what is measured unless something is asked for."""
+    return ("retention", *(("market",) if has_market else ()), "unique(m=1)", "unique(m=2)", "unique(m=3)")
+
+
+def _check_measure(bound: Bound, has_market: bool) -> None:
+    """Refuse a measure of market value without a market table."""
+    declared = bound.declaration
+    if isinstance(declared, Measure) and declared.needs_market and not has_market:
+        raise InputError(NEEDS_MARKET.format(bound))
+
+
 def set_beside(
-    original: Profiles, release: Release, people: NDArray[np.int32] | None, history_of: NDArray[np.int64] | None
+    original: Profiles,
+    release: Release,
+    people: NDArray[np.int32] | None,
+    history_of: NDArray[np.int64] | None,
+    *,
+    market: Market | None = None,
 ) -> Comparison:
     """Set a release beside its original; without `people` each released history is a person of its own."""
     released = histories_of(release.rows)
@@ -63,7 +86,7 @@ def set_beside(
         tuple(str(number) for number in range(int(owner.max(initial=-1)) + 1)),
     )
     behind = None if history_of is None else history_of[profiles.log_history]
-    return Comparison(release.kind, original, profiles, behind)
+    return Comparison(release.kind, original, profiles, behind, market)
 
 
 def score(
