@@ -64,7 +64,7 @@ def retention_chart(shares: Sequence[tuple[str, float]]) -> Markup:
         ],
     }
     spoken = ", ".join(f"{what} {percent(value)}" for what, value in shares)
-    return _draw(spec, values, f"Bar chart of what was kept: {spoken}.")
+    return draw(spec, values, f"Bar chart of what was kept: {spoken}.")
 
 
 def unique_chart(shares: Sequence[tuple[int, float | None, float | None]]) -> Markup:
@@ -92,7 +92,7 @@ def unique_chart(shares: Sequence[tuple[int, float | None, float | None]]) -> Ma
         ],
     }
     spoken = "; ".join(f"{_terms(m)}: original log {percent(b)}, release {percent(a)}" for m, b, a in shares)
-    return _draw(spec, values, f"Bar chart of the share singled out, by number of known terms. {spoken}.")
+    return draw(spec, values, f"Bar chart of the share singled out, by number of known terms. {spoken}.")
 
 
 def _terms(m: int) -> str:
@@ -109,9 +109,9 @@ def _length(field: str, full: float) -> dict[str, Any]:
     return {"field": field, "type": "quantitative", "scale": {"domain": [0, full]}, "axis": None, "stack": None}
 
 
-def _draw(spec: dict[str, Any], values: list[dict[str, Any]], spoken: str) -> Markup:
+def draw(spec: dict[str, Any], values: list[dict[str, Any]], spoken: str) -> Markup:
     """Render to SVG, and give it a label in place of its namespaces, which a page does not need."""
-    whole = {**spec, "width": PLOT_WIDTH, "data": {"values": values}, "config": CONFIG}
+    whole = {"width": PLOT_WIDTH, **spec, "data": {"values": values}, "config": CONFIG}
     svg: str = vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE)
     opening = re.match(r'<svg[^>]*? width="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>', svg)
     if opening is None:

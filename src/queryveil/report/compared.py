@@ -52,6 +52,7 @@ class Compared(Tabular):
     counts: Mapping[str, int]  # of the log
     cleaning: Mapping[str, Any]
     seconds: float
+    queryveil: str  # the version
     page: Path | None = None
 
     def made(self) -> list[Run]:
@@ -71,7 +72,7 @@ class Compared(Tabular):
         rows = [[ORIGINAL, *(_figure(self.original(column), "original") for column in columns), "", ""]]
         for run in self.runs:
             figures = [_figure(run.score(column), "value") for column in columns]
-            rows.append([run.method, *figures, f"{run.seconds:.1f} s", run.note()])
+            rows.append([run.method, *figures, f"{run.seconds:.2f} s", run.note()])
         return ["method", *(column.heading for column in columns), "time", ""], rows
 
     def original(self, column: Column) -> Score | None:
@@ -96,6 +97,7 @@ class Compared(Tabular):
     def record(self) -> dict[str, Any]:
         """Return everything for JSON."""
         return {
+            "queryveil": self.queryveil,
             "log": dict(self.counts),
             "cleaning": dict(self.cleaning),
             "runs": [_run_record(run) for run in self.runs],
@@ -112,7 +114,11 @@ class Compared(Tabular):
 
 def _run_record(run: Run) -> dict[str, Any]:
     """Return a run for JSON, without the verdict's parts that say nothing where it holds."""
-    held = {"claim": run.verdict.claim, "state": run.verdict.state, "checked": run.verdict.checked} if run.verdict else None
+    held = (
+        {"claim": run.verdict.claim, "state": run.verdict.state, "checked": run.verdict.checked}
+        if run.verdict
+        else None
+    )
     return {**asdict(run), "parameters": dict(run.parameters), "verdict": held, "seconds": round(run.seconds, 3)}
 
 
@@ -124,4 +130,3 @@ def _heading(measure: str, label: str, of_measure: Mapping[str, int], of_label: 
 
 def _figure(score: Score | None, which: str) -> str:
     return "–" if score is None else score.figure(getattr(score, which))
-

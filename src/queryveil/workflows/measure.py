@@ -35,7 +35,7 @@ def measure(
     """Score a release; the log is cleaned in the way that the release's manifest says."""
     measures = measures or default_measures(market is not None)
     for name in measures:
-        _check_measure(resolve("measure", name), market is not None)
+        check_measure(resolve("measure", name), market is not None)
     loaded = load(release)
     if loaded.faults:
         raise InputError(f"{release}: {loaded.faults[0]}; verify the release before measuring it.")
@@ -58,7 +58,7 @@ def default_measures(has_market: bool) -> tuple[str, ...]:
     return ("retention", *(("market",) if has_market else ()), "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
-def _check_measure(bound: Bound, has_market: bool) -> None:
+def check_measure(bound: Bound, has_market: bool) -> None:
     """Refuse a measure of market value without a market table."""
     declared = bound.declaration
     if isinstance(declared, Measure) and declared.needs_market and not has_market:
