@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from queryveil.spec import Value
+from queryveil.spec import Value, parse
 from queryveil.types import Score, Tabular, Verdict
 
 ORIGINAL = "original log"
@@ -32,8 +32,11 @@ class Run:
         return next((score for score in self.scores if (score.measure, score.label) == column.key), None)
 
     def note(self) -> str:
-        """Say what is particular about the run."""
-        return self.problem or (f"started from {self.started_from}" if self.started_from else "")
+        """Say why the run could not be made, or in what the run differs that it started from."""
+        if self.problem or self.started_from is None:
+            return self.problem
+        given = parse(self.started_from).arguments
+        return f"started from {', '.join(f'{name}={v}' for name, v in given if self.parameters.get(name) != v)}"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from queryveil.report.figures import percent, plural
 from queryveil.report.markup import Markup, table, tag
 from queryveil.report.scores import known_terms
 from queryveil.report.sections import cleaning_section
+from queryveil.spec import Value
 from queryveil.types import Score
 
 TITLE = "Comparison of methods on one search log"
@@ -55,7 +56,7 @@ def _privacy_section(compared: Compared) -> Markup:
             for run in compared.made()
             if (a := _value(run, column)) is not None and (b := _value(run, y)) is not None
         ]
-        caption = f"Further up, more {y.heading} is kept; further left, fewer are singled out."
+        caption = f"The higher, the more is kept ({y.heading}); the further left, the fewer are singled out."
         chart = privacy_chart(points, score.label, f"{y.heading} kept", series.names()) if points else Markup()
         figures.append(tag("figure", chart, tag("figcaption", caption)))
     words = f"In the original log, {percent(score.original)} are {score.label}."
@@ -109,12 +110,17 @@ class _Series:
     def of(self, run: Run) -> str:
         """Return the name of a run's series."""
         parts = [run.method.partition("(")[0]] if self._methods else []
-        parts += [f"{name}={run.parameters[name]}" for name in self._names if name in run.parameters]
+        parts += [_word(name, run.parameters[name]) for name in self._names if name in run.parameters]
         return ", ".join(parts)
 
     def names(self) -> list[str]:
         """Return all names in the order of the runs."""
         return list(dict.fromkeys(map(self.of, self._runs)))
+
+
+def _word(name: str, value: Value) -> str:
+    """Return a value that speaks for itself, or with its name."""
+    return value if isinstance(value, str) else f"{name}={value}"
 
 
 def _given_away(compared: Compared) -> tuple[Column, Score] | None:

@@ -4,7 +4,7 @@ Colours are names of the page's style, as in the charts of a report; every serie
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from queryveil.report.charts import draw
@@ -14,7 +14,7 @@ from queryveil.report.markup import Markup
 COLOURS = 10  # that the page's style has, --series-1 and so on
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 WIDTH, HEIGHT = 330, 240
-FEW = 16  # points that can be labelled without hiding each other
+LABEL_WIDTH, LABEL_HEIGHT = 0.3, 0.06  # of a point in the plot, as shares of its axes
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,17 @@ class Point:
 
 def privacy_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
     """Draw each run where what it gives away and what it keeps meet; the upper left is best."""
-    layers: list[dict[str, Any]] = [_dots(series)]
-    if len(points) <= FEW:
-        text = {"type": "text", "fontSize": 12, "dx": 9}
-        layers.append({"mark": text, "encoding": {"text": {"field": "label"}}})
+    right, top = axis_end(p.x for p in points), axis_end(p.y for p in points)
+    text = {"mark": {"type": "text", "fontSize": 12, "dx": 9}, "encoding": {"text": {"field": "label"}}}
     spec = {
         "height": HEIGHT,
         "width": WIDTH,
-        "encoding": {
-            "x": _axis("x", x_title, axis_end(p.x for p in points)),
-            "y": _axis("y", y_title, axis_end(p.y for p in points)),
-        },
-        "layer": layers,
+        "encoding": {"x": _axis("x", x_title, right), "y": _axis("y", y_title, top)},
+        "layer": [_dots(series), text],
     }
     spoken = "; ".join(f"{_name(p)}: {percent(p.x)} and {percent(p.y)}" for p in points)
-    return draw(spec, _values(points), f"Scatter plot of {y_title} over {x_title}. {spoken}.")
+    shown = _readable(points, LABEL_WIDTH * right, LABEL_HEIGHT * top)
+    return draw(spec, _values(shown), f"Scatter plot of {y_title} over {x_title}. {spoken}.")
 
 
 def growth_chart(points: Sequence[Point], y_title: str, series: Sequence[str], top: float) -> Markup:
@@ -109,6 +105,15 @@ def _dots(series: Sequence[str]) -> dict[str, Any]:
     shape = {**_colour(series), "scale": {"domain": list(series), "range": shapes}}
     mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
     return {"mark": mark, "encoding": {"color": _colour(series), "shape": shape}}
+
+
+def _readable(points: Sequence[Point], width: float, height: float) -> list[Point]:
+    """Take the label off every point whose label would lie over that of a higher one."""
+    shown: list[Point] = []
+    for point in sorted(points, key=lambda p: (-p.y, p.x)):
+        hidden = any(p.label and abs(p.x - point.x) < width and abs(p.y - point.y) < height for p in shown)
+        shown.append(replace(point, label="") if hidden else point)
+    return shown
 
 
 def _values(points: Sequence[Point]) -> list[dict[str, Any]]:
