@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
+from queryveil.kernels.pairs import LISTED, ONE, Pairs, children, find, find_pairs, lowest, make_pairs
 from queryveil.kernels.supports import Tree
 
 RANDOM, FIS, UTILITY = 0, 1, 2
@@ -40,10 +41,11 @@ class Scratch(NamedTuple):
     current: NDArray[np.int32]  # the terms when its turn comes, ascending
     where: NDArray[np.int64]  # where each stands in the log
     gone: NDArray[np.bool_]  # which of them have been deleted since
-    left: NDArray[np.int32]  # terms to look at when a size begins
+    rarest: NDArray[np.bool_]  # which of them can be the rarest of a combination to look at
+    common: NDArray[np.bool_]  # which of them can be another term of it
+    pairs: Pairs
+    left: NDArray[np.int32]  # terms to look at when a size above two begins
     at: NDArray[np.int64]  # where each of those stands in `current`
-    rarest: NDArray[np.bool_]  # which of those can be the rarest of a combination to look at
-    common: NDArray[np.bool_]  # which of those can be another term of it
     chosen: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
     combination: NDArray[np.int32]  # (4,): the terms of the combination whose support is lowered, the rarest first
     rest: NDArray[np.int32]  # terms still there, for target `fis`
@@ -62,20 +64,6 @@ class Rule(NamedTuple):
     utility: NDArray[np.float64]  # (terms,), for UTILITY
     degree: NDArray[np.int64]  # (5, terms): frequent combinations of each size a term is in, for FIS
     random: NDArray[np.uint64]  # (1,): the state of splitmix64, for RANDOM
-
-
-@jit
-def _find(start: NDArray[np.int64], term: NDArray[np.int32], parent: int, t: int) -> int:
-    """Return the node of child t of a parent, or -1."""
-    low = start[parent]
-    n = start[parent + 1] - low
-    if n == 0:
-        return -1
-    while n > 1:  # without a branch to mispredict
-        half = n >> 1
-        low += half if term[low + half] <= t else 0
-        n -= half
-    return low if term[low] == t else -1
 
 
 @jit
@@ -124,32 +112,6 @@ def _fall(
 
 
 @jit
-def _children(
-    start: NDArray[np.int64], term: NDArray[np.int32], parent: int, current: NDArray[np.int32], n: int,
-    place_of: NDArray[np.int32], places: NDArray[np.int32], nodes: NDArray[np.int64],
-) -> int:  # fmt: skip
-    """Write the places and nodes of those of the first n current terms that are children of a parent.
-
-    Either the children are looked up among the terms or the terms among the children, whichever are fewer.
-    """
-    low, high = start[parent], start[parent + 1]
-    found = 0
-    if high - low <= 8 * n:
-        for node in range(low, high):
-            place = place_of[term[node]]
-            if place >= 0:
-                places[found], nodes[found] = place, node
-                found += 1
-        return found
-    for place in range(n):
-        node = _find(start, term, parent, current[place])
-        if node >= 0:
-            places[found], nodes[found] = place, node
-            found += 1
-    return found
-
-
-@jit
 def _update(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
     gone: NDArray[np.bool_], scratch: Scratch,
@@ -176,7 +138,7 @@ def _update(
                 _fall(fell, fell_with, degree, now, combination, 1)
         if m < 2:
             continue
-        n2 = _children(start2, term2, current[c], current, c, place_of, places2, nodes2)
+        n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
         for i in range(n2):
             b, node2 = places2[i], nodes2[i]
             combination[1] = current[b]
@@ -187,7 +149,7 @@ def _update(
                     _fall(fell, fell_with, degree, now, combination, 2)
             if m < 3:
                 continue
-            n3 = _children(start3, term3, node2, current, b, place_of, places3, nodes3)
+            n3 = children(start3, term3, node2, current, b, place_of, places3, nodes3)
             for j in range(n3):
                 a, node3 = places3[j], nodes3[j]
                 combination[2] = current[a]
@@ -198,7 +160,7 @@ def _update(
                         _fall(fell, fell_with, degree, now, combination, 3)
                 if m < 4:
                     continue
-                n4 = _children(start4, term4, node3, current, a, place_of, places4, nodes4)
+                n4 = children(start4, term4, node3, current, a, place_of, places4, nodes4)
                 for x in range(n4):
                     if gone3 or gone[places4[x]]:
                         combination[3] = current[places4[x]]
@@ -264,44 +226,91 @@ def _delete(
 @jit
 def _clean_terms(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch) -> int:
     """Delete single terms that are infrequent; return how many went."""
+    current, k = s.current, rule.k
     n_gone = 0
     for i in range(n):
-        if support1[s.current[i]] < rule.k:
+        if support1[current[i]] < k:
             _delete(log, tree, rule, support1, h, n, s, i)
             n_gone += 1
     return n_gone
 
 
 @jit
-def _clean_pairs(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
-) -> int:
-    """Delete a term of every infrequent pair, pairs in lexicographic order; return how many went."""
-    start, term, support = tree.start2, tree.term2, tree.support2
-    left, at, gone, where, rarest, common = s.left, s.at, s.gone, s.where, s.rarest, s.common
+def _clean_pairs(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch) -> int:
+    """Delete a term of every infrequent pair, pairs in lexicographic order; return how many went.
+
+    Every infrequent pair that is come upon costs a term; the others are stepped over a word of bits at a time.
+    """
     alive, utility = log.alive, rule.utility
+    current, where, gone, common, chosen = s.current, s.where, s.gone, s.common, s.chosen
+    good, rarer, words = s.pairs.good, s.pairs.rarer, (n + 63) >> 6
     n_gone = 0
-    for i in range(n_left):
-        if gone[at[i]] or not common[i]:
+    for i in range(n):
+        if gone[i] or not common[i]:
             continue
-        for j in range(i + 1, n_left):
-            if gone[at[j]] or not rarest[j]:
-                continue
-            node = _find(start, term, left[j], left[i])
-            if node >= 0 and support[node] >= rule.k:
-                continue
-            if rule.target == UTILITY:  # by far the most common; the calls would cost more than the work
-                victim = j if utility[left[j]] <= utility[left[i]] else i
-                gone[at[victim]] = True
-                alive[where[at[victim]]] = False
-            else:
-                s.chosen[0], s.chosen[1] = i, j
-                victim = _victim(rule, support1, left, s.chosen, 2)
-                _delete(log, tree, rule, support1, h, n, s, at[victim])
-            n_gone += 1
-            if victim == i:
-                break
+        above = ~(ONE << np.uint64(i & 63)) & (~np.uint64(0) << np.uint64(i & 63))
+        for word in range(i >> 6, words):
+            bits = rarer[word] & ~good[i * words + word] & above
+            above = ~np.uint64(0)
+            while bits and not gone[i]:
+                j = (word << 6) + lowest(bits)
+                bits &= bits - ONE
+                if rule.target == UTILITY:  # by far the most common; the calls would cost more than the work
+                    victim = j if utility[current[j]] <= utility[current[i]] else i
+                    gone[victim] = True
+                    alive[where[victim]] = False
+                else:
+                    chosen[0], chosen[1] = i, j
+                    victim = _victim(rule, support1, current, chosen, 2)
+                    _delete(log, tree, rule, support1, h, n, s, victim)
+                if victim == j:
+                    rarer[word] ^= ONE << np.uint64(j & 63)
+                n_gone += 1
     return n_gone
+
+
+@jit
+def _lower_pair(
+    support2: NDArray[np.int32], fell: NDArray[np.int64], fell_with: NDArray[np.int64], now: int, k: int,
+    node: int, rarer: int, other: int,
+) -> None:  # fmt: skip
+    """Lower the support of a pair of terms by one, noting when it becomes infrequent."""
+    support2[node] -= 1
+    if support2[node] == k - 1:
+        fell[rarer] = now
+        fell_with[other] = now
+
+
+@jit
+def _update_pairs(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, is_listed: bool
+) -> None:
+    """Do what `_update` does, for m = 2 and a person of one history: faster, as pairs are listed or few."""
+    current, gone = s.current, s.gone
+    first, second, node_of, size = s.pairs.first, s.pairs.second, s.pairs.node, s.pairs.size[0]
+    start, term, support2 = tree.start2, tree.term2, tree.support2
+    fell, fell_with, now, k = log.fell, log.fell_with, log.checked[h], rule.k
+    for g in range(n):
+        t = current[g]
+        if not gone[g]:
+            continue
+        support1[t] -= 1
+        if support1[t] == k - 1:
+            fell[t] = now
+        if is_listed:
+            continue
+        for i in range(g):
+            node = find(term, start[t], start[t + 1], current[i])
+            if node >= 0:
+                _lower_pair(support2, fell, fell_with, now, k, node, t, current[i])
+        for j in range(g + 1, n):
+            node = -1 if gone[j] else find(term, start[current[j]], start[current[j] + 1], t)
+            if node >= 0:
+                _lower_pair(support2, fell, fell_with, now, k, node, current[j], t)
+    for pair in range(size if is_listed else 0):
+        i, j = first[pair], second[pair]
+        if gone[i] or gone[j]:
+            _lower_pair(support2, fell, fell_with, now, k, node_of[pair], current[j], current[i])
 
 
 @jit
@@ -310,10 +319,10 @@ def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, 
     node = pair_nodes[s.chosen[size - 2], s.chosen[size - 1]]
     if node < 0:
         return False
-    node = _find(tree.start3, tree.term3, node, s.left[s.chosen[size - 3]])
+    node = find(tree.term3, tree.start3[node], tree.start3[node + 1], s.left[s.chosen[size - 3]])
     if size == 3 or node < 0:
         return node >= 0 and tree.support3[node] >= k
-    node = _find(tree.start4, tree.term4, node, s.left[s.chosen[0]])
+    node = find(tree.term4, tree.start4[node], tree.start4[node + 1], s.left[s.chosen[0]])
     return node >= 0 and tree.support4[node] >= k
 
 
@@ -335,21 +344,28 @@ def _advance(chosen: NDArray[np.int64], size: int, n: int, last: int) -> bool:
 def _first_unfit(s: Scratch, size: int) -> int:
     """Return the first place of the chosen combination whose term is gone or need not be looked at, or -1."""
     for i in range(size):
-        place = s.chosen[i]
-        if s.gone[s.at[place]] or not (s.rarest[place] if i == size - 1 else s.common[place]):
+        place = s.at[s.chosen[i]]
+        if s.gone[place] or not (s.rarest[place] if i == size - 1 else s.common[place]):
             return i
     return -1
 
 
 @jit
 def _clean_larger(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch, size: int
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, size: int
 ) -> tuple[int, int]:
     """Delete a term of every infrequent combination of three or four; return how many went and were looked at."""
+    n_left = 0
+    for i in range(n):
+        if not s.gone[i] and (s.rarest[i] or s.common[i]):
+            s.left[n_left], s.at[n_left] = s.current[i], i
+            n_left += 1
+    if n_left < size:
+        return 0, 0
     pair_nodes = np.empty((n_left, n_left), np.int64)
     for j in range(n_left):
         for i in range(j):
-            pair_nodes[i, j] = _find(tree.start2, tree.term2, s.left[j], s.left[i])
+            pair_nodes[i, j] = find(tree.term2, tree.start2[s.left[j]], tree.start2[s.left[j] + 1], s.left[i])
     for i in range(size):
         s.chosen[i] = i
     n_gone, work = 0, n_left * n_left
@@ -369,45 +385,53 @@ def _clean_larger(
 
 
 @jit
+def _look_at(log: Log, h: int, now: int, s: Scratch) -> int:
+    """Write down the terms of a history and which are to be looked at; return how many there are."""
+    ids, alive, fell, fell_with = log.ids, log.alive, log.fell, log.fell_with
+    current, where, gone, rarest, common = s.current, s.where, s.gone, s.rarest, s.common
+    before = log.checked[h]
+    n = 0
+    for i in range(log.indptr[h], log.indptr[h + 1]):
+        if alive[i]:
+            t = ids[i]
+            current[n], where[n], gone[n] = t, i, False
+            rarest[n], common[n] = fell[t] > before, fell_with[t] > before
+            n += 1
+    log.checked[h] = now
+    return n
+
+
+@jit
 def _clean(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, s: Scratch
 ) -> tuple[int, int]:
     """Delete terms of one history until all its combinations are frequent; return how many went and the work done."""
-    n = 0
-    for i in range(log.indptr[h], log.indptr[h + 1]):
-        if log.alive[i]:
-            s.current[n], s.where[n], s.gone[n] = log.ids[i], i, False
-            n += 1
-    before = log.checked[h]
-    log.checked[h] = now
+    is_first_time = log.checked[h] < 0
+    n = _look_at(log, h, now, s)
     n_gone = _clean_terms(log, tree, rule, support1, h, n, s)
     work = n
-    for size in range(2, rule.m + 1):
-        n_left = 0
-        for i in range(n):
-            rarest, common = log.fell[s.current[i]] > before, log.fell_with[s.current[i]] > before
-            if not s.gone[i] and (rarest or common):
-                s.left[n_left], s.at[n_left], s.rarest[n_left], s.common[n_left] = s.current[i], i, rarest, common
-                n_left += 1
-        if n_left < size:
-            break
-        if size == 2:
-            n_gone += _clean_pairs(log, tree, rule, support1, h, n, n_left, s)
-            work += n_left * n_left
-        else:
-            more, looked_at = _clean_larger(log, tree, rule, support1, h, n, n_left, s, size)
-            n_gone += more
-            work += looked_at
+    if rule.m > 1:
+        work += find_pairs(tree, rule.k, s.current, n, s.gone, s.rarest, s.place_of, s.pairs)
+        n_gone += _clean_pairs(log, tree, rule, support1, h, n, s)
+    for size in range(3, rule.m + 1):
+        more, looked_at = _clean_larger(log, tree, rule, support1, h, n, s, size)
+        n_gone += more
+        work += looked_at
     if n_gone and rule.target != FIS:
-        _update(log, tree, rule, support1, h, s.current, n, s.gone, s)
+        person = log.owner[h]
+        if rule.m == 2 and log.first[person + 1] - log.first[person] == 1:
+            _update_pairs(log, tree, rule, support1, h, n, s, is_first_time and n <= LISTED)
+        else:
+            _update(log, tree, rule, support1, h, s.current, n, s.gone, s)
         work += n * n
     return n_gone, work
 
 
 @jit
 def _needs_check(log: Log, h: int) -> bool:
+    ids, alive, fell, checked = log.ids, log.alive, log.fell, log.checked[h]
     for i in range(log.indptr[h], log.indptr[h + 1]):
-        if log.alive[i] and log.fell[log.ids[i]] > log.checked[h]:
+        if alive[i] and fell[ids[i]] > checked:
             return True
     return False
 
@@ -468,10 +492,11 @@ def make_scratch(longest: int, n_terms: int) -> Scratch:
         current=np.empty(longest, np.int32),
         where=np.empty(longest, np.int64),
         gone=np.zeros(longest, np.bool_),
-        left=np.empty(longest, np.int32),
-        at=np.empty(longest, np.int64),
         rarest=np.zeros(longest, np.bool_),
         common=np.zeros(longest, np.bool_),
+        pairs=make_pairs(longest),
+        left=np.empty(longest, np.int32),
+        at=np.empty(longest, np.int64),
         chosen=np.zeros(4, np.int64),
         combination=np.zeros(4, np.int32),
         rest=np.empty(longest, np.int32),
