@@ -1,13 +1,26 @@
 """`queryveil generate`: a synthetic log to try things on."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from queryveil.cli.options import whole_number
 from queryveil.cli.output import print_json, progress_bar
+
+if TYPE_CHECKING:
+    from queryveil.logs.generate import GeneratedLog
+
+_FIGURES = {
+    "people": "people",
+    "queries": "queries",
+    "terms": "distinct terms",
+    "occurrences": "term occurrences",
+    "pairs": "person-term pairs",
+    "largest": "largest history, terms",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -17,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def generate(
     out: Annotated[Path, typer.Argument(help="The file to write; .gz is compressed.", show_default=False)],
-    like: Annotated[str, typer.Option(help="Which log it resembles: demo.")] = "demo",
+    like: Annotated[str, typer.Option(help="Which log it resembles: demo, altavista or aol.")] = "demo",
     users: Annotated[
         int | None, typer.Option(help="How many people search.", parser=whole_number, metavar="N", show_default=False)
     ] = None,
@@ -40,5 +53,16 @@ def generate(
         f"{made.path}: {made.people:,} people, {made.queries:,} queries, {made.terms:,} distinct terms, "
         f"{made.occurrences:,} occurrences"
     )
+    for line in _beside_original(made):
+        typer.echo(line)
     typer.echo(f"done in {time.monotonic() - started:.1f} s", err=True)
     return 0
+
+
+def _beside_original(made: "GeneratedLog") -> Iterator[str]:
+    """Yield a table of the log's figures beside those of the log it imitates; nothing where these are not known."""
+    if made.original:
+        yield f"{'':24}{'made':>12}{made.like:>12}{'deviation':>12}"
+    for figure, known in made.original.items():
+        value = int(getattr(made, figure))
+        yield f"{_FIGURES[figure]:24}{value:12,}{known:12,}{(value - known) / known:12.2%}"

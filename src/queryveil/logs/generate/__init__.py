@@ -1,23 +1,31 @@
 """A search log that nobody typed, with all that makes real logs private.
 
 The file is in the AOL format: a row per click, by person and time; a query without a click has one row. The same
-seed, number of people and numpy give the same bytes.
+seed, number of people and numpy give the same bytes. A log like `demo` is worded query by query; the large ones follow
+the measures of a known log.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import IO
 
 import numpy as np
 
-from queryveil.errors import InputError
-from queryveil.logs.generate.block import make_block
+from queryveil.errors import InputError, UnknownNameError
+from queryveil.logs.generate.demo import write_worded
+from queryveil.logs.generate.large import write_large
+from queryveil.logs.generate.large.shape import ALTAVISTA, AOL, LargeShape
 from queryveil.logs.generate.output import new_file
-from queryveil.logs.generate.shape import SHAPES, Shape, shape_named
-from queryveil.logs.generate.stock import make_stock
+from queryveil.logs.generate.shape import DEMO, Shape
+from queryveil.logs.generate.tally import Tally
+from queryveil.spec import nearest
 from queryveil.types import Progress, silent
 
-__all__ = ["SHAPES", "GeneratedLog", "Shape", "generate"]
+__all__ = ["SHAPES", "GeneratedLog", "LargeShape", "Shape", "generate"]
 
+SHAPES: Mapping[str, Shape | LargeShape] = MappingProxyType({shape.name: shape for shape in (DEMO, ALTAVISTA, AOL)})
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
 _STAGE = "generating the log"
 
@@ -27,11 +35,15 @@ class GeneratedLog:
     """Where a generated log is, and how large it came out."""
 
     path: Path
+    like: str
     people: int
     queries: int
     rows: int  # one per click, or per query without a click
     terms: int  # distinct runs of letters and digits
     occurrences: int  # of terms, each once per query
+    pairs: int  # of a person and a term
+    largest: int  # terms that one person used
+    original: Mapping[str, int] = field(default_factory=dict)  # the same of the imitated log, at its full size
 
 
 def generate(
@@ -44,23 +56,44 @@ def generate(
     progress: Progress = silent,
 ) -> GeneratedLog:
     """Write a synthetic log of a shape; without `users`, of as many people as the shape has."""
-    shape = shape_named(like)
+    shape = _shape_named(like)
     n_people = shape.users if users is None else users
     if n_people < 1:
         raise InputError(f"users must be a whole number of at least 1, not {n_people}; change it.")
-    n_queries = n_rows = n_occurrences = last_identifier = 0
-    terms: set[str] = set()
     with new_file(out, overwrite) as stream:
-        stream.write(HEADER.encode())
-        stock = make_stock(shape, rng)
-        for done in range(0, n_people, shape.block):
-            progress(_STAGE, done, n_people)
-            block = make_block(min(shape.block, n_people - done), last_identifier, shape, stock, rng)
-            stream.write("".join(block.rows).encode())
-            n_queries += block.n_queries
-            n_rows += len(block.rows)
-            n_occurrences += block.n_occurrences
-            last_identifier = block.last_identifier
-            terms |= block.terms
+        tally = _write(stream, shape, n_people, rng, progress)
     progress(_STAGE, n_people, n_people)
-    return GeneratedLog(out, n_people, n_queries, n_rows, len(terms), n_occurrences)
+    return _report(out, tally, shape)
+
+
+def _write(
+    stream: IO[bytes], shape: Shape | LargeShape, n_people: int, rng: np.random.Generator, progress: Progress
+) -> Tally:
+    """Write the log itself."""
+    stream.write(HEADER.encode())
+    if isinstance(shape, LargeShape):
+        return write_large(stream, shape, n_people, rng, _STAGE, progress)
+    return write_worded(stream, shape, n_people, rng, _STAGE, progress)
+
+
+def _report(out: Path, tally: Tally, shape: Shape | LargeShape) -> GeneratedLog:
+    is_full = isinstance(shape, LargeShape) and tally.people == shape.users
+    return GeneratedLog(
+        path=out,
+        like=shape.name,
+        people=tally.people,
+        queries=tally.queries,
+        rows=tally.rows,
+        terms=tally.terms,
+        occurrences=tally.occurrences,
+        pairs=tally.pairs,
+        largest=tally.largest,
+        original=shape.original if isinstance(shape, LargeShape) and is_full else {},
+    )
+
+
+def _shape_named(name: str) -> Shape | LargeShape:
+    """Return the shape of a log that can be imitated, or say which there are."""
+    if name not in SHAPES:
+        raise UnknownNameError(f"there is no log like {name!r}; {nearest(name, SHAPES)}")
+    return SHAPES[name]

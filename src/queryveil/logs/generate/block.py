@@ -1,6 +1,5 @@
 """Some people's part of the log, from who they are to the rows of the file."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,18 +13,16 @@ from queryveil.logs.generate.shape import Shape
 from queryveil.logs.generate.stock import Stock
 from queryveil.logs.generate.timetable import make_timetable
 
-_TERM = re.compile(r"[a-z0-9]+")
-
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """The rows of some people, and what there is in them."""
 
     rows: list[str]  # AnonID, Query, QueryTime, ItemRank, ClickURL
-    n_queries: int
+    owners: list[int]  # (queries,): the person, counted through the block
+    queries: list[str]
+    is_bot: list[bool]  # (people,)
     last_identifier: int
-    terms: frozenset[str]
-    n_occurrences: int  # a term counts once per query
 
 
 def make_block(n_people: int, after: int, shape: Shape, stock: Stock, rng: np.random.Generator) -> Block:
@@ -36,13 +33,12 @@ def make_block(n_people: int, after: int, shape: Shape, stock: Stock, rng: np.ra
     stamps = _stamps(times.seconds, shape.first_day)
     identifiers = people.identifiers[times.owners].tolist()
     heads = [f"{who}\t{query}\t{when}" for who, query, when in zip(identifiers, queries, stamps, strict=True)]
-    terms = [set(_TERM.findall(query)) for query in queries]
     return Block(
         rows=list(_rows(heads, queries, Engine(stock), shape, rng)),
-        n_queries=len(queries),
+        owners=times.owners.tolist(),
+        queries=queries,
+        is_bot=people.is_bot.tolist(),
         last_identifier=int(people.identifiers[-1]),
-        terms=frozenset().union(*terms),
-        n_occurrences=sum(map(len, terms)),
     )
 
 

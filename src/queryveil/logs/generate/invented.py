@@ -37,12 +37,12 @@ _COMMON = 900  # the most familiar short nouns make the compounds
 
 def site_names(n: int, rng: np.random.Generator) -> list[str]:
     """Make n names of web sites: mostly compounds of common words, else coined words."""
-    return _distinct(n, rng, _site_batch)
+    return distinct(n, rng, _site_batch)
 
 
 def brand_names(n: int, rng: np.random.Generator) -> list[str]:
     """Make n names of brands: coined words, and common words with an ending that sounds technical."""
-    return _distinct(n, rng, _brand_batch)
+    return distinct(n, rng, _brand_batch)
 
 
 def town_names(n: int, last_names: tuple[str, ...], rng: np.random.Generator) -> list[str]:
@@ -113,7 +113,7 @@ def _pick(choices: tuple[str, ...], n: int, rng: np.random.Generator) -> list[st
     return [choices[at] for at in rng.integers(len(choices), size=n).tolist()]
 
 
-def _distinct(n: int, rng: np.random.Generator, make: Callable[[int, np.random.Generator], list[str]]) -> list[str]:
+def distinct(n: int, rng: np.random.Generator, make: Callable[[int, np.random.Generator], list[str]]) -> list[str]:
     """Make words until n differ, in the order in which they came."""
     found: dict[str, None] = {}
     while len(found) < n:

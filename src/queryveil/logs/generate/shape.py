@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from queryveil.errors import UnknownNameError
-from queryveil.spec import nearest
-
 
 @dataclass(frozen=True)
 class Zipf:
@@ -128,12 +125,3 @@ DEMO = Shape(
         vanity=0.25,
     ),
 )
-
-SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (DEMO,)})
-
-
-def shape_named(name: str) -> Shape:
-    """Return the shape of a log that can be imitated, or say which there are."""
-    if name not in SHAPES:
-        raise UnknownNameError(f"there is no log like {name!r}; {nearest(name, SHAPES)}")
-    return SHAPES[name]

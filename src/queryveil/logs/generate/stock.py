@@ -13,20 +13,18 @@ from queryveil.logs.generate.shelf import Shelf, by_rank, by_weight
 from queryveil.logs.generate.topics import TOPICS, topic_phrases
 from queryveil.logs.generate.towns import destinations, home_towns
 
-_OPENINGS = """
+OPENINGS = """
 free, pictures of, cheap, best, buy, new, history of, used, find, where to buy, the, types of, all about, how to find,
 antique, custom, compare, old, 2006, facts about, discount, your own, how to make, wholesale
 """
-_ERRANDS = """
+ERRANDS = """
 pizza, restaurants, hotels, jobs, weather, apartments, map, newspaper, high school, library, real estate, hospital,
 movie theaters, police department, yellow pages, animal shelter, car dealers, dentist, church, bank, golf course,
 florist, public schools, radio stations, county clerk, attorney, flea market, events, zip code, gym, college, airport,
 fire department, funeral home, plumbers, swimming pool, auto repair, museum, day care, chinese food, tv station, taxi
 """
-_SITE_ERRANDS = "login, mail, coupon, games, customer service, home page, chat, search, download, phone number"
-_MANUALS = (
-    "review, manual, price, parts, for sale, battery, cover, driver, specs, replacement, dealer, problems, recall"
-)
+SITE_ERRANDS = "login, mail, coupon, games, customer service, home page, chat, search, download, phone number"
+MANUALS = "review, manual, price, parts, for sale, battery, cover, driver, specs, replacement, dealer, problems, recall"
 _SHORT = Zipf(1.2, 0.0)  # for the short lists of words that go with others
 _PLAIN_SURNAMES = 0.001  # weight in per cent of surnames too rare for the Census to give a share
 
@@ -60,12 +58,12 @@ def make_stock(shape: Shape, rng: np.random.Generator) -> Stock:
         interests=interests / interests.sum(),
         phrases=by_rank(topic_phrases(pools.phrases), pools.phrase_law),
         companions=by_rank([topic.companions for topic in TOPICS], _SHORT),
-        openings=_list(_OPENINGS),
-        errands=_list(_ERRANDS),
+        openings=_list(OPENINGS),
+        errands=_list(ERRANDS),
         sites=by_rank([invented.site_names(pools.sites, rng)], pools.site_law),
-        site_errands=_list(_SITE_ERRANDS),
+        site_errands=_list(SITE_ERRANDS),
         brands=by_rank([invented.brand_names(pools.brands, rng)], pools.brand_law),
-        manuals=_list(_MANUALS),
+        manuals=_list(MANUALS),
         first_names=first,
         last_names=last,
         famous=by_rank([full_names(first, last, pools.famous, rng)], pools.famous_law),
