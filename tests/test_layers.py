@@ -27,8 +27,10 @@ MAY_IMPORT = {
     "verifiers": "errors spec types kernels",
     "measures": "errors spec types kernels market",
     "report": "errors spec types",
-    "workflows": "errors _version spec types files logs engines histories market methods release measures report",
-    "api": "errors _version spec types logs engines histories release workflows",
+    "experiments": "errors spec types kernels histories market methods measures report",
+    "workflows": "errors _version spec types files logs engines histories market methods release measures report "
+    "experiments",
+    "api": "errors _version spec types logs engines histories release report workflows",
     "cli": "errors _version spec types logs engines workflows",
     "__init__": "_version api",
     "__main__": "cli",

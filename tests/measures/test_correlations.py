@@ -15,6 +15,7 @@ from queryveil.measures.utility.correlations import (
     compute,
     correlations,
     figures_of_terms,
+    known_to_market,
     significance,
 )
 from queryveil.spec import resolve
@@ -97,7 +98,7 @@ def comparison(kind: str, *, private: bool) -> Comparison:
 
 def test_only_terms_the_market_knows_are_looked_at() -> None:
     original = profiles_of(LOG)
-    figures = figures_of_terms(original, original.counts, original.owner, TABLE)
+    figures = known_to_market(figures_of_terms(original, original.counts, original.owner, TABLE))
     assert tuple(figures) == VARIABLES
     assert sorted(figures["term frequency"].tolist()) == [1, 1, 4, 4]
     assert sorted(figures["users"].tolist()) == [1, 1, 3, 3]

@@ -80,11 +80,11 @@ def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging
     with ExitStack() as stack:
         stack.callback(interrupts.forget)
         try:
-            release = Target(_named(out), stack.enter_context(places.beside(_named(out))))
+            release = Target(named(out), stack.enter_context(places.beside(named(out))))
             (release.new / "data").mkdir(parents=True)
             secret = None
             if private is not None:
-                secret = Target(_named(private), stack.enter_context(places.beside(_named(private))))
+                secret = Target(named(private), stack.enter_context(places.beside(named(private))))
                 secret.new.mkdir(mode=0o700)
             yield Staging(force, release, secret, interrupts)
         except OSError as error:
@@ -97,12 +97,17 @@ def check_places(out: Path, private: Path | None, *, force: bool) -> None:
         check_apart(private, out)
     for place, needed in ((out, manifests.NAME), (private, RUN)):
         if place is not None:
-            _check_parent(_named(place))
-            places.sweep(_named(place).parent)
-            _check_free(_named(place), needed, force=force)
+            check_place(place, needed, force=force)
 
 
-def _named(place: Path) -> Path:
+def check_place(place: Path, needed: str, *, force: bool) -> None:
+    """Refuse a place where no folder can or must be written; one that may be replaced holds the file `needed`."""
+    _check_parent(named(place))
+    places.sweep(named(place).parent)
+    _check_free(named(place), needed, force=force)
+
+
+def named(place: Path) -> Path:
     """Return a place by a path that ends in its name, which `.` and `..` do not."""
     return place.resolve() if place.name in ("", "..") else place
 

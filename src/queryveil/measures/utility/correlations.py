@@ -47,9 +47,9 @@ def compute(
     market = comparison.needed_market(str(bound))
     progress("correlating", 0, 1)
     original, released = comparison.original, comparison.released
-    before = correlations(figures_of_terms(original, original.counts, original.owner, market))
+    before = correlations(known_to_market(figures_of_terms(original, original.counts, original.owner, market)))
     owner = comparison.released_owner() if comparison.counts_people else None
-    after = correlations(figures_of_terms(released, comparison.released_occurrences(), owner, market))
+    after = correlations(known_to_market(figures_of_terms(released, comparison.released_occurrences(), owner, market)))
     left = {(each.first, each.second): each.value for each in after}
     progress("correlating", 1, 1)
     return [
@@ -77,16 +77,21 @@ def _note(each: Correlation) -> str:
 def figures_of_terms(
     profiles: Profiles, occurrences: NDArray[np.int32] | None, owner: NDArray[np.int32] | None, market: Market
 ) -> Mapping[str, NDArray[np.float64]]:
-    """Return each known figure of every term that the market knows something of, nan where it is not known."""
+    """Return the figures of every term, nan where one is not known; without those that cannot be told."""
     n_terms = len(profiles.vocabulary)
-    figures = {}
+    figures: dict[str, NDArray[np.float64]] = {}
     if occurrences is not None:
-        figures[FREQUENCY] = np.bincount(profiles.ids, weights=occurrences, minlength=n_terms)
+        figures[FREQUENCY] = np.bincount(profiles.ids, weights=occurrences, minlength=n_terms).astype(np.float64)
     if owner is not None:
         figures[USERS] = count_people(profiles.indptr, profiles.ids, owner, n_terms).astype(np.float64)
     values = {figure: market.of(figure, profiles.vocabulary.entries) for figure in FIGURES}
-    on_market = ~np.all([np.isnan(column) for column in values.values()], axis=0)
-    return {name: column[on_market] for name, column in (figures | values).items()}
+    return figures | values
+
+
+def known_to_market(figures: Mapping[str, NDArray[np.float64]]) -> Mapping[str, NDArray[np.float64]]:
+    """Return the figures of only those terms that the market knows something of."""
+    is_known = ~np.all([np.isnan(figures[name]) for name in FIGURES], axis=0)
+    return {name: column[is_known] for name, column in figures.items()}
 
 
 def correlations(figures: Mapping[str, NDArray[np.float64]]) -> list[Correlation]:

@@ -1,0 +1,142 @@
+"""Tables 1 to 4: what the log and the market are like, before anything is deleted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from queryveil.experiments.burghardt import examples, printed
+from queryveil.experiments.burghardt.examples import Step
+from queryveil.experiments.burghardt.supports import Holders
+from queryveil.market.table import Market
+from queryveil.measures.utility.correlations import (
+    FREQUENCY,
+    LEVEL,
+    USERS,
+    Correlation,
+    correlations,
+    figures_of_terms,
+    known_to_market,
+)
+from queryveil.report.reproduced import PaperTable
+from queryveil.types import Profiles
+
+BESIDE = "ours | the paper's"
+NONE = "–"
+
+
+def table_1(holders: Holders) -> PaperTable:
+    """Show how few people share a combination whose terms many people have."""
+    found = examples.find_identified(holders)
+    names = dict(zip(("georgia", "arnold", "lilburn"), found or (), strict=False))
+    rows = []
+    for combination, people in printed.TABLE_1.items():
+        ours = [names[word] for word in combination if word in names]
+        terms = " & ".join(holders.profiles.vocabulary[term] for term in ours) or NONE
+        support = f"{holders.support(ours):,}" if ours else NONE
+        rows.append((" & ".join(combination), str(len(combination)), f"{people:,}", terms, support))
+    notes = () if found else ("No such person was found among the first histories of this log.",)
+    return PaperTable(
+        "Table 1",
+        "Terms that many have single a person out together: user 4417749 of AOL, and somebody in this log",
+        ("term, paper", "m", "freq., paper", "term, this log", "freq., this log"),
+        tuple(rows),
+        words=(0, 3),
+        notes=notes,
+    )
+
+
+def table_2(profiles: Profiles, market: Market) -> tuple[PaperTable, list[dict[str, Any]]]:
+    """Show the term that is highest in each criterion; revenue is bid · clicks, without the frequency."""
+    figures = figures_of_terms(profiles, profiles.counts, profiles.owner, market)
+    columns = (FREQUENCY, USERS, "bid", "impressions", "clicks", "revenue")
+    rows: list[tuple[str, ...]] = []
+    record: list[dict[str, Any]] = []
+    for criterion, (word, theirs) in printed.TABLE_2.items():
+        best = int(np.nanargmax(figures[criterion]))
+        ours = [float(figures[column][best]) for column in columns]
+        rows.append((criterion, "ours", profiles.vocabulary[best], *map(_amount, ours)))
+        rows.append(("", "paper", word, *map(_amount, theirs)))
+        known = {column: None if np.isnan(value) else value for column, value in zip(columns, ours, strict=True)}
+        record.append({"highest": criterion, "term": profiles.vocabulary[best], **known})
+    heads = ("highest", "", "term", "frequency", "users", "max bid", "ad impressions", "clicks", "revenue")
+    return PaperTable("Table 2", "Illustration of utility criteria", heads, tuple(rows), words=(0, 1, 2)), record
+
+
+def _amount(value: float) -> str:
+    if np.isnan(value):
+        return NONE
+    return f"{value:,.0f}" if value == round(value) or value >= 1000 else f"{value:,.2f}"
+
+
+def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correlation]]:
+    """Show how the criteria go together over terms."""
+    found = correlations(known_to_market(figures_of_terms(profiles, profiles.counts, profiles.owner, market)))
+    by_pair = {frozenset((each.first, each.second)): each for each in found}
+    rows = []
+    for row in printed.ROWS_3:
+        cells = [(by_pair[frozenset((row, c))], printed.TABLE_3.get((row, c))) for c in printed.COLUMNS_3 if c != row]
+        shown = [(ours, theirs) for ours, theirs in cells if theirs is not None]
+        blank = [""] * (len(printed.COLUMNS_3) - len(shown))
+        rows.append((row, "corr.", *(_correlation_cell(ours, theirs) for ours, theirs in shown), *blank))
+        rows.append(("", "sig.", *(f"{_share(ours.significance)} | {theirs[1]:.3f}" for ours, theirs in shown), *blank))
+        rows.append(("", "N", *(f"{ours.n:,} | {theirs[2]:,}" for ours, theirs in shown), *blank))
+    agree = sum(_agrees(by_pair[frozenset(pair)], theirs) for pair, theirs in printed.TABLE_3.items())
+    notes = (
+        "* significant at the 0.01 level (one-tailed).",
+        f"Sign and significance are the paper's in {agree} of {len(printed.TABLE_3)} cells.",
+    )
+    heads = ("", "", "revenue", "impressions", "clicks", "max bid", "user frq.")
+    caption = f"Pearson correlation analysis of the input data ({BESIDE})"
+    return PaperTable("Table 3", caption, heads, tuple(rows), words=(0, 1), notes=notes), found
+
+
+def _correlation_cell(ours: Correlation, theirs: tuple[float, float, int]) -> str:
+    mine = f"{_share(ours.value)}{'*' if ours.is_significant else ''}"
+    return f"{mine} | {theirs[0]:.3f}{'*' if theirs[1] < LEVEL else ''}"
+
+
+def _share(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
+
+
+def _agrees(ours: Correlation, theirs: tuple[float, float, int]) -> bool:
+    """Say whether a cell is significant where the paper's is, and then has its sign."""
+    significant = theirs[1] < LEVEL
+    same_sign = ours.value is not None and ours.value * theirs[0] > 0
+    return ours.is_significant == significant and same_sign
+
+
+def table_4(holders: Holders) -> list[PaperTable]:
+    """Show how `fis` chooses the term to delete: in the paper's example, and in this log."""
+    example = Holders(examples.profiles_of(examples.SMITH))
+    number = {term: i for i, term in enumerate(example.profiles.vocabulary.entries)}
+    figures = {term: example.fis_figures(number[term], 2, 3) for term in ("eugene", "chicago", "smith")}
+    heads = ("iteration", "term", "m", "frequency", "state")
+    steps = examples.decide(figures)
+    rows = [(*_step(ours), _paper_step(i)) for i, ours in enumerate(steps)]
+    tables = [
+        PaperTable(
+            "Table 4",
+            "Deciding for a term to delete, in the paper's example",
+            (*heads, "paper"),
+            tuple(rows),
+            words=(1, 4, 5),
+        )
+    ]
+    found = examples.find_undecided(holders, 2, 3)
+    if found:
+        caption = "Deciding for a term to delete, in this log (k = 2, m = 3)"
+        tables.append(PaperTable("Table 4, this log", caption, heads, tuple(map(_step, found)), words=(1, 4)))
+    return tables
+
+
+def _step(step: Step) -> tuple[str, ...]:
+    iteration, term, m, frequency, state = step
+    return f"{iteration}.", term, str(m), str(frequency), state
+
+
+def _paper_step(place: int) -> str:
+    """Return the paper's frequency and state in the same line of its table."""
+    theirs: Sequence[Step] = printed.TABLE_4
+    return f"{theirs[place][3]}, {theirs[place][4]}" if place < len(theirs) else NONE

@@ -1,0 +1,37 @@
+"""The page of a reproduction: every table and figure of a paper, the paper's figures beside ours."""
+
+from queryveil.report.comparison_charts import axis_end, growth_chart
+from queryveil.report.document import document
+from queryveil.report.markup import Markup, table, tag
+from queryveil.report.reproduced import PaperFigure, PaperTable, Reproduced
+
+TITLE = "A paper's evaluation, made again"
+
+
+def render_reproduction(done: Reproduced) -> str:
+    """Return the reproduction as one HTML page; the same input gives the same bytes."""
+    warning = tag("p", done.warning, class_="warning") if done.warning else ""
+    sections = [
+        tag("section", tag("p", done.paper), tag("p", done.log), warning),
+        *map(_table_section, done.tables),
+        *map(_figure_section, done.figures),
+    ]
+    return document(TITLE, f"queryveil {done.queryveil}", sections, styles=("style.css", "comparison.css"))
+
+
+def _table_section(found: PaperTable) -> Markup:
+    made = table(found.caption, found.headings, found.rows, numbers=found.numbers())
+    notes = [tag("li", note) for note in found.notes]
+    return tag(
+        "section",
+        tag("h2", found.name),
+        tag("div", made, class_="wide", role="region", aria_label=found.name, tabindex="0"),
+        tag("ul", *notes, class_="notes") if notes else "",
+    )
+
+
+def _figure_section(found: PaperFigure) -> Markup:
+    top = axis_end(point.y for point in found.points)
+    chart = growth_chart(found.points, found.what, found.series, top)
+    figure = tag("figure", chart, tag("figcaption", found.caption))
+    return tag("section", tag("h2", found.name), tag("div", figure, class_="charts"))

@@ -1,0 +1,231 @@
+"""The evaluation of Burghardt et al. 2010 on a small log: figures by hand, by a slow twin, and by the measures."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from queryveil.errors import InputError, InternalError
+from queryveil.experiments.burghardt import Evaluation, evaluate, examples, grid, printed, result_tables
+from queryveil.experiments.burghardt.grid import TARGETS, Outcome, Task, mean_of, run_once
+from queryveil.experiments.burghardt.supports import Holders
+from queryveil.market.table import Market, make_market
+from queryveil.measures.base import Comparison
+from queryveil.measures.utility import market as market_measure
+from queryveil.measures.utility import retention
+from queryveil.methods.utilities import Worth
+from queryveil.spec import declarations, resolve
+from queryveil.types import Profiles, Verdict
+from tests.builders import profiles_of, rows
+from tests.twins.km import Supports, fis_figures
+
+
+def small_log(n_people: int = 140, n_terms: int = 40) -> Profiles:
+    rng = np.random.default_rng(11)
+    popularity = 1 / np.arange(1, n_terms + 1)
+    return profiles_of(
+        [
+            [f"t{i}" for i in rng.choice(n_terms, size=rng.integers(2, 9), p=popularity / popularity.sum())]
+            for _ in range(n_people)
+        ]
+    )
+
+
+def small_market(profiles: Profiles) -> Market:
+    rng = np.random.default_rng(12)
+    numbers = rng.lognormal(size=(len(profiles.vocabulary), 3))
+    numbers[::3, 1] = np.nan
+    return make_market("market.csv", {term: i for i, term in enumerate(profiles.vocabulary.entries)}, numbers)
+
+
+LOG = small_log()
+MARKET = small_market(LOG)
+
+
+@pytest.fixture(scope="module")
+def found() -> Evaluation:
+    return evaluate(LOG, MARKET, rng=np.random.default_rng(1))
+
+
+def outcome(target: str, **kept: float) -> Outcome:
+    return Outcome("km", 2, 2, target, 1.0, 3.0, 10, kept)
+
+
+def test_supports_and_fis_figures_equal_the_twin() -> None:
+    holders, m = Holders(LOG), 3
+    twin = Supports(rows(LOG), range(LOG.n_histories), m).support
+    for terms in [(0,), (1, 2), (0, 3), (0, 1, 2), (4, 7, 9), (30, 38)]:
+        assert holders.support(terms) == twin[terms]
+    for term in (0, 5, 20, 39):
+        for k in (2, 3):
+            assert holders.fis_figures(term, k, m) == fis_figures(term, twin, k, m)
+
+
+def test_supports_count_people_who_have_several_histories_once() -> None:
+    holders = Holders(profiles_of([["a", "b"], ["a", "b", "c"], ["a", "c"]], owners=[0, 0, 1]))
+    assert holders.profiles.vocabulary.entries == ("a", "c", "b")
+    assert [holders.support(terms) for terms in ([0], [1], [2], [0, 1], [0, 2])] == [2, 2, 1, 2, 1]
+    assert holders.fis_figures(0, 2, 2) == (1, 2)  # of its pairs, only a and c are held by two people
+
+
+def test_the_example_logs_have_the_counts_the_paper_prints() -> None:
+    holders = Holders(examples.profiles_of(examples.ARNOLD))
+    number = {term: i for i, term in enumerate(holders.profiles.vocabulary.entries)}
+    for combination, people in printed.TABLE_1.items():
+        assert holders.support([number[term] for term in combination]) == people
+    smith = Holders(examples.profiles_of(examples.SMITH))
+    number = {term: i for i, term in enumerate(smith.profiles.vocabulary.entries)}
+    figures = {term: smith.fis_figures(number[term], 2, 3) for term in ("eugene", "chicago", "smith")}
+    assert tuple(examples.decide(figures)) == printed.TABLE_4
+
+
+def test_a_decision_that_stays_open_is_left_to_chance() -> None:
+    assert examples.decide({"a": (1, 1), "b": (1, 1)}) == [
+        (1, "a", 2, 1, "candidate"),
+        (1, "b", 2, 1, "candidate"),
+        (2, "a", 1, 1, "candidate"),
+        (2, "b", 1, 1, "candidate"),
+    ]
+
+
+def test_the_person_found_is_singled_out_by_two_terms_that_others_have() -> None:
+    holders = Holders(LOG)
+    third, common, rare = examples.find_identified(holders) or (0, 0, 0)
+    assert holders.support([common, rare]) == 1
+    assert min(holders.support([third, common]), holders.support([third, rare])) > 1
+    # among all pairs that only one person has, none has a rarer term that more people have
+    pairs = {pair for row in rows(LOG) if len(row) >= 3 for pair in combinations(row, 2) if holders.support(pair) == 1}
+    assert (common, rare) in pairs
+    assert rare <= min(b for a, b in pairs if has_third(holders, a, b))
+
+
+def has_third(holders: Holders, a: int, b: int) -> bool:
+    (history,) = holders.histories([a, b]).tolist()
+    row = rows(holders.profiles)[history]
+    return any(holders.support([t, a]) > 1 and holders.support([t, b]) > 1 for t in row if t not in (a, b))
+
+
+def test_kept_shares_are_those_of_the_measures(found: Evaluation) -> None:
+    task = Task(LOG, Worth(market=MARKET), "paper", np.random.default_rng(0))
+    result, mask = run_once(task, 2, 2, "clicks")
+    before = np.concatenate(([0], np.cumsum(mask)))
+    released = replace(LOG, indptr=before[LOG.indptr], ids=LOG.ids[mask], counts=LOG.counts[mask])
+    comparison = Comparison("log", LOG, released, np.arange(LOG.n_histories), MARKET)
+    for measure, module in (("retention", retention), ("market", market_measure)):
+        for score in module.compute(comparison, resolve("measure", measure), rng=np.random.default_rng(0)):
+            if score.label != "pairs":
+                assert result.kept[score.label] == pytest.approx(score.value)
+    (same,) = (run for run in found.numbers["runs"] if run["method"] == result.method)
+    assert same["kept"] == pytest.approx(result.kept)
+    assert same["checked"] == result.checked > 0
+
+
+def test_all_runs_are_made(found: Evaluation) -> None:
+    made = [(run["m"], run["k"], run["target"]) for run in found.numbers["runs"]]
+    assert made == [(m, k, target) for m in (2, 3) for k in (2, 10, 20, 40, 100) for target in TARGETS]
+    timed = [(run["k"], run["m"]) for run in found.numbers["timed"]]
+    assert timed == [(2, 2), (5, 2), (2, 3), (5, 3)]
+    started, whole = found.numbers["timed_from_2_2"], found.numbers["timed"][2]
+    assert started["kept"]["log size"] <= found.numbers["timed"][0]["kept"]["log size"]
+    assert abs(started["kept"]["log size"] - whole["kept"]["log size"]) < 5
+
+
+def test_names_and_shapes_of_tables_and_figures(found: Evaluation) -> None:
+    names = [table.name for table in found.tables]
+    assert [name for name in names if "this log" not in name] == [
+        *(f"Table {i}" for i in range(1, 8)),
+        "Figure 1",
+        "Figure 2",
+        "Section 5.2",
+    ]
+    shapes = {table.name: (len(table.rows), len(table.headings)) for table in found.tables}
+    assert [shapes[f"Table {i}"] for i in range(1, 8)] == [
+        (7, 5),
+        (12, 9),
+        (15, 7),
+        (7, 6),
+        (10, 9),
+        (10, 11),
+        (10, 14),
+    ]
+    assert all(len(row) == len(table.headings) for table in found.tables for row in table.rows)
+    assert [figure.name for figure in found.figures] == ["Figure 1", "Figure 2"]
+    assert all(len(figure.points) == len(TARGETS) * 5 for figure in found.figures)
+
+
+def test_tables_5_to_7_by_hand() -> None:
+    cell = {
+        "logsize": outcome("logsize", **{"log size": 40.0, "clicks": 50.0, "distinct terms": 1.0}),
+        "clicks": outcome("clicks", **{"log size": 37.0, "clicks": 80.0, "distinct terms": 2.0}),
+        "fis": outcome("fis", **{"log size": 41.0, "clicks": 60.0, "distinct terms": 1.5}),
+        "random": outcome("random", **{"log size": 20.0, "clicks": 30.0, "distinct terms": 4.0}),
+    }
+    assert result_tables.quality(cell, "log size") == 40.0
+    assert result_tables.best(cell, "log size") == 41.0
+    assert result_tables.quality(cell, "distinct terms") == 4.0
+    assert result_tables.differences(cell, "log size") == (21.0, 4.0, 0.0)
+    assert result_tables.differences(cell, "clicks") == (50.0, 30.0, 20.0)
+    assert result_tables.differences(cell, "distinct terms") == (0.0, 3.0, 2.5)
+
+
+def test_random_is_the_mean_of_two_runs() -> None:
+    one, two = outcome("random", users=10.0), replace(outcome("random", users=20.0), seconds=3.0, passes=None)
+    mean = mean_of([one, two])
+    assert (mean.kept, mean.seconds, mean.passes, mean.checked) == ({"users": 15.0}, 2.0, 3.0, 20)
+
+
+def test_cells_set_ours_beside_the_papers(found: Evaluation) -> None:
+    tables = {table.name: table for table in found.tables}
+    runs = {(run["m"], run["k"], run["target"]): run["kept"] for run in found.numbers["runs"]}
+    row = tables["Table 5"].rows[6]  # m = 3, k = 10
+    assert row[:2] == ("3", "10")
+    assert row[3] == f"{runs[3, 10, 'logsize']['log size']:.1f} | 25"
+    assert row[2].endswith(" | 2.12")
+    figure = tables["Figure 2"].rows
+    assert figure[TARGETS.index("clicks")][1] == f"{runs[3, 2, 'clicks']['clicks']:.1f} | 78"
+    assert figure[TARGETS.index("random")][1] == f"{runs[3, 2, 'random']['clicks']:.1f} | 46"
+    assert figure[TARGETS.index("bid")][1] == f"{runs[3, 2, 'bid']['clicks']:.1f}"
+    assert tables["Section 5.2"].rows[0][1] == "02h:55m:58s (first pass)"
+    assert tables["Section 5.2"].rows[2][1] == "90h:08m:24s (first pass)"
+
+
+def test_table_2_names_the_highest_terms(found: Evaluation) -> None:
+    by_criterion = {row["highest"]: row for row in found.numbers["table_2"]}
+    assert by_criterion["users"]["term"] == LOG.vocabulary[0]
+    revenue = {term: MARKET.of("revenue", [term])[0] for term in LOG.vocabulary.entries}
+    highest = max((t for t in revenue if not np.isnan(revenue[t])), key=lambda t: revenue[t])
+    assert by_criterion["revenue"]["term"] == highest
+    assert by_criterion["revenue"]["revenue"] == pytest.approx(
+        by_criterion["revenue"]["bid"] * by_criterion["revenue"]["clicks"]
+    )
+
+
+def test_the_papers_own_figures_are_whole() -> None:
+    cells = {(m, k) for m in printed.MS for k in printed.KS}
+    assert set(printed.TABLE_5) == set(printed.TABLE_6) == set(printed.TABLE_7) == cells
+    assert sum(significance < 0.01 for _, significance, _ in printed.TABLE_3.values()) == 9
+    assert sum(correlation < 0 for correlation, _, _ in printed.TABLE_3.values()) == 1
+
+
+def test_nothing_is_reported_that_its_verifier_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(claim: object, *_: object, **__: object) -> Verdict:
+        return Verdict(str(claim), "violated", "people")
+
+    monkeypatch.setattr("queryveil.verifiers.km.verify", refuse)
+    with pytest.raises(InternalError, match=r"km\(k=2, m=2\) was refused by its verifier \(violated\)"):
+        evaluate(LOG, MARKET, rng=np.random.default_rng(1))
+
+
+def test_a_log_too_small_and_a_market_without_clicks_are_refused() -> None:
+    few = small_log(n_people=60)
+    with pytest.raises(InputError, match="the log has 60 people, but the paper's k goes up to 100"):
+        evaluate(few, small_market(few), rng=np.random.default_rng(1))
+    numbers = np.array([[1.0, 0.0, 5.0]])
+    with pytest.raises(InputError, match="gives no clicks above 0 for any term of the log"):
+        evaluate(LOG, make_market("m.csv", {"t0": 0}, numbers), rng=np.random.default_rng(1))
+
+
+def test_every_target_of_the_paper_is_run() -> None:
+    assert set(TARGETS) == set(declarations("target")) - {"distinct", "file"}
+    assert set(grid.OWN_TARGET) | {"distinct terms"} == set(printed.COLUMNS_5)
