@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from queryveil.engines import QueryLog, Step
 from queryveil.errors import LogError
 from queryveil.histories.tokens import Crew, Entries, Tokeniser
-from queryveil.kernels.histories import count_people, group_pairs, renumber
+from queryveil.kernels.histories import count_people, gather, sort_rows
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.types import Profiles, Progress, Vocabulary, silent
 
@@ -85,14 +85,14 @@ def assemble(
         place = np.empty(len(owner), np.int32)
         place[order] = np.arange(len(owner), dtype=np.int32)
         history = place[history]
-    indptr, ids, counts = group_pairs(history, term, len(owner))
-    filled = np.flatnonzero(np.diff(indptr))
-    indptr = np.concatenate((indptr[:1], indptr[filled + 1]))
+    starts, terms = gather(history, term, len(owner))
+    filled = np.flatnonzero(np.diff(starts))
+    starts = np.concatenate((starts[:1], starts[filled + 1]))
     order = order[filled]
     used, inverse = np.unique(owner[order], return_inverse=True)
     number = inverse.astype(np.int32)
-    by_rank, rank = entry_order(indptr, ids, number, words)
-    renumber(indptr, ids, counts, rank)
+    by_rank, rank = entry_order(starts, terms, number, words)
+    indptr, ids, counts = sort_rows(starts, terms, rank, len(by_rank))
     return Profiles(
         Vocabulary(tuple(words.take(pa.array(by_rank)).to_pylist())),
         indptr,

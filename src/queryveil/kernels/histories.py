@@ -7,36 +7,62 @@ from queryveil.kernels import jit
 
 
 @jit
-def group_pairs(
+def gather(
     history: NDArray[np.int32], term: NDArray[np.int32], n_histories: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return indptr, terms ascending within a history, and how often each (history, term) was given."""
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where each history's terms begin, and the terms: a counting sort, repetitions and order as given."""
     starts = np.zeros(n_histories + 1, np.int64)
     for h in history:
         starts[h + 1] += 1
     for h in range(n_histories):
         starts[h + 1] += starts[h]
     place = starts[:-1].copy()
-    grouped = np.empty(len(term), np.int32)
-    for i in range(len(term)):  # a counting sort by history
-        grouped[place[history[i]]] = term[i]
+    terms = np.empty(len(term), np.int32)
+    for i in range(len(term)):
+        terms[place[history[i]]] = term[i]
         place[history[i]] += 1
-    indptr = np.zeros(n_histories + 1, np.int64)
-    counts = np.empty(len(term), np.int32)
-    n_pairs = 0
+    return starts, terms
+
+
+@jit
+def sort_rows(
+    starts: NDArray[np.int64], terms: NDArray[np.int32], rank: NDArray[np.int32], n_ranks: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return indptr, the ranks of terms ascending and unique within a history, and how often each was there.
+
+    Histories are written down under each rank, then ranks, ascending, under each history: two counting sorts.
+    """
+    n_histories = len(starts) - 1
+    place = np.zeros(n_ranks + 1, np.int64)
+    for t in terms:
+        place[rank[t] + 1] += 1
+    for r in range(n_ranks):
+        place[r + 1] += place[r]
+    holder = np.empty(len(terms), np.int32)
     for h in range(n_histories):
-        row = grouped[starts[h] : starts[h + 1]]
-        row.sort()
-        begin = n_pairs
-        for t in row:
-            if n_pairs > begin and grouped[n_pairs - 1] == t:
-                counts[n_pairs - 1] += 1
+        for i in range(starts[h], starts[h + 1]):
+            r = rank[terms[i]]
+            holder[place[r]] = h
+            place[r] += 1  # in the end where the next rank begins
+    ranks, counts = np.empty(len(terms), np.int32), np.empty(len(terms), np.int32)
+    end = starts[:-1].copy()
+    i = 0
+    for r in range(n_ranks):
+        while i < place[r]:
+            h = holder[i]
+            i += 1
+            if end[h] > starts[h] and ranks[end[h] - 1] == r:
+                counts[end[h] - 1] += 1
             else:
-                grouped[n_pairs] = t  # never ahead of the row being read
-                counts[n_pairs] = 1
-                n_pairs += 1
-        indptr[h + 1] = n_pairs
-    return indptr, grouped[:n_pairs].copy(), counts[:n_pairs].copy()
+                ranks[end[h]], counts[end[h]] = r, 1
+                end[h] += 1
+    indptr = np.zeros(n_histories + 1, np.int64)
+    for h in range(n_histories):
+        indptr[h + 1] = indptr[h] + end[h] - starts[h]
+        for i in range(end[h] - starts[h]):  # never ahead of the row being read
+            ranks[indptr[h] + i], counts[indptr[h] + i] = ranks[starts[h] + i], counts[starts[h] + i]
+    n_pairs = indptr[n_histories]
+    return indptr, ranks[:n_pairs].copy(), counts[:n_pairs].copy()
 
 
 @jit
@@ -52,22 +78,3 @@ def count_people(
                 last[ids[i]] = owner[h]
                 people[ids[i]] += 1
     return people
-
-
-@jit
-def renumber(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], counts: NDArray[np.int32], rank: NDArray[np.int32]
-) -> None:
-    """Replace every entry id by its rank and sort each row anew, in place."""
-    packed = np.empty(0, np.int64)
-    for h in range(len(indptr) - 1):
-        begin, end = indptr[h], indptr[h + 1]
-        if end - begin > len(packed):
-            packed = np.empty(2 * (end - begin), np.int64)
-        row = packed[: end - begin]
-        for i in range(begin, end):
-            row[i - begin] = (np.int64(rank[ids[i]]) << 32) | np.int64(counts[i])
-        row.sort()
-        for i in range(begin, end):
-            ids[i] = row[i - begin] >> 32
-            counts[i] = row[i - begin] & 0xFFFFFFFF

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.histories.occurrences import Occurrences
-from queryveil.kernels.histories import group_pairs
+from queryveil.kernels.histories import gather, sort_rows
 from queryveil.types import Profiles
 
 _END = b"\xff\xff\xff\xff"
@@ -31,7 +31,8 @@ def histories_content(profiles: Profiles, mask: NDArray[np.bool_]) -> Content:
     """Return the rows `user, term` of the kept pairs."""
     history = np.repeat(np.arange(profiles.n_histories, dtype=np.int32), np.diff(profiles.indptr))[mask]
     rank, texts = _text_order(profiles)
-    indptr, ranks, _ = group_pairs(history, rank[profiles.ids[mask]], profiles.n_histories)
+    starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
+    indptr, ranks, _ = sort_rows(starts, terms, rank, len(rank))
     keys = [_prefix(profiles, h) + key for h, key in enumerate(_keys(indptr, ranks))]
     release_id = _ranked(keys, np.diff(indptr) > 0)
     order = np.argsort(np.where(release_id < 0, len(release_id), release_id), kind="stable")
@@ -50,7 +51,8 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     kept = mask[occurrences.pair]
     query, pair = occurrences.query[kept], occurrences.pair[kept]
     rank, texts = _text_order(profiles)
-    indptr, ranks, _ = group_pairs(query, rank[profiles.ids[pair]], len(occurrences.history))
+    starts, terms = gather(query, profiles.ids[pair], len(occurrences.history))
+    indptr, ranks, _ = sort_rows(starts, terms, rank, len(rank))
     # a query's key: its terms, an end no rank can be, and what else is published of it
     query_keys = [a + _END + b for a, b in zip(_keys(indptr, ranks), _extra_keys(occurrences), strict=True)]
     # queries by history, each history's queries in the order of their content
