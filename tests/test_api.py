@@ -47,6 +47,7 @@ def test_the_names_are_exactly_these() -> None:
     assert queryveil.__all__ == [
         "__version__",
         "anonymize",
+        "compare",
         "generate",
         "load",
         "measure",
@@ -54,6 +55,7 @@ def test_the_names_are_exactly_these() -> None:
         "profiles",
         "read",
         "verify",
+        "why",
     ]
     assert dir(queryveil) == sorted(queryveil.__all__)
     assert all(getattr(queryveil, name) is not None for name in queryveil.__all__)

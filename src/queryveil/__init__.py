@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING, Any
 from queryveil._version import __version__
 
 if TYPE_CHECKING:
-    from queryveil.api import anonymize, generate, load, measure, name, profiles, read, verify
+    from queryveil.api import anonymize, compare, generate, load, measure, name, profiles, read, verify, why
 
-__all__ = ["__version__", "anonymize", "generate", "load", "measure", "name", "profiles", "read", "verify"]
+__all__ = [
+    "__version__",
+    "anonymize",
+    "compare",
+    "generate",
+    "load",
+    "measure",
+    "name",
+    "profiles",
+    "read",
+    "verify",
+    "why",
+]
 
 
 def __getattr__(attribute: str) -> Any:

@@ -19,7 +19,9 @@ from queryveil.spec import Name, Parameter, Value, nearest
 from queryveil.types import Profiles, Progress, Scores, Verdict, silent
 
 if TYPE_CHECKING:
+    from queryveil.report.compared import Compared
     from queryveil.workflows.anonymize import Anonymized
+    from queryveil.workflows.fates import Why
 
 Place = str | Path
 Log = Place | Sequence[Place] | QueryLog | Any  # or a pandas, Polars or Arrow table
@@ -128,6 +130,55 @@ def measure(
             progress=progress,
         )
     )
+
+
+def compare(
+    log: Log,
+    methods: str | Name | Sequence[str | Name],
+    *,
+    measures: Sequence[str | Name] = (),
+    values: Place | None = None,
+    market: Place | None = None,
+    seed: int = 0,
+    reuse: bool = True,
+    page: Place | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> "Compared":
+    """Run methods or sweeps on a log, verify and measure each; nothing is released. `page` is an HTML file to write."""
+    from queryveil.workflows.compare import CompareOptions
+    from queryveil.workflows.compare import compare as run
+
+    return run(
+        _source(log, (), options),
+        [methods] if isinstance(methods, str | Name) else methods,
+        options=CompareOptions(
+            measures=tuple(measures),
+            values=_place(values),
+            market=_place(market),
+            seed=seed,
+            reuse=reuse,
+            page=_place(page),
+            force=force,
+        ),
+        progress=progress,
+    )
+
+
+def why(
+    release: Place,
+    private: Place,
+    user: str,
+    *,
+    history: int | None = None,
+    term: str | None = None,
+    progress: Progress = silent,
+) -> "Why":
+    """Say what became of a person's terms and why; for the owner, who holds the private folder."""
+    from queryveil.workflows.why import why as run
+
+    return run(Path(release), Path(private), user, history=history, term=term, progress=progress)
 
 
 def load(release: Place) -> Release:

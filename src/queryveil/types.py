@@ -1,6 +1,6 @@
 """The core types: frozen, and the only things that pass between layers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
@@ -181,14 +181,16 @@ class Score:
         return f"{value:.1f} %" if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
 
 
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a plain HTML table of texts, for notebooks."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
 class Scores(list[Score]):
     """The scores of a release; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:
-        heading = "<tr><th>measure</th><th></th><th>original</th><th>release</th><th></th></tr>"
-        rows = (
-            f"<tr><td>{escape(s.measure)}</td><td>{escape(s.label)}</td><td>{s.figure(s.original)}</td>"
-            f"<td>{s.figure(s.value)}</td><td>{escape(s.note)}</td></tr>"
-            for s in self
-        )
-        return f"<table>{heading}{''.join(rows)}</table>"
+        rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.note) for s in self]
+        return html_table(("measure", "", "original", "release", ""), rows)

@@ -7,7 +7,7 @@ from types import FrameType
 
 import typer
 
-from queryveil.cli import anonymize, compare, generate, list_, measure, verify
+from queryveil.cli import anonymize, compare, generate, list_, measure, reproduce, verify, why
 from queryveil.errors import QueryveilError
 
 INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
@@ -38,7 +38,7 @@ def _options(
     """Turn a search log into something its owner may keep, share or personalise with."""
 
 
-for module in (anonymize, verify, measure, compare, generate, list_):
+for module in (anonymize, verify, measure, compare, why, reproduce, generate, list_):
     module.register(app)
 
 

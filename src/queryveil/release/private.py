@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what makes a release is not loaded to verify one
 
 _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
 _PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
+_DICTIONARY_BYTES = 1 << 27  # a column of terms stays one of numbers, which is read several times as fast
 MEMBERSHIP, PROFILES, RUN = "membership.parquet", "profiles.parquet", "run.json"
 
 
@@ -79,7 +80,7 @@ def _write_run(folder: Path, run: Mapping[str, Any]) -> None:
 def parquet_bytes(table: pa.Table) -> bytes:
     """Return a table as the bytes of a Parquet file."""
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
+    pq.write_table(table, sink, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_BYTES)
     data: bytes = sink.getvalue().to_pybytes()
     return data
 
@@ -109,6 +110,25 @@ def load_histories(private: Path, users: NDArray[np.int64]) -> tuple[NDArray[np.
 def load_profiles(private: Path) -> tuple[pa.Table, pa.Table]:
     """Return the membership and the profiles as the method saw them."""
     return _read(private / MEMBERSHIP, _MEMBERSHIP_TYPES), _read(private / PROFILES, _PROFILES_TYPES)
+
+
+def load_membership(private: Path) -> pa.Table:
+    """Return whose each history is and where it was released; with a partition where the log was cut into parts."""
+    path = private / MEMBERSHIP
+    membership = _read(path, _MEMBERSHIP_TYPES)
+    if "partition" not in pq.read_schema(path).names:
+        return membership
+    return membership.append_column("partition", _read(path, {"partition": pa.string()})["partition"])
+
+
+def load_terms(private: Path) -> pa.Table:
+    """Return the profiles with numbered terms: `history, term, count`, the terms as an Arrow dictionary."""
+    try:
+        table = pq.ParquetFile(private / PROFILES, read_dictionary=["term"]).read(columns=list(_PROFILES_TYPES))
+        types = {**_PROFILES_TYPES, "term": pa.dictionary(pa.int32(), pa.string())}
+        return table.select(list(types)).cast(pa.schema(types)).unify_dictionaries().combine_chunks()
+    except (OSError, KeyError, ValueError, pa.ArrowException):
+        raise ReleaseError(f"{private / PROFILES} is missing or damaged; check --private.") from None
 
 
 def _read(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:

@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from queryveil.spec import Value, parse
-from queryveil.types import Score, Tabular, Verdict
+from queryveil.types import Score, Tabular, Verdict, html_table
 
 ORIGINAL = "original log"
 
@@ -109,10 +108,7 @@ class Compared(Tabular):
         }
 
     def _repr_html_(self) -> str:
-        headings, rows = self.table()
-        head = "".join(f"<th>{escape(text)}</th>" for text in headings)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        return f"<table><tr>{head}</tr>{body}</table>"
+        return html_table(*self.table())
 
 
 def _run_record(run: Run) -> dict[str, Any]:

@@ -1,0 +1,138 @@
+"""The smallest combination of terms that keeps a removed term from being put back into its history.
+
+A release keeps km(k, m) as long as every combination of at most m terms of a history is held by k people (Burghardt,
+Böhm, Guttman, Clifton 2010, definition 1). Putting one term back into one history adds this person to the holders of
+the combinations of that term with terms the history has kept, and changes nothing else; so the term may return unless
+one of these is held by fewer than k people then. Sizes are tried from 1 up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Found:
+    """A combination that is too rare: the terms besides the one asked about, and how many people would hold it."""
+
+    others: tuple[int, ...]
+    people: int
+
+
+class Postings:
+    """Which histories hold each of some terms, and whose they are."""
+
+    def __init__(
+        self, history: NDArray[np.int64], term: NDArray[np.int64], owner: NDArray[np.int32], n_terms: int
+    ) -> None:
+        order = np.lexsort((history, term))
+        self.owner = owner  # (histories,)
+        self._history = history[order]  # (rows,): by term, then ascending
+        self._start = np.searchsorted(term[order], np.arange(n_terms + 1))
+        self._seen = np.zeros(int(owner.max(initial=-1)) + 1, np.bool_)
+
+    def of(self, term: int) -> NDArray[np.int64]:
+        """Return the histories that hold a term, ascending."""
+        return self._history[self._start[term] : self._start[term + 1]]
+
+    def people_holding(self, terms: Sequence[int]) -> int:
+        """Count the people one of whose histories holds all of the terms."""
+        rarest, *others = sorted(map(self.of, terms), key=len)
+        for histories in others:
+            place = np.minimum(np.searchsorted(histories, rarest), len(histories) - 1)
+            rarest = rarest[histories[place] == rarest]
+        return self.count_people(rarest)
+
+    def count_people(self, histories: NDArray[np.int64]) -> int:
+        """Count the people behind histories."""
+        self._seen[:] = False
+        self._seen[self.owner[histories]] = True
+        return int(np.count_nonzero(self._seen))
+
+
+class Search:
+    """The search for reasons in one history: a person, and the terms the history has kept."""
+
+    def __init__(self, postings: Postings, person: int, kept: Sequence[int], *, k: int, m: int) -> None:
+        self._postings, self._person, self._kept, self._k, self._m = postings, person, kept, k, m
+        # rows: (released history, place among the kept terms), histories ascending
+        lists = [postings.of(term) for term in kept]
+        history = np.concatenate([np.empty(0, np.int64), *lists])
+        column = np.repeat(np.arange(len(kept)), [len(histories) for histories in lists])
+        order = np.argsort(history, kind="stable")
+        self._history, self._column = history[order], column[order]
+
+    def smallest(self, term: int) -> Found | None:
+        """Return the smallest combination below k, of these the rarest, of these the first in the order of `kept`.
+
+        Time grows with the number of combinations of kept terms, memory with holders · kept terms.
+        """
+        holders = self._postings.of(term)
+        holders = holders[self._postings.owner[holders] != self._person]
+        people = self._postings.count_people(holders) + 1  # and the person asked about
+        if people < self._k:
+            return Found((), people)
+        if self._m == 1 or not self._kept:
+            return None
+        bits = self._bits(holders)
+        everybody = np.full(bits.shape[1:], ~np.uint64(0))
+        for size in range(1, min(self._m - 1, len(self._kept)) + 1):
+            others, places = _rarest(bits, everybody, 0, size)
+            if others + 1 < self._k:
+                return Found(tuple(self._kept[place] for place in places), others + 1)
+        return None
+
+    def _bits(self, holders: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return, for each kept term, a bit for each holder who has it: (kept terms, layers, words of 64 people).
+
+        A person's first history stands in the first layer, a second one in the second: a combination must be in one
+        history, and the person counts once.
+        """
+        begin = np.searchsorted(self._history, holders, "left")
+        lengths = np.searchsorted(self._history, holders, "right") - begin
+        held = np.zeros((len(holders), len(self._kept)), np.bool_)
+        rows = np.repeat(np.arange(len(holders)), lengths)
+        place = np.arange(lengths.sum()) + np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
+        held[rows, self._column[place]] = True
+        people, layer, held = _layers(self._postings.owner[holders], held)
+        n_words = -(-(int(people.max(initial=-1)) + 1) // 64)
+        flags = np.zeros((len(self._kept), int(layer.max(initial=0)) + 1, 64 * n_words), np.bool_)
+        flags[:, layer, people] = held.T
+        return np.packbits(flags, axis=-1).view(np.uint64)
+
+
+def _layers(
+    owner: NDArray[np.int32], held: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Number the people and each one's histories; equal histories of a person, and those with nothing, are left out."""
+    filled = held.any(axis=1)
+    owner, held = owner[filled], held[filled]
+    order = np.argsort(owner, kind="stable")
+    owner, held = owner[order], held[order]
+    if (owner[1:] == owner[:-1]).any():
+        _, first = np.unique(np.column_stack((owner, np.packbits(held, axis=1))), axis=0, return_index=True)
+        first.sort()
+        owner, held = owner[first], held[first]
+    is_new = np.concatenate((np.ones(min(1, len(owner)), np.bool_), owner[1:] != owner[:-1]))
+    people = np.cumsum(is_new) - 1
+    return people, np.arange(len(owner)) - np.flatnonzero(is_new)[people], held
+
+
+def _rarest(bits: NDArray[np.uint64], within: NDArray[np.uint64], first: int, size: int) -> tuple[int, tuple[int, ...]]:
+    """Return how few people hold a combination of so many kept terms from `first` on, and the first of these."""
+    if size == 1:
+        people = np.bitwise_count(np.bitwise_or.reduce(bits[first:] & within, axis=1)).sum(axis=1, dtype=np.int64)
+        place = int(np.argmin(people))
+        return int(people[place]), (first + place,)
+    best: tuple[int, tuple[int, ...]] | None = None
+    for place in range(first, len(bits) - size + 1):
+        people_here, others = _rarest(bits, within & bits[place], place + 1, size - 1)
+        if best is None or people_here < best[0]:
+            best = people_here, (place, *others)
+        if best[0] == 0:  # none can be rarer
+            break
+    if best is None:
+        raise ValueError("there are fewer terms than the combination has")
+    return best
