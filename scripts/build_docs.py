@@ -15,7 +15,7 @@ from queryveil.logs.options import CLEANING, READING
 from queryveil.spec import KINDS, Declaration, Parameter, declarations
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
-COMMANDS = ("anonymize", "verify", "measure", "compare", "why", "generate", "list")
+COMMANDS = ("anonymize", "verify", "measure", "compare", "why", "reproduce", "generate", "list")
 NOTE = "<!-- Made by scripts/build_docs.py from the declarations; do not edit. -->\n"
 
 
