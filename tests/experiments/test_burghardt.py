@@ -134,6 +134,7 @@ def test_all_runs_are_made(found: Evaluation) -> None:
 def test_names_and_shapes_of_tables_and_figures(found: Evaluation) -> None:
     names = [table.name for table in found.tables]
     assert [name for name in names if "this log" not in name] == [
+        "Section 5.1",
         *(f"Table {i}" for i in range(1, 8)),
         "Figure 1",
         "Figure 2",
@@ -152,6 +153,15 @@ def test_names_and_shapes_of_tables_and_figures(found: Evaluation) -> None:
     assert all(len(row) == len(table.headings) for table in found.tables for row in table.rows)
     assert [figure.name for figure in found.figures] == ["Figure 1", "Figure 2"]
     assert all(len(figure.points) == len(TARGETS) * 5 for figure in found.figures)
+
+
+def test_section_5_1_counts_the_log(found: Evaluation) -> None:
+    assert found.tables[0].rows == (
+        ("users", "367,803", "140"),
+        ("distinct terms", "251,115", str(len({term for row in rows(LOG) for term in row}))),
+        ("occurrences", "5,501,825", str(sum(LOG.counts.tolist()))),
+        ("terms of the largest history", "495", str(max(map(len, rows(LOG))))),
+    )
 
 
 def test_tables_5_to_7_by_hand() -> None:

@@ -10,28 +10,29 @@ TITLE = "A paper's evaluation, made again"
 
 def render_reproduction(done: Reproduced) -> str:
     """Return the reproduction as one HTML page; the same input gives the same bytes."""
+    charts = {figure.name: figure for figure in done.figures}
     warning = tag("p", done.warning, class_="warning") if done.warning else ""
     sections = [
         tag("section", tag("p", done.paper), tag("p", done.log), warning),
-        *map(_table_section, done.tables),
-        *map(_figure_section, done.figures),
+        *(_section(found, charts.get(found.name)) for found in done.tables),
     ]
     return document(TITLE, f"queryveil {done.queryveil}", sections, styles=("style.css", "comparison.css"))
 
 
-def _table_section(found: PaperTable) -> Markup:
+def _section(found: PaperTable, chart: PaperFigure | None) -> Markup:
+    """Show a table, below its chart where it is that of a figure."""
     made = table(found.caption, found.headings, found.rows, numbers=found.numbers())
     notes = [tag("li", note) for note in found.notes]
     return tag(
         "section",
         tag("h2", found.name),
+        _figure(chart) if chart else "",
         tag("div", made, class_="wide", role="region", aria_label=found.name, tabindex="0"),
         tag("ul", *notes, class_="notes") if notes else "",
     )
 
 
-def _figure_section(found: PaperFigure) -> Markup:
+def _figure(found: PaperFigure) -> Markup:
     top = axis_end(point.y for point in found.points)
     chart = growth_chart(found.points, found.what, found.series, top)
-    figure = tag("figure", chart, tag("figcaption", found.caption))
-    return tag("section", tag("h2", found.name), tag("div", figure, class_="charts"))
+    return tag("div", tag("figure", chart, tag("figcaption", found.caption)), class_="charts")

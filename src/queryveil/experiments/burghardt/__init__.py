@@ -55,7 +55,7 @@ def evaluate(
     grid = result_tables.by_cell(outcomes)
     (sizes, sizes_table), (clicks, clicks_table) = result_tables.figure_1(grid), result_tables.figure_2(grid)
     results = (result_tables.table_5(grid), result_tables.table_6(grid), result_tables.table_7(grid))
-    tables = (first, second, third, *fourth, *results, sizes_table, clicks_table)
+    tables = (input_tables.section_5_1(profiles), first, second, third, *fourth, *results, sizes_table, clicks_table)
     tables = (*tables, result_tables.times_table(times, outcomes))
     numbers = {
         "table_2": highest,

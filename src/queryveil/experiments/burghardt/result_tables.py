@@ -63,7 +63,7 @@ def table_5(grid: Grid) -> PaperTable:
     )
     heads = ("m", "k", *(f"{_SHORT.get(name, name)} %" for name in printed.COLUMNS_5))
     caption = f"Quality of the anonymized search log, % of the original ({BESIDE})"
-    return PaperTable("Table 5", caption, heads, tuple(rows), words=(), notes=notes)
+    return PaperTable("Table 5", caption, heads, tuple(rows), notes=notes)
 
 
 def _leader(cell: Mapping[str, Outcome], measure: str) -> str:
@@ -102,7 +102,7 @@ def _impact(
         "The best result minus: random, the mean of two runs (R); the worst target but random (W); fis.",
         *more_notes,
     )
-    return PaperTable(name, f"{caption}, points ({BESIDE})", ("m", "k", *heads), tuple(rows), words=(), notes=notes)
+    return PaperTable(name, f"{caption}, points ({BESIDE})", ("m", "k", *heads), tuple(rows), notes=notes)
 
 
 def _cell_heads(cell: Cell) -> tuple[str, str]:
