@@ -14,6 +14,7 @@ from queryveil.market.table import Market, make_market
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility import market as market_measure
 from queryveil.measures.utility import retention
+from queryveil.measures.utility.correlations import significance
 from queryveil.methods.utilities import Worth
 from queryveil.spec import declarations, resolve
 from queryveil.types import Profiles, Verdict
@@ -216,6 +217,13 @@ def test_the_papers_own_figures_are_whole() -> None:
     assert set(printed.TABLE_5) == set(printed.TABLE_6) == set(printed.TABLE_7) == cells
     assert sum(significance < 0.01 for _, significance, _ in printed.TABLE_3.values()) == 9
     assert sum(correlation < 0 for correlation, _, _ in printed.TABLE_3.values()) == 1
+
+
+@pytest.mark.parametrize("pair", printed.TABLE_3)
+def test_our_significance_is_the_printed_one_within_the_rounding_of_the_correlation(pair: tuple[str, str]) -> None:
+    correlation, significance_printed, n = printed.TABLE_3[pair]
+    low, high = (significance(max(0.0, abs(correlation) + off), n) for off in (0.0005, -0.0005))
+    assert low - 0.0005 <= significance_printed <= high + 0.0005
 
 
 def test_nothing_is_reported_that_its_verifier_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
