@@ -16,9 +16,8 @@ from queryveil.errors import InputError, ReleaseError
 from queryveil.workflows.fates import COULD_STAY, Fate, Why
 from queryveil.workflows.reasons import Postings, Search
 from tests.twins.reasons import smallest_combination
+from tests.workflows.small_log import PEOPLE, TERMS, write_log
 
-TERMS = "abcdefgh"
-PEOPLE = 40
 Folders = tuple[Path, Path]
 
 
@@ -64,19 +63,6 @@ def test_sessions_of_a_person_count_once_and_are_not_put_together() -> None:
     assert postings.people_holding([0, 1]) == 1
 
 
-def log_of(folder: Path, seed: int) -> Path:
-    """Write a log of a few people with sessions on several days in two countries."""
-    rng = np.random.default_rng(seed)
-    lines = ["user,query,time,country"]
-    for person in range(PEOPLE):
-        for day in range(1, 4):
-            terms = rng.choice(list(TERMS), size=rng.integers(1, 4), replace=False, p=np.arange(8, 0, -1) / 36)
-            lines.append(f"p{person},{' '.join(terms)},2026-01-0{day} 10:00:00,{'de' if person % 2 else 'fr'}")
-    path = folder / "log.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 def expected_fates(out: Path, private: Path, person: str, part_of: Callable[[str], str], k: int, m: int) -> list[Fate]:
     """Work out every fate from the tables alone."""
     members = pq.ParquetFile(private / "membership.parquet").read().to_pylist()
@@ -112,7 +98,7 @@ def expected_fates(out: Path, private: Path, person: str, part_of: Callable[[str
 @pytest.mark.parametrize("partition_by", ["", "country"])
 def test_whole_releases_are_explained(tmp_path: Path, kind: str, history: str, partition_by: str) -> None:
     out, private = tmp_path / "out", tmp_path / "private"
-    log = log_of(tmp_path, 4)
+    log = write_log(tmp_path, 4)
     queryveil.anonymize(
         log, "km(k=3, m=3)", out, private=private, kind=kind, seed=1, history=history, partition_by=partition_by
     )
@@ -132,7 +118,7 @@ def test_whole_releases_are_explained(tmp_path: Path, kind: str, history: str, p
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     folder = tmp_path_factory.mktemp("why")
-    log = log_of(folder, 5)
+    log = write_log(folder, 5)
     queryveil.anonymize(log, "km(k=3, m=2)", folder / "out", private=folder / "private", seed=1, history="day")
     return folder / "out", folder / "private"
 
