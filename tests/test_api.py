@@ -54,6 +54,7 @@ def test_the_names_are_exactly_these() -> None:
         "name",
         "profiles",
         "read",
+        "reproduce",
         "verify",
         "why",
     ]

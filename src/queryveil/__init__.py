@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from queryveil._version import __version__
 
 if TYPE_CHECKING:
-    from queryveil.api import anonymize, compare, generate, load, measure, name, profiles, read, verify, why
+    from queryveil.api import anonymize, compare, generate, load, measure, name, profiles, read, reproduce, verify, why
 
 __all__ = [
     "__version__",
@@ -21,6 +21,7 @@ __all__ = [
     "name",
     "profiles",
     "read",
+    "reproduce",
     "verify",
     "why",
 ]

@@ -20,6 +20,7 @@ from queryveil.types import Profiles, Progress, Scores, Verdict, silent
 
 if TYPE_CHECKING:
     from queryveil.report.compared import Compared
+    from queryveil.report.reproduced import Reproduced
     from queryveil.workflows.anonymize import Anonymized
     from queryveil.workflows.fates import Why
 
@@ -162,6 +163,32 @@ def compare(
             page=_place(page),
             force=force,
         ),
+        progress=progress,
+    )
+
+
+def reproduce(
+    paper: str,
+    log: Log | None = None,
+    *,
+    market: Place | None = None,
+    like: str | None = None,
+    users: int | None = None,
+    seed: int = 1,
+    algorithm: str = "paper",
+    out: Place | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> "Reproduced":
+    """Make a paper's tables and figures again, on a log with its market table or on a generated one."""
+    from queryveil.workflows.reproduce import ReproduceOptions
+    from queryveil.workflows.reproduce import reproduce as run
+
+    return run(
+        paper,
+        _source(() if log is None else log, (), options),
+        options=ReproduceOptions(_place(market), like, users, seed, algorithm, _place(out), force),
         progress=progress,
     )
 

@@ -50,7 +50,7 @@ def reproduce(
     from queryveil.workflows.reproduce import reproduce as run
 
     reading, cleaning = Reading(**split(options, READING)), Cleaning(**split(options, CLEANING))
-    source = LogSource(tuple(log), reading, cleaning) if log else None
+    source = LogSource(tuple(log or ()), reading, cleaning)
     chosen = ReproduceOptions(market, like, users, seed, algorithm, out, force)
     with progress_bar() as progress:
         done = run(paper, source, options=chosen, progress=progress)

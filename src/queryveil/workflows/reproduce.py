@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,12 +49,15 @@ class ReproduceOptions:
 
 def reproduce(
     paper: str,
-    source: LogSource | None = None,
+    source: LogSource = LogSource(()),
     *,
     options: ReproduceOptions = ReproduceOptions(),
     progress: Progress = silent,
 ) -> Reproduced:
-    """Make the tables and figures of a paper; every run is verified before it is reported."""
+    """Make the tables and figures of a paper; every run is verified before it is reported.
+
+    A source without files and table stands for a generated log, which is read and cleaned as the source says.
+    """
     started = time.monotonic()
     _check(paper, source, options)
     rng = np.random.default_rng(options.seed)
@@ -65,11 +68,11 @@ def reproduce(
     coverage(profiles, market)
     found = burghardt.evaluate(profiles, market, algorithm=options.algorithm, rng=rng, progress=progress)
     about = _about(profiles, source, options)
-    warning = "" if source is None else FOR_THE_OWNER
+    warning = FOR_THE_OWNER if _is_given(source) else ""
     seconds = time.monotonic() - started
     numbers = {
         "paper": burghardt.PAPER,
-        "log": {**manifests.counts_of(profiles), "generated": source is None, "seed": options.seed},
+        "log": {**manifests.counts_of(profiles), "generated": not _is_given(source), "seed": options.seed},
         "algorithm": options.algorithm,
         "queryveil": __version__,
         "seconds": round(seconds, 2),
@@ -82,22 +85,28 @@ def reproduce(
             NUMBERS: (json.dumps(numbers, indent=2, ensure_ascii=False) + "\n").encode(),
             PAGE: render_reproduction(done).encode(),
         }
-        write_folder(options.out, contents, force=options.force, secret=source is not None)
+        write_folder(options.out, contents, force=options.force, secret=_is_given(source))
     return done
 
 
-def _check(paper: str, source: LogSource | None, options: ReproduceOptions) -> None:
+def _is_given(source: LogSource) -> bool:
+    """Say whether there is a log, or one is to be generated."""
+    return bool(source.paths) or source.table is not None
+
+
+def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
     """Refuse what cannot be done, before any work is."""
+    is_given = _is_given(source)
     if paper not in PAPERS:
         raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, PAPERS)}")
     resolve("method", f"km(k=2, m=2, algorithm={options.algorithm})")
-    if source is not None and options.market is None:
+    if is_given and options.market is None:
         raise InputError("--log needs the market table of its terms; give it by --market, or leave --log out.")
-    if source is None and options.market is not None:
+    if not is_given and options.market is not None:
         raise InputError("--market goes with the log that it is about; give that by --log, or leave --market out.")
-    if source is not None and not (options.like is None and options.users is None):
+    if is_given and not (options.like is None and options.users is None):
         raise InputError("--like and --users are about a generated log; leave them out, or leave --log out.")
-    if source is not None and source.cleaning.partition_by:
+    if source.cleaning.partition_by:
         raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
     if options.out is not None:
         check_place(options.out, NUMBERS, force=options.force)
@@ -105,22 +114,22 @@ def _check(paper: str, source: LogSource | None, options: ReproduceOptions) -> N
 
 @contextmanager
 def _inputs(
-    source: LogSource | None, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
+    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
 ) -> Iterator[tuple[LogSource, Path]]:
     """Give the log and its market table; what is generated is gone afterwards."""
-    if source is not None and options.market is not None:
+    if options.market is not None:
         yield source, options.market
         return
     with scratch("reproduce") as folder:
         log, market = folder / "log.tsv", folder / "market.csv"
         generate(log, like=options.like or LIKE, users=options.users, rng=rng, market_out=market, progress=progress)
-        yield LogSource((log,)), market
+        yield replace(source, paths=(log,)), market
 
 
-def _about(profiles: Profiles, source: LogSource | None, options: ReproduceOptions) -> str:
+def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions) -> str:
     """Say in a sentence what the log is."""
     counts = manifests.counts_of(profiles)
-    what = "The log given" if source is not None else f"A generated log (like {options.like or LIKE})"
+    what = "The log given" if _is_given(source) else f"A generated log (like {options.like or LIKE})"
     return (
         f"{what}: {counts['people']:,} people, {counts['terms']:,} distinct terms, {counts['occurrences']:,} "
         f"occurrences, anonymised by algorithm={options.algorithm}; every run was verified."
