@@ -1,6 +1,8 @@
 """Reading tables of terms: CSV and TSV, gaps, and one sentence for every fault."""
 
 import math
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +86,15 @@ def test_a_fault_is_said_with_its_line_and_what_to_do(tmp_path: Path, text: str)
     with pytest.raises(InputError) as caught:
         read_market(write(tmp_path, text))
     assert FAULTS[text] in str(caught.value)
+
+
+def test_a_pipe_can_be_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(HEADER + "cars,1,2,3\n",))
+    writer.start()
+    assert read_market(pipe).of("revenue", ["cars"]).tolist() == [2]
+    writer.join()
 
 
 def test_a_value_may_not_be_left_out(tmp_path: Path) -> None:

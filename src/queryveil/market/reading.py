@@ -3,6 +3,7 @@
 import csv
 from array import array
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
@@ -13,6 +14,7 @@ from queryveil.errors import InputError
 from queryveil.logs.characters import terms
 
 TERM = "term"
+_NAN = float("nan")
 LARGEST = 1e15  # sums of products of two such numbers over any log stay far below the end of what a float holds
 
 
@@ -35,27 +37,31 @@ def read_terms(
 def _read(
     path: Path, stream: TextIO, columns: Sequence[str], charset: str, gaps: bool
 ) -> tuple[dict[str, int], NDArray[np.float64]]:
-    delimiter = "\t" if "\t" in stream.readline() else ","
-    stream.seek(0)
-    rows = csv.reader(stream, delimiter=delimiter)
+    first = stream.readline()
+    rows = csv.reader(chain((first,), stream), delimiter="\t" if "\t" in first else ",")
     header = next(rows, [])
     places = _places(path, header, columns)
     number: dict[str, int] = {}
     cells, lines = array("d"), array("q")
     for row in filter(None, rows):
-        where = f"{path}, line {rows.line_num}"
-        if len(row) != len(header):
-            raise InputError(f"{where}: it has {len(row)} cells, the first line {len(header)}; mend or quote it.")
-        term = _term(row[places[0]], charset, where)
-        if term in number:
-            earlier = lines[number[term]]
-            raise InputError(f"{where}: the term {term!r} stands in line {earlier} already; keep one of them.")
+        try:
+            if len(row) != len(header):
+                raise _LineError(f"it has {len(row)} cells, the first line {len(header)}; mend or quote it.")
+            term = _term(row[places[0]], charset)
+            if term in number:
+                raise _LineError(f"the term {term!r} stands in line {lines[number[term]]} already; keep one of them.")
+            cells.extend([_number(row[place], name, gaps) for place, name in zip(places[1:], columns, strict=True)])
+        except _LineError as fault:
+            raise InputError(f"{path}, line {rows.line_num}: {fault}") from None
         number[term] = len(lines)
         lines.append(rows.line_num)
-        cells.extend(_number(row[places[i]], name, where, gaps) for i, name in enumerate(columns, 1))
     if not number:
         raise InputError(f"{path} has no rows; give at least one term with its {' and '.join(columns)}.")
     return number, np.array(cells).reshape(len(number), len(columns))
+
+
+class _LineError(Exception):
+    """What is wrong with a line."""
 
 
 def _places(path: Path, header: Sequence[str], columns: Sequence[str]) -> list[int]:
@@ -73,22 +79,22 @@ def _places(path: Path, header: Sequence[str], columns: Sequence[str]) -> list[i
     return [names.index(name) for name in wanted]
 
 
-def _term(text: str, charset: str, where: str) -> str:
+def _term(text: str, charset: str) -> str:
     """Return a term as the log's are folded; one of several words stays as it is, and matches nothing in a log."""
     term = " ".join(terms(text, charset))
     if not term:
-        raise InputError(f"{where}: the term {text!r} holds no letter or digit; mend it or leave the line out.")
+        raise _LineError(f"the term {text!r} holds no letter or digit; mend it or leave the line out.")
     return term
 
 
-def _number(text: str, column: str, where: str, gaps: bool) -> float:
+def _number(text: str, column: str, gaps: bool) -> float:
     if gaps and not text.strip():
-        return float("nan")
+        return _NAN
     try:
-        value = float("nan" if "_" in text else text)
+        value = _NAN if "_" in text else float(text)
     except ValueError:
-        value = float("nan")
+        value = _NAN
     if not 0 <= value <= LARGEST:
         what = f"{text!r}; mend it" + (" or leave it empty" if gaps else "")
-        raise InputError(f"{where}: the {column} must be a number from 0 to {LARGEST:g}, not {what}.")
+        raise _LineError(f"the {column} must be a number from 0 to {LARGEST:g}, not {what}.")
     return value

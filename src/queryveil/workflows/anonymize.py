@@ -215,7 +215,8 @@ def _digests(source: LogSource) -> list[dict[str, str]]:
 
 
 def _digest(path: Path | None) -> str | None:
-    if path is None:
+    """Return the SHA-256 of a file; None where there is none, or it is a pipe, which cannot be read again."""
+    if path is None or not path.is_file():
         return None
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
