@@ -10,7 +10,7 @@ from queryveil.errors import InputError
 from queryveil.market.table import Market, make_market
 from queryveil.measures import MARKET
 from queryveil.measures.base import Comparison
-from queryveil.measures.utility.market import compute, coverage
+from queryveil.measures.utility.market import Coverage, compute, coverage
 from queryveil.spec import resolve
 from queryveil.types import Score
 from tests.builders import profiles_of
@@ -84,6 +84,12 @@ def test_coverage_counts_terms_and_occurrences() -> None:
         "impressions": (2, 50.0, 50.0),
         "revenue": (1, 25.0, 40.0),
     }
+
+
+def test_a_little_coverage_does_not_look_like_none() -> None:
+    sentence = Coverage(1, 0.013, 2.62).sentence("bid")
+    assert sentence == "<0.1 % of the log's terms and 2.6 % of their occurrences have a bid in the market table"
+    assert Coverage(0, 0.0, 0.0).sentence("clicks").startswith("0.0 % of the log's terms and 0.0 % of")
 
 
 @pytest.mark.parametrize("row", [("boat", 1.0), ("car", NAN)])

@@ -30,8 +30,13 @@ class Coverage:
 
     def sentence(self, figure: str) -> str:
         """Say it in words."""
-        known = f"{self.terms:.1f} % of the log's terms and {self.occurrences:.1f} % of their occurrences"
+        known = f"{_percent(self.terms)} of the log's terms and {_percent(self.occurrences)} of their occurrences"
         return f"{known} have {WORDS[figure]} in the market table"
+
+
+def _percent(share: float) -> str:
+    """Write a share with one decimal, so that a little does not look like nothing."""
+    return "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
 
 
 def compute(
