@@ -78,6 +78,15 @@ def test_alternatives_make_every_combination_in_order() -> None:
     assert parse_sweep(names[0]) == [names[0]]
 
 
+def test_sweeps_have_a_limit() -> None:
+    values = "|".join(map(str, range(100)))
+    assert len(parse_sweep(f"km(k={values}, m=1|2|3|4|5|6|7|8|9|10)")) == 1_000
+    with pytest.raises(UnknownNameError, match="a sweep of 1,100 runs is too large; give at most 1,000 combinations"):
+        parse_sweep(f"km(k={values}, m=1|2|3|4|5|6|7|8|9|10|11)")
+    with pytest.raises(UnknownNameError, match="a sweep of 1,000,000,000,000 runs is too large"):
+        parse_sweep(f"km({', '.join(f'p{i}={values}' for i in range(6))})")  # never written out
+
+
 def test_a_name_writes_itself_as_text_and_as_python() -> None:
     name = Name("km", (("k", 10), ("m", 2), ("target", "clicks"), ("bags", True)))
     assert str(name) == "km(k=10, m=2, target=clicks, bags=true)"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +113,18 @@ class Compared(Tabular):
 
 def _run_record(run: Run) -> dict[str, Any]:
     """Return a run for JSON, without the verdict's parts that say nothing where it holds."""
-    held = (
-        {"claim": run.verdict.claim, "state": run.verdict.state, "checked": run.verdict.checked}
-        if run.verdict
-        else None
-    )
-    return {**asdict(run), "parameters": dict(run.parameters), "verdict": held, "seconds": round(run.seconds, 3)}
+    verdict = run.verdict
+    return {
+        "method": run.method,
+        "parameters": dict(run.parameters),
+        "started_from": run.started_from,
+        "seconds": round(run.seconds, 3),
+        "verdict": verdict and {"claim": verdict.claim, "state": verdict.state, "checked": verdict.checked},
+        "counts": run.counts,
+        "scores": [score.__dict__ for score in run.scores],
+        "summary": run.summary,
+        "problem": run.problem,
+    }
 
 
 def _heading(measure: str, label: str, of_measure: Mapping[str, int], of_label: Mapping[str, int]) -> str:
