@@ -1,11 +1,6 @@
 """`queryveil compare` and `queryveil why` as a person or a script runs them."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -101,14 +96,15 @@ def test_a_page_is_not_overwritten_unasked(folder: Path, tmp_path: Path, capsys:
     assert page.read_text() != "mine"
 
 
-def test_an_interrupt_leaves_no_page(folder: Path, tmp_path: Path) -> None:
-    method = f"km(k={'|'.join(map(str, range(2, 200)))}, m=2|3)"
-    command = [sys.executable, "-m", "queryveil", *compare(folder, "--out", str(tmp_path / "page.html"), method=method)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        time.sleep(4)
-        os.kill(child.pid, signal.SIGINT)
-        out, err = child.communicate(timeout=60)
-    assert (child.returncode, out, err) == (130, "", "queryveil: interrupted.\n")
+def test_an_interrupt_leaves_no_page(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("queryveil.workflows.compare.run_method", interrupted)
+    assert run(compare(folder, "--out", str(tmp_path / "page.html"))) == 130
+    one_sentence(capsys, "interrupted.")
     assert list(tmp_path.iterdir()) == []
 
 
