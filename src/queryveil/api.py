@@ -214,10 +214,25 @@ def load(release: Place) -> Release:
 
 
 def generate(
-    out: Place, *, like: str = "demo", users: int | None = None, seed: int = 1, force: bool = False
+    out: Place,
+    *,
+    like: str = "demo",
+    users: int | None = None,
+    seed: int = 1,
+    market_out: Place | None = None,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> GeneratedLog:
-    """Write a synthetic log to try things on."""
-    return generate_log(Path(out), like=like, users=users, rng=np.random.default_rng(seed), overwrite=force)
+    """Write a synthetic log to try things on, and, where asked for, a market table of its terms."""
+    return generate_log(
+        Path(out),
+        like=like,
+        users=users,
+        rng=np.random.default_rng(seed),
+        market_out=None if market_out is None else Path(market_out),
+        overwrite=force,
+        progress=progress,
+    )
 
 
 def _source(log: Log, keep: tuple[str, ...], options: Mapping[str, Any]) -> LogSource:

@@ -34,8 +34,16 @@ def generate(
     users: Annotated[
         int | None, typer.Option(help="How many people search.", parser=whole_number, metavar="N", show_default=False)
     ] = None,
+    market_out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write a market table of the log's terms (CSV: term, bid, clicks, impressions).",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same log.", parser=whole_number, metavar="N")] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Replace an older file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace older files.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> int:
     """Make a synthetic search log in the AOL format."""
@@ -45,7 +53,15 @@ def generate(
 
     started = time.monotonic()
     with progress_bar() as progress:
-        made = run(out, like=like, users=users, rng=np.random.default_rng(seed), overwrite=force, progress=progress)
+        made = run(
+            out,
+            like=like,
+            users=users,
+            rng=np.random.default_rng(seed),
+            market_out=market_out,
+            overwrite=force,
+            progress=progress,
+        )
     if as_json:
         print_json({key: str(value) if isinstance(value, Path) else value for key, value in made.__dict__.items()})
         return 0
@@ -55,6 +71,8 @@ def generate(
     )
     for line in _beside_original(made):
         typer.echo(line)
+    if made.market is not None:
+        typer.echo(f"{made.market}: bid, clicks and impressions of {made.priced:,} terms")
     typer.echo(f"done in {time.monotonic() - started:.1f} s", err=True)
     return 0
 

@@ -6,6 +6,7 @@ the measures of a known log.
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from queryveil.errors import InputError, UnknownNameError
 from queryveil.logs.generate.demo import write_worded
 from queryveil.logs.generate.large import write_large
 from queryveil.logs.generate.large.shape import ALTAVISTA, AOL, LargeShape
+from queryveil.logs.generate.market import market_table
 from queryveil.logs.generate.output import new_file
 from queryveil.logs.generate.shape import DEMO, Shape
 from queryveil.logs.generate.tally import Tally
@@ -44,6 +46,8 @@ class GeneratedLog:
     pairs: int  # of a person and a term
     largest: int  # terms that one person used
     original: Mapping[str, int] = field(default_factory=dict)  # the same of the imitated log, at its full size
+    market: Path | None = None  # the market table, where one was asked for
+    priced: int = 0  # terms in it
 
 
 def generate(
@@ -52,6 +56,7 @@ def generate(
     like: str = "demo",
     users: int | None = None,
     rng: np.random.Generator,
+    market_out: Path | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> GeneratedLog:
@@ -60,10 +65,16 @@ def generate(
     n_people = shape.users if users is None else users
     if n_people < 1:
         raise InputError(f"users must be a whole number of at least 1, not {n_people}; change it.")
-    with new_file(out, overwrite) as stream:
-        tally = _write(stream, shape, n_people, rng, progress)
+    if market_out is not None and market_out.resolve() == out.resolve():
+        raise InputError(f"the log and its market table cannot both be {out}; give two names.")
+    with nullcontext() if market_out is None else new_file(market_out, overwrite) as market:
+        with new_file(out, overwrite) as stream:
+            tally = _write(stream, shape, n_people, rng, progress)
+            table = b"" if market is None else market_table(tally.used, rng, progress)
+        if market is not None:
+            market.write(table)
     progress(_STAGE, n_people, n_people)
-    return _report(out, tally, shape)
+    return _report(out, tally, shape, market_out, max(table.count(b"\n") - 1, 0))
 
 
 def _write(
@@ -76,7 +87,7 @@ def _write(
     return write_worded(stream, shape, n_people, rng, _STAGE, progress)
 
 
-def _report(out: Path, tally: Tally, shape: Shape | LargeShape) -> GeneratedLog:
+def _report(out: Path, tally: Tally, shape: Shape | LargeShape, market_out: Path | None, priced: int) -> GeneratedLog:
     is_full = isinstance(shape, LargeShape) and tally.people == shape.users
     return GeneratedLog(
         path=out,
@@ -89,6 +100,8 @@ def _report(out: Path, tally: Tally, shape: Shape | LargeShape) -> GeneratedLog:
         pairs=tally.pairs,
         largest=tally.largest,
         original=shape.original if isinstance(shape, LargeShape) and is_full else {},
+        market=market_out,
+        priced=priced,
     )
 
 

@@ -144,7 +144,7 @@ AOL = LargeShape(
         catalogue=1_500_000,
     ),
     laws=_LAWS,
-    rhythm=Rhythm(queries=30, sigma=1.35, most_queries=1_500, pause=60, long_pause=2.5 * 86_400, session_queries=3),
+    rhythm=Rhythm(queries=28.5, sigma=1.35, most_queries=1_500, pause=60, long_pause=2.5 * 86_400, session_queries=3),
     manners=Manners(
         lengths=(0.33, 0.30, 0.19, 0.10, 0.04, 0.02, 0.01, 0.01),
         repeat=0.24,
