@@ -5,8 +5,9 @@ import pytest
 
 from queryveil.errors import InputError
 from queryveil.market.table import Market, make_market
+from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth, value_of_terms
-from queryveil.spec import declarations
+from queryveil.spec import declarations, resolve
 from tests.builders import profiles_of
 
 NAN = float("nan")
@@ -60,6 +61,25 @@ def test_a_marketing_target_needs_a_market_table(target: str) -> None:
 def test_target_file_needs_values() -> None:
     with pytest.raises(InputError, match="by --values"):
         value_of_terms("file", PROFILES, Worth(market=market()))
+
+
+@pytest.mark.parametrize("figure", ["bid", "clicks", "impressions", "revenue"])
+def test_a_market_target_deletes_as_the_same_values_in_a_file_do(figure: str) -> None:
+    rng = np.random.default_rng(4)
+    terms = [f"t{i}" for i in range(25)]
+    profiles = profiles_of([rng.choice(terms, size=rng.integers(2, 12)).tolist() for _ in range(60)])
+    numbers = rng.lognormal(size=(len(terms), 3))
+    numbers[::4, 1] = NAN
+    table = make_market("market.csv", {term: i for i, term in enumerate(terms)}, numbers)
+    values = {term: float(np.nan_to_num(table.of(figure, [term])[0])) for term in terms}
+    masks = [
+        run(
+            profiles, resolve("method", f"km(k=3, m=2, target={target})"), rng=np.random.default_rng(0), worth=worth
+        ).mask
+        for target, worth in ((figure, Worth(market=table)), ("file", Worth(values)), ("logsize", Worth()))
+    ]
+    assert masks[0].any()
+    assert masks[0].tolist() == masks[1].tolist() != masks[2].tolist()
 
 
 def test_every_target_but_fis_and_random_is_tested_here() -> None:
