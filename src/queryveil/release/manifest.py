@@ -14,7 +14,7 @@ from queryveil._version import __version__
 from queryveil.errors import ReleaseError
 from queryveil.guarantees import COMMON_LIMITS, GuaranteeDeclaration
 from queryveil.spec import Bound
-from queryveil.types import Profiles
+from queryveil.types import Profiles, count_runs
 
 NAME = "manifest.json"
 COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
@@ -70,11 +70,10 @@ def counts_of(profiles: Profiles, mask: np.ndarray[Any, np.dtype[np.bool_]] | No
     """Count people, histories, distinct terms, pairs and occurrences of what is kept."""
     kept = np.ones(len(profiles.ids), np.bool_) if mask is None else mask
     history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))[kept]
-    filled = np.unique(history)
     counts = (
-        len(np.unique(profiles.owner[filled])),
-        len(filled),
-        len(np.unique(profiles.ids[kept])),
+        count_runs(profiles.owner[history]),
+        count_runs(history),
+        int(np.count_nonzero(np.bincount(profiles.ids[kept]))),
         int(np.count_nonzero(kept)),
         int(profiles.counts[kept].sum(dtype=np.int64)),
     )
