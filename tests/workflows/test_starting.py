@@ -173,3 +173,23 @@ def test_the_command_says_one_sentence(folder: Path, tmp_path: Path, capsys: pyt
     start = ["--start-from", str(folder / "weak"), "--start-from-private", str(folder / "weak-private")]
     assert run([*log, *start]) == 0
     assert "km(k=3, m=3) holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_a_part_of_which_nothing_was_left_stays_empty(tmp_path: Path, m: int) -> None:
+    log = tmp_path / "log.csv"
+    shared = "".join(f"a{i},tea milk,de\n" for i in range(4))
+    apart = "".join(f"b{i},word{i},fr\n" for i in range(4))  # enough people, but nothing in common
+    log.write_text(f"user,query,country\n{shared}{apart}")
+    private = tmp_path / "private"
+    queryveil.anonymize(log, "km(k=2, m=1)", tmp_path / "weak", private=private, partition_by="country")
+    done = queryveil.anonymize(
+        log,
+        f"km(k=3, m={m})",
+        tmp_path / "out",
+        start_from=tmp_path / "weak",
+        start_from_private=private,
+        partition_by="country",
+    )
+    assert done.verdict.holds
+    assert set(done.to_pandas()["partition"]) == {"de"}
