@@ -63,7 +63,7 @@ def generate(
             progress=progress,
         )
     if as_json:
-        print_json({key: str(value) if isinstance(value, Path) else value for key, value in made.__dict__.items()})
+        print_json(_plain(made))
         return 0
     typer.echo(
         f"{made.path}: {made.people:,} people, {made.queries:,} queries, {made.terms:,} distinct terms, "
@@ -75,6 +75,12 @@ def generate(
         typer.echo(f"{made.market}: bid, clicks and impressions of {made.priced:,} terms")
     typer.echo(f"done in {time.monotonic() - started:.1f} s", err=True)
     return 0
+
+
+def _plain(made: "GeneratedLog") -> dict[str, object]:
+    """Return the counts as JSON can hold them."""
+    paths = {name: str(path) for name in ("path", "market") if (path := getattr(made, name)) is not None}
+    return {**vars(made), **paths, "original": dict(made.original)}
 
 
 def _beside_original(made: "GeneratedLog") -> Iterator[str]:

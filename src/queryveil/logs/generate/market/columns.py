@@ -1,6 +1,7 @@
 """The columns of a market table beside those of the log, and whether they go together as in the paper.
 
 Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010, Table 3.
+Long sums are numpy's own, not those of a linear algebra library, whose last digits depend on the number of its threads.
 """
 
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class Columns:
         first, second = self._column(cell.first), self._column(cell.second)
         if {"clicks", "revenue"} & {cell.first, cell.second}:
             first, second = first[self.has_clicks], second[self.has_clicks]
-        score = cell.sign * float(direction(first) @ direction(second)) * np.sqrt(len(first))
+        score = cell.sign * float((direction(first) * direction(second)).sum()) * np.sqrt(len(first))
         return bool(score > _CLEARLY) if cell.is_significant else bool(_VISIBLY < score < _HARDLY)
 
     def _column(self, name: str) -> Column:
@@ -80,5 +81,4 @@ def direction(column: Column) -> Column:
 
 def spread(column: Column) -> float:
     """Return the length of the vector of the deviations from the mean."""
-    centred = column - column.mean()
-    return float(np.sqrt(centred @ centred))
+    return float(np.sqrt(np.square(column - column.mean()).sum()))

@@ -53,8 +53,8 @@ def tilt(values: Column, aims: Sequence[Aim], floor: float = 0.0) -> Column:
     for _ in range(_STEPS):
         if np.abs(missing).max() < _NEAR:
             break
-        slopes = (rows * excess) @ bends.T / (spreads * np.abs(wanted))[:, None]
-        bend = bends.T @ _solve(slopes, -missing)
+        slopes = np.einsum("in,jn->ij", rows * excess, bends) / (spreads * np.abs(wanted))[:, None]
+        bend = np.einsum("in,i->n", bends, _solve(slopes, -missing))
         length = min(1.0, _LARGEST_STEP / max(float(np.abs(bend).max()), 1e-9))
         while length > _SHORTEST_STEP:
             bent = excess * np.exp(length * bend)
@@ -74,7 +74,7 @@ def _miss(rows: NDArray[np.float64], aims: Sequence[Aim], values: Column) -> tup
     """Return by how much each aim is missed, in multiples of what is wanted, and the spreads of the values."""
     spreads = np.array([aim.spread(values) for aim in aims])
     wanted = np.array([aim.correlation for aim in aims])
-    return (rows @ values / spreads - wanted) / np.abs(wanted), spreads
+    return ((rows * values).sum(axis=1) / spreads - wanted) / np.abs(wanted), spreads
 
 
 def _solve(slopes: NDArray[np.float64], change: Column) -> Column:
