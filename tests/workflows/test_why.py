@@ -100,7 +100,14 @@ def test_whole_releases_are_explained(tmp_path: Path, kind: str, history: str, p
     out, private = tmp_path / "out", tmp_path / "private"
     log = write_log(tmp_path, 4)
     queryveil.anonymize(
-        log, "km(k=3, m=3)", out, private=private, kind=kind, seed=1, history=history, partition_by=partition_by
+        log,
+        "km(k=3, m=3, algorithm=paper)",
+        out,
+        private=private,
+        kind=kind,
+        seed=1,
+        history=history,
+        partition_by=partition_by,
     )
 
     def part_of(person: str) -> str:
