@@ -26,11 +26,12 @@ def write_large(
     words = make_words(shape, rng)
     world = World(shape, words, make_catalogue(shape, words, rng))
     people = make_people(n_people, shape, rng)
-    counter = Counter(len(words.texts))
+    counter = Counter(words.most)
     for begin in range(0, n_people, shape.block):
         progress(stage, begin, n_people)
         block = people.part(begin, begin + shape.block)
         owners, queries = make_queries(block, world, rng)
+        words.settle(queries, rng)
         seconds = make_times(block, owners, shape, rng)
         moments = np.datetime64(shape.first_day, "s") + seconds.astype("timedelta64[s]")
         clicks = make_clicks(queries, shape.manners.click, words, rng)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.logs.generate.large.rack import Numbers
-from queryveil.logs.generate.large.words import Words
+from queryveil.logs.generate.large.words import RARE, Words
 
 LONGEST = 8
 NOTHING = -1  # in a row, after its terms
 _ATTEMPTS = 3  # to replace a term that stands in a query twice
-_WORD, _RARE = ord("W"), ord("X")
+_WORD = ord("W")
 
 # Slots: W word of the topic, C companion of it, G glue, O opening, E errand, V what one asks of a product or site,
 # T place, Z state, F L names, S site, A M www and com, B brand, X rare term. Pattern → share among those of its length.
@@ -76,7 +76,7 @@ def _slots(wanted: Wanted, rng: np.random.Generator) -> NDArray[np.uint8]:
         chosen = np.searchsorted(forms.bounds[:-1], rng.random(len(rows)), side="right")
         slots[rows, :length] = forms.slots[chosen]
     chance = np.where(slots == _WORD, wanted.rarity[:, None], wanted.strange[:, None])
-    slots[(slots != 0) & (rng.random(slots.shape) < chance)] = _RARE
+    slots[(slots != 0) & (rng.random(slots.shape) < chance)] = ord(RARE)
     return slots
 
 

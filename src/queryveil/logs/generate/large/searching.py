@@ -11,7 +11,7 @@ from queryveil.logs.generate.large.compose import LONGEST, NOTHING, Wanted, comp
 from queryveil.logs.generate.large.people import HEAVIEST_LENGTH, TOPICS_EACH, People
 from queryveil.logs.generate.large.rack import Numbers
 from queryveil.logs.generate.large.shape import LargeShape
-from queryveil.logs.generate.large.words import OPERATOR, Words
+from queryveil.logs.generate.large.words import OPERATOR, RARE, Words
 
 _DEAREST = 0.6  # chance that a query is on the dearest of the topics left
 _SHORTEN = 0.4  # of the refinements: a term less
@@ -117,7 +117,7 @@ def _never_twice(
     wanted = Wanted(np.resize(topics, n), np.full(n, HEAVIEST_LENGTH), np.full(n, 0.5), np.zeros(n))
     terms = compose(wanted, words, rng)[:, :HEAVIEST_LENGTH].ravel()
     again = np.setdiff1d(np.arange(len(terms)), np.unique(terms, return_index=True)[1])
-    rare = words.racks["X"].draw(np.zeros(8 * len(terms), np.int64), rng)
+    rare = words.racks[RARE].draw(np.zeros(8 * len(terms), np.int64), rng)
     terms[again] = np.setdiff1d(rare, terms)[: len(again)]
     queries[rows] = NOTHING
     queries[rows, :HEAVIEST_LENGTH] = terms.reshape(n, HEAVIEST_LENGTH)

@@ -12,7 +12,6 @@ class Sizes:
     """How many things of each sort there are to draw from."""
 
     topic_words: int  # words and phrases per topic
-    first_names: int  # of women, and as many of men
     last_names: int
     sites: int
     brands: int
@@ -98,11 +97,10 @@ ALTAVISTA = LargeShape(
     days=1,
     sizes=Sizes(
         topic_words=1_500,
-        first_names=1_200,
         last_names=30_000,
         sites=40_000,
         brands=20_000,
-        tail=417_000,
+        tail=353_000,
         catalogue=400_000,
     ),
     laws=_LAWS,
@@ -136,7 +134,6 @@ AOL = LargeShape(
     days=91,
     sizes=Sizes(
         topic_words=1_500,
-        first_names=1_200,
         last_names=60_000,
         sites=150_000,
         brands=60_000,

@@ -1,18 +1,33 @@
-"""The long tail: terms that hardly anybody else types."""
+"""The long tail: terms that hardly anybody else types, each made up when somebody types it."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from queryveil.lexicons.names import female_names, last_names, male_names
 from queryveil.lexicons.wordnet import load
-from queryveil.logs.generate.invented import brand_names, coined, distinct, handles, model_numbers, site_names
+from queryveil.logs.generate.invented import brand_names, coined, handles, model_numbers, site_names
 
-_BATCH = 100_000
+_BATCH = 12_000
 
 
-def tail_terms(n: int, rng: np.random.Generator) -> list[str]:
-    """Make n rare terms of all sorts: slips of the finger, screen names, models, sites, rare words and families."""
-    known = _known_words()
-    return distinct(n, rng, lambda wanted, source: _batch(min(max(wanted, 1_000), _BATCH), known, source))
+class Tail:
+    """An endless supply of rare terms, none of them twice and none that is known otherwise."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._seen = set(taken)
+        self._known = _known_words()
+        self._ready: list[str] = []
+
+    def take(self, n: int, rng: np.random.Generator) -> list[str]:
+        """Return n terms: slips of the finger, screen names, models, sites, rare words and families."""
+        while len(self._ready) < n:
+            made = dict.fromkeys(_batch(_BATCH, self._known, rng))
+            fresh = [term for term in made if term not in self._seen]
+            self._seen.update(fresh)
+            self._ready += fresh
+        taken, self._ready = self._ready[:n], self._ready[n:]
+        return taken
 
 
 def _batch(n: int, known: list[str], rng: np.random.Generator) -> list[str]:
