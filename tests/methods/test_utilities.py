@@ -74,7 +74,10 @@ def test_a_market_target_deletes_as_the_same_values_in_a_file_do(figure: str) ->
     values = {term: float(np.nan_to_num(table.of(figure, [term])[0])) for term in terms}
     masks = [
         run(
-            profiles, resolve("method", f"km(k=3, m=2, target={target})"), rng=np.random.default_rng(0), worth=worth
+            profiles,
+            resolve("method", f"km(k=3, m=2, target={target}, algorithm=paper)"),
+            rng=np.random.default_rng(0),
+            worth=worth,
         ).mask
         for target, worth in ((figure, Worth(market=table)), ("file", Worth(values)), ("logsize", Worth()))
     ]

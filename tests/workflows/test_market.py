@@ -81,7 +81,12 @@ def test_coverage_is_reported_and_nothing_of_the_table_released(
 
 def test_parts_of_a_log_are_ranked_by_the_market_too(folder: Path) -> None:
     done = queryveil.anonymize(
-        "log.csv", "km(k=2, m=2, target=bid)", "out", market="market.csv", partition_by="country", kind="log"
+        "log.csv",
+        "km(k=2, m=2, target=bid, algorithm=paper)",
+        "out",
+        market="market.csv",
+        partition_by="country",
+        kind="log",
     )
     assert released("out") == [["dear"], ["dear"], ["rare"], ["rare"]]
     assert {s.label: s.value for s in done.scores if s.measure == "market"}["bid"] == pytest.approx(100 * 20 / 23)
