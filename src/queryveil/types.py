@@ -1,7 +1,7 @@
 """The core types: frozen, and the only things that pass between layers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Literal
 
@@ -100,6 +100,12 @@ class Profiles(Tabular):
     def n_people(self) -> int:
         """Count the people who have a history."""
         return count_runs(self.owner)
+
+
+def only(profiles: Profiles, mask: NDArray[np.bool_]) -> Profiles:
+    """Return the profiles with only some of their pairs; histories may become empty, ids stay as they are."""
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)))
+    return replace(profiles, indptr=before[profiles.indptr], ids=profiles.ids[mask], counts=profiles.counts[mask])
 
 
 @dataclass(frozen=True, eq=False)

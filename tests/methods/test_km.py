@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.methods import km
+from queryveil.methods import combinations
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth
 from queryveil.spec import declarations, resolve
@@ -52,5 +52,5 @@ def test_kernels_equal_twin(profiles: Profiles, k: int, m: int, target: str, ran
     if k > profiles.n_people:
         return
     values = {"t0": 3.0, "t1": 1.0, "t3": 0.5}
-    with patch.object(km, "_RANGE_POSTINGS", range_postings):
+    with patch.object(combinations, "RANGE_POSTINGS", range_postings):
         assert kept_rows(profiles, k, m, target, values) == twin_rows(profiles, k, m, target, values)

@@ -20,6 +20,7 @@ from queryveil.kernels.pairs import LISTED, ONE, Pairs, children, find, find_pai
 from queryveil.kernels.supports import Tree
 
 RANDOM, FIS, UTILITY = 0, 1, 2
+MARKED = 256  # terms of the longest history whose frequent triples are marked: bounds the room
 
 
 class Log(NamedTuple):
@@ -44,6 +45,7 @@ class Scratch(NamedTuple):
     rarest: NDArray[np.bool_]  # which of them can be the rarest of a combination to look at
     common: NDArray[np.bool_]  # which of them can be another term of it
     pairs: Pairs
+    triples: NDArray[np.uint64]  # (MARKED, MARKED, words): bit c of row (a, b) says that places a < b < c are frequent
     left: NDArray[np.int32]  # terms to look at when a size above two begins
     at: NDArray[np.int64]  # where each of those stands in `current`
     chosen: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
@@ -114,9 +116,9 @@ def _fall(
 @jit
 def _update(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
-    gone: NDArray[np.bool_], scratch: Scratch,
+    gone: NDArray[np.bool_], by: int, scratch: Scratch,
 ) -> None:  # fmt: skip
-    """Lower the supports of all combinations of the `current` terms that hold one that is gone."""
+    """Change the supports of all combinations of the `current` terms that hold one that is gone, or that comes back."""
     # Parts of tuples are taken out before the loops: each time costs the counting of references.
     place_of, combination = scratch.place_of, scratch.combination
     places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
@@ -125,7 +127,10 @@ def _update(
     start3, term3, support3 = tree.start3, tree.term3, tree.support3
     start4, term4, support4 = tree.start4, tree.term4, tree.support4
     fell, fell_with, degree, now = log.fell, log.fell_with, rule.degree, log.checked[h]
-    k, m = rule.k, rule.m
+    m = rule.m
+    fallen = rule.k - 1 if by < 0 else -1  # nothing falls by rising
+    # What holds an infrequent pair is infrequent for good and needs no count, unless degrees are kept of it.
+    least = 0 if rule.target == FIS else rule.k
     for i in range(n):
         place_of[current[i]] = i
     person = log.owner[h]
@@ -133,19 +138,21 @@ def _update(
     for c in range(n):
         combination[0] = current[c]
         if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
-            support1[current[c]] -= 1
-            if support1[current[c]] == k - 1:
+            support1[current[c]] += by
+            if support1[current[c]] == fallen:
                 _fall(fell, fell_with, degree, now, combination, 1)
         if m < 2:
             continue
         n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
         for i in range(n2):
             b, node2 = places2[i], nodes2[i]
+            if support2[node2] < least:
+                continue
             combination[1] = current[b]
             gone2 = gone[c] or gone[b]
             if gone2 and not (several and _held_elsewhere(log, h, combination, 2)):
-                support2[node2] -= 1
-                if support2[node2] == k - 1:
+                support2[node2] += by
+                if support2[node2] == fallen:
                     _fall(fell, fell_with, degree, now, combination, 2)
             if m < 3:
                 continue
@@ -155,8 +162,8 @@ def _update(
                 combination[2] = current[a]
                 gone3 = gone2 or gone[a]
                 if gone3 and not (several and _held_elsewhere(log, h, combination, 3)):
-                    support3[node3] -= 1
-                    if support3[node3] == k - 1:
+                    support3[node3] += by
+                    if support3[node3] == fallen:
                         _fall(fell, fell_with, degree, now, combination, 3)
                 if m < 4:
                     continue
@@ -165,8 +172,8 @@ def _update(
                     if gone3 or gone[places4[x]]:
                         combination[3] = current[places4[x]]
                         if not (several and _held_elsewhere(log, h, combination, 4)):
-                            support4[nodes4[x]] -= 1
-                            if support4[nodes4[x]] == k - 1:
+                            support4[nodes4[x]] += by
+                            if support4[nodes4[x]] == fallen:
                                 _fall(fell, fell_with, degree, now, combination, 4)
     for i in range(n):
         place_of[current[i]] = -1
@@ -219,7 +226,7 @@ def _delete(
             if i == place or not s.gone[i]:
                 s.rest[n_rest], s.rest_gone[n_rest] = s.current[i], i == place
                 n_rest += 1
-        _update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, s)
+        _update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, -1, s)
     s.gone[place] = True
 
 
@@ -314,6 +321,88 @@ def _update_pairs(
 
 
 @jit
+def _leave_over(n: int, s: Scratch) -> int:
+    """Write down the terms that larger combinations are looked at with; return how many there are."""
+    current, gone, rarest, common, left, at = s.current, s.gone, s.rarest, s.common, s.left, s.at
+    n_left = 0
+    for i in range(n):
+        if not gone[i] and (rarest[i] or common[i]):
+            left[n_left], at[n_left] = current[i], i
+            n_left += 1
+    return n_left
+
+
+@jit
+def _find_triples(tree: Tree, k: int, n_left: int, s: Scratch) -> int:
+    """Mark the frequent triples of the terms left over that have a rarest term to look at; return the work done."""
+    start2, term2, support2 = tree.start2, tree.term2, tree.support2
+    start3, term3, support3 = tree.start3, tree.term3, tree.support3
+    left, at, rarest, common, good, rarer, place_of = (
+        s.left,
+        s.at,
+        s.rarest,
+        s.common,
+        s.triples,
+        s.pairs.rarer,
+        s.place_of,
+    )
+    places2, nodes2, places3, nodes3 = s.places[0], s.nodes[0], s.places[1], s.nodes[1]
+    words = (n_left + 63) >> 6
+    good[: n_left * n_left * words] = np.uint64(0)
+    rarer[:words] = np.uint64(0)
+    work = n_left * n_left * words
+    for c in range(n_left):
+        place_of[left[c]] = c
+    for c in range(n_left):
+        if not rarest[at[c]]:
+            continue
+        word, bit = c >> 6, ONE << np.uint64(c & 63)
+        rarer[word] |= bit
+        n2 = children(start2, term2, left[c], left, c, place_of, places2, nodes2)
+        for i in range(n2):
+            b, node = places2[i], nodes2[i]
+            if support2[node] < k or not common[at[b]]:
+                continue
+            n3 = children(start3, term3, node, left, b, place_of, places3, nodes3)
+            work += b
+            for j in range(n3):
+                if support3[nodes3[j]] >= k:
+                    good[(places3[j] * n_left + b) * words + word] |= bit
+    for c in range(n_left):
+        place_of[left[c]] = -1
+    return work
+
+
+@jit
+def _clean_triples(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
+) -> int:
+    """Delete a term of every infrequent triple that was not marked, in lexicographic order; return how many went."""
+    at, gone, common, chosen, good, rarer = s.at, s.gone, s.common, s.chosen, s.triples, s.pairs.rarer
+    words = (n_left + 63) >> 6
+    n_gone = 0
+    for a in range(n_left):
+        for b in range(a + 1, n_left):
+            if gone[at[a]] or not common[at[a]]:
+                break
+            above = ~(ONE << np.uint64(b & 63)) & (~np.uint64(0) << np.uint64(b & 63))
+            for word in range(b >> 6, words):
+                bits = rarer[word] & ~good[(a * n_left + b) * words + word] & above
+                above = ~np.uint64(0)
+                if not common[at[b]]:
+                    break
+                while bits and not (gone[at[a]] or gone[at[b]]):
+                    c = (word << 6) + lowest(bits)
+                    bits &= bits - ONE
+                    chosen[0], chosen[1], chosen[2] = a, b, c
+                    victim = _victim(rule, support1, s.left, chosen, 3)
+                    _delete(log, tree, rule, support1, h, n, s, at[victim])
+                    rarer[victim >> 6] &= ~(ONE << np.uint64(victim & 63))
+                    n_gone += 1
+    return n_gone
+
+
+@jit
 def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, size: int) -> bool:
     """Say whether the chosen combination of three or four terms has support ≥ k."""
     node = pair_nodes[s.chosen[size - 2], s.chosen[size - 1]]
@@ -355,13 +444,12 @@ def _clean_larger(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, size: int
 ) -> tuple[int, int]:
     """Delete a term of every infrequent combination of three or four; return how many went and were looked at."""
-    n_left = 0
-    for i in range(n):
-        if not s.gone[i] and (s.rarest[i] or s.common[i]):
-            s.left[n_left], s.at[n_left] = s.current[i], i
-            n_left += 1
+    n_left = _leave_over(n, s)
     if n_left < size:
         return 0, 0
+    if size == 3 and n_left <= MARKED:
+        work = _find_triples(tree, rule.k, n_left, s)
+        return _clean_triples(log, tree, rule, support1, h, n, n_left, s), work
     pair_nodes = np.empty((n_left, n_left), np.int64)
     for j in range(n_left):
         for i in range(j):
@@ -422,7 +510,7 @@ def _clean(
         if rule.m == 2 and log.first[person + 1] - log.first[person] == 1:
             _update_pairs(log, tree, rule, support1, h, n, s, is_first_time and n <= LISTED)
         else:
-            _update(log, tree, rule, support1, h, s.current, n, s.gone, s)
+            _update(log, tree, rule, support1, h, s.current, n, s.gone, -1, s)
         work += n * n
     return n_gone, work
 
@@ -459,6 +547,92 @@ def sweep(
 
 
 @jit
+def _n_frequent_with(
+    tree: Tree, k: int, m: int, current: NDArray[np.int32], n: int, place: int, scratch: Scratch
+) -> int:
+    """Count the frequent combinations of two to m of the current terms that hold the one at a place."""
+    place_of = scratch.place_of
+    places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
+    nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
+    for i in range(n):
+        place_of[current[i]] = i
+    found = 0
+    for c in range(place, n):
+        n2 = children(tree.start2, tree.term2, current[c], current, c, place_of, places2, nodes2)
+        for i in range(n2):
+            b = places2[i]
+            if b < place < c or tree.support2[nodes2[i]] < k:
+                continue  # the tree goes down: the place cannot come any more
+            found += b == place or c == place
+            if m < 3:
+                continue
+            n3 = children(tree.start3, tree.term3, nodes2[i], current, b, place_of, places3, nodes3)
+            for j in range(n3):
+                a = places3[j]
+                if (a < place < b) or tree.support3[nodes3[j]] < k:
+                    continue
+                found += a == place or b == place or c == place
+                if m < 4:
+                    continue
+                n4 = children(tree.start4, tree.term4, nodes3[j], current, a, place_of, places4, nodes4)
+                for x in range(n4):
+                    holds = a == place or b == place or c == place or places4[x] == place
+                    found += holds and tree.support4[nodes4[x]] >= k
+    for i in range(n):
+        place_of[current[i]] = -1
+    return found
+
+
+@jit
+def _put_back_into(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], h: int, s: Scratch
+) -> int:
+    """Put terms back into a history, those of most gain first, where no combination would be infrequent."""
+    begin, end = log.indptr[h], log.indptr[h + 1]
+    n_back = 0
+    for i in begin + np.argsort(-gain[begin:end]):
+        if log.alive[i] or gain[i] < 0 or support1[log.ids[i]] < rule.k:
+            continue
+        n, place = 0, -1
+        for j in range(begin, end):
+            if log.alive[j] or j == i:
+                s.current[n], s.gone[n] = log.ids[j], j == i
+                place = n if j == i else place
+                n += 1
+        others = n - 1
+        needed = others
+        if rule.m > 2:
+            needed += others * (others - 1) // 2
+        if rule.m > 3:
+            needed += others * (others - 1) * (others - 2) // 6
+        if _n_frequent_with(tree, rule.k, rule.m, s.current, n, place, s) == needed:
+            _update(log, tree, rule, support1, h, s.current, n, s.gone, 1, s)
+            log.alive[i] = True
+            n_back += 1
+    return n_back
+
+
+@jit
+def put_back(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], first: int, budget: int,
+    scratch: Scratch,
+) -> tuple[int, int]:  # fmt: skip
+    """Put terms back into the histories from `first` on until the budget of work is used up.
+
+    In an anonymous log a combination is held by nobody or by k people, so one more does no harm. Return the next
+    history and how many pairs came back.
+    """
+    n_back = work = 0
+    h = first
+    while h < len(log.indptr) - 1 and work < budget:
+        length = log.indptr[h + 1] - log.indptr[h]
+        work += 10 + length * length * length
+        n_back += _put_back_into(log, tree, rule, support1, gain, h, scratch)
+        h += 1
+    return h, n_back
+
+
+@jit
 def degrees(tree: Tree, m: int, n_terms: int) -> NDArray[np.int64]:
     """Count, for every size and term, the frequent combinations of that size the term is in."""
     degree = np.zeros((5, n_terms), np.int64)
@@ -486,8 +660,9 @@ def degrees(tree: Tree, m: int, n_terms: int) -> NDArray[np.int64]:
     return degree
 
 
-def make_scratch(longest: int, n_terms: int) -> Scratch:
+def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
     """Return room for histories of up to `longest` terms."""
+    marked = min(longest, MARKED)
     return Scratch(
         current=np.empty(longest, np.int32),
         where=np.empty(longest, np.int64),
@@ -495,6 +670,7 @@ def make_scratch(longest: int, n_terms: int) -> Scratch:
         rarest=np.zeros(longest, np.bool_),
         common=np.zeros(longest, np.bool_),
         pairs=make_pairs(longest),
+        triples=np.empty(marked * marked * ((marked + 63) >> 6) if m > 2 else 0, np.uint64),
         left=np.empty(longest, np.int32),
         at=np.empty(longest, np.int64),
         chosen=np.zeros(4, np.int64),

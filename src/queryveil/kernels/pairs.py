@@ -55,7 +55,7 @@ def children(
     """
     low, high = start[parent], start[parent + 1]
     found = 0
-    if high - low <= 8 * n:
+    if high - low <= 20 * n:
         for node in range(low, high):
             place = place_of[term[node]]
             if place >= 0:

@@ -25,7 +25,9 @@ KM = Method(
     parameters=(
         *KM_GUARANTEE.parameters,
         Parameter("target", Word(kind="target"), "what is kept as much as possible", "logsize"),
-        Parameter("algorithm", Word(("paper",)), "how the terms to delete are found", "paper"),
+        Parameter(
+            "algorithm", Word(("best", "paper")), "best: as much as possible is kept; paper: Algorithm 1", "best"
+        ),
     ),
     paper=KM_GUARANTEE.paper,
     functions={"local": "queryveil.methods.km:run"},

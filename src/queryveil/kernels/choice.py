@@ -1,0 +1,176 @@
+"""Choosing anew, history by history, which terms to keep of an anonymous log, for combinations of two.
+
+A history may keep any of its terms that are pairwise held by at least k people now, and must keep a term of a pair that
+just k people hold. Of the conflicting terms the one goes that has most conflicts for its gain, until there is none;
+the new choice is taken if it gains more than what is kept now.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels import jit
+from queryveil.kernels.growth import Grown
+from queryveil.kernels.pairs import LISTED, Pairs, find_pairs, make_pairs
+from queryveil.kernels.supports import Tree
+
+
+class Room(NamedTuple):
+    """Room for the terms of one history, made once."""
+
+    current: NDArray[np.int32]
+    where: NDArray[np.int64]
+    was: NDArray[np.bool_]  # kept now
+    must: NDArray[np.bool_]  # has to stay
+    out: NDArray[np.bool_]  # not chosen
+    conflicts: NDArray[np.int64]
+    clash: NDArray[np.bool_]  # (LISTED, LISTED)
+    nothing: NDArray[np.bool_]
+    everything: NDArray[np.bool_]
+    place_of: NDArray[np.int32]  # (terms,): -1 in between
+    pairs: Pairs
+
+
+@jit
+def _candidates(log: Grown, ids: NDArray[np.int32], h: int, k: int, room: Room) -> tuple[int, int]:
+    """Write down the terms that a history may keep; return how many there are and how many it keeps."""
+    current, where, was, kept, support1 = room.current, room.where, room.was, log.kept, log.support1
+    n = n_kept = 0
+    for i in range(log.indptr[h], log.indptr[h + 1]):
+        t = ids[i]
+        if t < len(support1) and support1[t] >= k:
+            current[n], where[n], was[n] = t, i, kept[i]
+            n_kept += kept[i]
+            n += 1
+    return n, n_kept
+
+
+@jit
+def _find_clashes(support1: NDArray[np.int32], support2: NDArray[np.int32], k: int, n: int, room: Room) -> bool:
+    """Mark the pairs that may not be kept and the terms that must be; say whether any kept term may go."""
+    clash, must, was, current = room.clash, room.must, room.was, room.current
+    first, second, node = room.pairs.first, room.pairs.second, room.pairs.node
+    for i in range(n):
+        clash[i, :n] = True
+        clash[i, i] = False
+        must[i] = was[i] and support1[current[i]] <= k
+    for pair in range(room.pairs.size[0]):
+        i, j, support = first[pair], second[pair], support2[node[pair]]
+        if support >= k:
+            clash[i, j] = clash[j, i] = False
+            if support == k and was[i] and was[j]:
+                must[i] = must[j] = True
+    for i in range(n):
+        if was[i] and not must[i]:
+            return True
+    return False
+
+
+@jit
+def _choose(gain: NDArray[np.float64], n: int, room: Room) -> float:
+    """Leave terms out until no two clash, then take back those that clash with none; return the change of gain."""
+    clash, must, was, out, conflicts, where = room.clash, room.must, room.was, room.out, room.conflicts, room.where
+    for i in range(n):
+        out[i] = False
+        for j in range(n):
+            if must[j] and clash[i, j]:
+                out[i] = True
+    for i in range(n):
+        conflicts[i] = 0
+        for j in range(n):
+            conflicts[i] += clash[i, j] and not out[j]
+    while True:
+        worst, most = -1, 0.0
+        for i in range(n):
+            if not out[i] and not must[i] and conflicts[i] and conflicts[i] >= most * gain[where[i]]:
+                worst = i
+                most = conflicts[i] / gain[where[i]] if gain[where[i]] > 0 else np.inf
+        if worst < 0:
+            break
+        out[worst] = True
+        for i in range(n):
+            conflicts[i] -= clash[worst, i]
+    change = 0.0
+    for i in range(n):
+        if out[i]:
+            has_conflict = gain[where[i]] < 0
+            for j in range(n):
+                has_conflict |= clash[i, j] and not out[j]
+            out[i] = has_conflict
+        change += gain[where[i]] * ((not out[i]) - was[i])
+    return change
+
+
+@jit
+def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, room: Room) -> None:
+    """Keep the new choice of a history."""
+    current, where, was, out = room.current, room.where, room.was, room.out
+    first, second, node = room.pairs.first, room.pairs.second, room.pairs.node
+    row, at, kept, support1 = log.row, log.at, log.kept, log.support1
+    for pair in range(room.pairs.size[0]):
+        i, j = first[pair], second[pair]
+        support2[node[pair]] += (not out[i] and not out[j]) - (was[i] and was[j])
+    end = log.indptr[h]
+    for i in range(n):
+        support1[current[i]] += (not out[i]) - was[i]
+        kept[where[i]] = not out[i]
+        if not out[i]:
+            row[end], at[end] = current[i], where[i]
+            end += 1
+    log.size[h] = end - log.indptr[h]
+
+
+@jit
+def choose_anew(
+    log: Grown, ids: NDArray[np.int32], tree: Tree, k: int, gain: NDArray[np.float64], order: NDArray[np.int64],
+    first: int, budget: int, stirred: NDArray[np.bool_], room: Room,
+) -> int:  # fmt: skip
+    """Let the histories of the order, from `first` on, choose anew until the budget of work is used up.
+
+    Histories of people who have several, and very long ones, stay as they are. The terms that are not kept in a history
+    that chose something else are stirred. Return the next place in the order.
+    """
+    work = 0
+    turn = first
+    while turn < len(order) and work < budget:
+        h = order[turn]
+        turn += 1
+        work += 10
+        person = log.owner[h]
+        length = log.indptr[h + 1] - log.indptr[h]
+        if (
+            log.size[h] == 0
+            or log.size[h] == length
+            or length > LISTED
+            or log.first[person + 1] - log.first[person] > 1
+        ):
+            continue
+        n, n_kept = _candidates(log, ids, h, k, room)
+        if n == n_kept:
+            continue
+        work += n * n + find_pairs(tree, k, room.current, n, room.nothing, room.everything, room.place_of, room.pairs)
+        if _find_clashes(log.support1, tree.support2, k, n, room) and _choose(gain, n, room) > 0:
+            _take(log, tree.support2, h, n, room)
+            for i in range(log.indptr[h], log.indptr[h + 1]):
+                if ids[i] < len(stirred) and not log.kept[i]:
+                    stirred[ids[i]] = True
+    return turn
+
+
+def make_room(longest: int, n_terms: int) -> Room:
+    """Return room for histories of up to `longest` terms."""
+    n = min(longest, LISTED)
+    return Room(
+        current=np.empty(n, np.int32),
+        where=np.empty(n, np.int64),
+        was=np.empty(n, np.bool_),
+        must=np.empty(n, np.bool_),
+        out=np.empty(n, np.bool_),
+        conflicts=np.empty(n, np.int64),
+        clash=np.empty((n, n), np.bool_),
+        nothing=np.zeros(n, np.bool_),
+        everything=np.ones(n, np.bool_),
+        place_of=np.full(n_terms, -1, np.int32),
+        pairs=make_pairs(n),
+    )

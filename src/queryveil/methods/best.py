@@ -1,0 +1,136 @@
+"""`algorithm=best`: the same guarantee as Algorithm 1, and never less of the target.
+
+Algorithm 1 runs beside, on a core of its own, and the better result is taken. For m above 2 the grown log is the
+start: Algorithm 1 cleans it of larger combinations, then what can come back does.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.deletion import UTILITY, Rule, make_scratch, put_back
+from queryveil.kernels.histories import count_people
+from queryveil.kernels.supports import Tree
+from queryveil.methods.combinations import count_combinations
+from queryveil.methods.deletion import BUDGET, delete, lay_out
+from queryveil.methods.growth import Plot, grow_terms, improve, plot
+from queryveil.methods.objectives import Objective
+from queryveil.types import Profiles, Progress, only
+
+Mask = NDArray[np.bool_]
+_MOST_TRIES = 64
+_TRIED_WORK = 30_000_000  # pairs of terms looked at by all tries together
+_SPREAD = 0.4  # of the random factors of a try
+
+
+def best(
+    rows: Profiles,
+    people: NDArray[np.int64],
+    tree: Tree,
+    rule: Rule,
+    aim: Objective,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Mask, dict[str, object]]:
+    """Return which pairs stay, and what was tried and how much of the target each kept."""
+    stop = Event()
+    own = tree._replace(**{name: getattr(tree, name).copy() for name in ("support2", "support3", "support4")})
+    with ThreadPoolExecutor(1) as pool:
+        paper = pool.submit(delete, rows, people, own, rule, _until(stop))
+        try:
+            ground = plot(rows, rule.k, tree, len(people), aim.gain)
+            grown, n_tries = _grown(ground, aim, people, rng, progress)
+            if rule.m > 2:
+                grown = _cleaned(rows, grown, rule, aim.gain, progress)
+            published = paper.result()[0]
+        except BaseException:
+            stop.set()
+            raise
+    found = {"paper": published, "growth": grown}
+    if rule.m == 2 and aim.kept(published) >= aim.kept(grown):
+        log, _ = ground.kept(published, own)
+        improve(ground, log, own, _most_useful_first(ground), progress)
+        found["paper, improved"] = log.kept
+    kept = {name: aim.kept(mask) for name, mask in found.items()}
+    chosen = max(kept, key=lambda name: kept[name])
+    tried = {name: round(share, 2) for name, (share, _) in kept.items()}
+    return found[chosen], {"algorithm": "best", "chosen": chosen, f"{aim.target} kept, in %": tried, "tries": n_tries}
+
+
+def _until(stop: Event) -> Progress:
+    """Return a report of progress to nobody, which ends the work when it is no longer wanted."""
+
+    def report(stage: str, done: int, total: int) -> None:
+        if stop.is_set():
+            raise InterruptedError(stage)
+
+    return report
+
+
+def _grown(
+    ground: Plot, aim: Objective, people: NDArray[np.int64], rng: np.random.Generator, progress: Progress
+) -> tuple[Mask, int]:
+    """Return the best of several tries; a small log is tried more often, with orders and weights that vary."""
+    lengths = np.diff(ground.profiles.indptr)
+    n_more = min(_MOST_TRIES, int(_TRIED_WORK // (np.square(lengths).sum() + 1000 * len(people) + 1)))
+    found: tuple[tuple[float, float], Mask] | None = None
+    n_tries = 0
+    for order, weight in _starts(ground, aim, people, n_more, rng):
+        log, tree = ground.empty()
+        grow_terms(ground, log, tree, weight, order, progress)
+        improve(ground, log, tree, order, progress)
+        kept = aim.kept(log.kept)
+        n_tries += 1
+        if found is None or kept > found[0]:
+            found = kept, log.kept
+    return (np.zeros(len(ground.gain), np.bool_) if found is None else found[1]), n_tries
+
+
+def _starts(
+    ground: Plot, aim: Objective, people: NDArray[np.int64], n_more: int, rng: np.random.Generator
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Yield orders of terms and weights of pairs to grow by."""
+    weight = ground.gain * np.sqrt(ground.potential())
+    order = _most_useful_first(ground)
+    rarest_first = np.arange(ground.n_terms)[::-1].copy()
+    if aim.target == "distinct":
+        order, weight = rarest_first, 1.0 / people[np.minimum(ground.profiles.ids, len(people) - 1)]
+    yield order, weight
+    if aim.target == "users":
+        yield rarest_first, weight
+    place = np.empty(len(order))
+    place[order] = np.arange(1, len(order) + 1)
+    for _ in range(n_more):
+        moved = place * np.exp(_SPREAD * rng.standard_normal(len(order)))
+        yield np.argsort(moved, kind="stable"), weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
+
+
+def _most_useful_first(ground: Plot) -> NDArray[np.int64]:
+    gain = np.bincount(ground.profiles.ids, weights=ground.gain, minlength=ground.n_terms)[: ground.n_terms]
+    return np.argsort(-gain, kind="stable")
+
+
+def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: NDArray[np.float64], progress: Progress) -> Mask:
+    """Return what stays of a log without infrequent pairs when larger combinations are infrequent no more either."""
+    if rule.target != UTILITY:  # degrees and draws are those of Algorithm 1 on the whole log
+        rule = rule._replace(target=UTILITY, utility=np.bincount(rows.ids, weights=gain).astype(np.float64))
+    start = only(rows, grown)
+    people = count_people(start.indptr, start.ids, start.owner, len(start.vocabulary))
+    people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
+    tree = count_combinations(start, len(people), rule.k, rule.m, progress)
+    kept, _ = delete(start, people, tree, rule, progress)
+    log = lay_out(start, len(people))
+    log.alive[:] = kept
+    alive = only(start, kept)
+    support1 = count_people(alive.indptr, alive.ids, alive.owner, len(people)).astype(np.int32)
+    scratch = make_scratch(int(np.diff(start.indptr).max(initial=0)), len(people), rule.m)
+    history = 0
+    while history < start.n_histories:
+        progress("putting back", history, start.n_histories)
+        history, _ = put_back(log, tree, rule, support1, gain[grown], history, BUDGET, scratch)
+    mask = np.zeros(len(rows.ids), np.bool_)
+    mask[grown] = log.alive
+    return mask
