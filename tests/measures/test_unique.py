@@ -47,7 +47,7 @@ def test_agrees_with_the_twin_for_owners_in_any_order(histories: list[tuple[int,
     owner = profiles.owner.copy()
     np.random.default_rng(seed).shuffle(owner)  # released histories do not stand by person
     drawn_from, terms = unique.draw(profiles, m, np.random.default_rng(seed))
-    with patch.object(unique, "STEPS_PER_CALL", 5):  # so that the kernel is left and taken up again
+    with patch.object(unique, "COMBINATIONS_PER_CALL", 3):  # so that there are several parts
         alone = unique.single_out(profiles, owner, drawn_from, terms)
     expected = [twin(profiles, owner.tolist(), set(row) - {-1}) for row in terms.tolist()]
     assert alone.tolist() == expected

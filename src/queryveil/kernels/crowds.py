@@ -25,45 +25,39 @@ class Crowd(NamedTuple):
 
 @jit
 def find_alone(
-    first: int,
-    budget: int,
     crowd: Crowd,
     histories: NDArray[np.int64],  # (combinations,): whose terms they are
     combinations: NDArray[np.int32],  # (combinations, m): ascending, -1 before them where there are fewer
-    alone: NDArray[np.bool_],  # (combinations,): the answers
-) -> int:
-    """Mark the combinations no other owner holds, from `first` until the budget is used up; return the next one."""
-    work, c = 0, first
-    while c < len(combinations) and work < budget:
-        shared, steps = _find_another(crowd, crowd.owner[histories[c]], combinations[c])
-        alone[c] = not shared
-        work += steps
-        c += 1
-    return c
+) -> NDArray[np.bool_]:
+    """Say of each combination whether no other owner holds it."""
+    alone = np.empty(len(combinations), np.bool_)
+    for c in range(len(combinations)):
+        alone[c] = not _is_elsewhere(crowd, crowd.owner[histories[c]], combinations[c])
+    return alone
 
 
 @jit
-def _find_another(crowd: Crowd, me: int, terms: NDArray[np.int32]) -> tuple[bool, int]:
-    """Say whether an owner other than `me` holds the terms, and how many histories were looked at."""
+def _is_elsewhere(crowd: Crowd, me: int, terms: NDArray[np.int32]) -> bool:
+    """Say whether an owner other than `me` holds the terms."""
     begin, end = int(crowd.post_start[terms[-1]]), int(crowd.post_start[terms[-1] + 1])
     if len(terms) == 1 or terms[-2] < 0:
         for i in range(begin, end):
             if crowd.owner[crowd.post_history[i]] != me:
-                return True, i - begin + 1
-        return False, end - begin
+                return True
+        return False
     at, end_other = int(crowd.post_start[terms[-2]]), int(crowd.post_start[terms[-2] + 1])
     for i in range(begin, end):
         h = crowd.post_history[i]
         at = _skip(crowd.post_history, at, end_other, h)
         if at == end_other:
-            return False, i - begin + 1
+            return False
         if (
             crowd.post_history[at] == h
             and crowd.owner[h] != me
             and _holds(crowd.ids[crowd.indptr[h] : crowd.indptr[h + 1]], terms[:-2])
         ):
-            return True, i - begin + 1
-    return False, end - begin
+            return True
+    return False
 
 
 @jit

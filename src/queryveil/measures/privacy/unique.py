@@ -6,6 +6,8 @@ owner alone holds them. The release and the original are each asked about themse
 """
 
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from queryveil.measures.base import Comparison
 from queryveil.spec import Bound
 from queryveil.types import Profiles, Progress, Score, silent
 
-STEPS_PER_CALL = 10_000_000  # below a second, so that an interrupt is noticed
+COMBINATIONS_PER_CALL = 5_000  # below a second, so that an interrupt is noticed
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 EMPTY = "the release has no terms"
 PER_HISTORY = "the share is of histories, since people have several; others who hold the terms are other people"
@@ -82,14 +84,24 @@ def single_out(
     progress: Progress = silent,
 ) -> NDArray[np.bool_]:
     """Say of every drawn combination whether its owner alone holds it; owners may stand in any order."""
-    alone = np.zeros(len(combinations), np.bool_)
     post_start, post_history = postings(profiles.indptr, profiles.ids, len(profiles.vocabulary))
     crowd = Crowd(profiles.indptr, profiles.ids, owner, post_start, post_history)
-    done = 0
-    while done < len(combinations):
-        done = find_alone(done, STEPS_PER_CALL, crowd, histories, combinations, alone)
-        progress("counting who is singled out", done, len(combinations))
-    return alone
+    parts = range(0, len(combinations), COMBINATIONS_PER_CALL)
+
+    def part_from(start: int) -> NDArray[np.bool_]:
+        end = start + COMBINATIONS_PER_CALL
+        return find_alone(crowd, histories[start:end], combinations[start:end])
+
+    alone = [np.zeros(0, np.bool_)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the kernel leaves Python's lock
+        try:
+            for part in pool.map(part_from, parts):
+                alone.append(part)
+                progress("counting who is singled out", len(alone), len(parts) + 1)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return np.concatenate(alone)
 
 
 def _count_singled_out(
