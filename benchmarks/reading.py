@@ -33,11 +33,11 @@ def measure() -> dict[str, float | str | bool]:
         from queryveil.api import generate
 
         generate(path, users=USERS, seed=SEED)
-        _side("queryveil", path)  # compiles
-        runs = {side: [_side(side, path) for _ in range(3)] for side in ("bare SQL", "queryveil")}
+        side("queryveil", path)  # compiles
+        runs = {who: [side(who, path) for _ in range(3)] for who in ("bare SQL", "queryveil")}
         size = path.stat().st_size
-    seconds = {side: sorted(run["seconds"] for run in done)[1] for side, done in runs.items()}
-    peak = {side: max(run["peak_mb"] for run in done) for side, done in runs.items()}
+    seconds = {who: sorted(run["seconds"] for run in done)[1] for who, done in runs.items()}
+    peak = {who: max(run["peak_mb"] for run in done) for who, done in runs.items()}
     return {
         "log, MB": round(size / 1e6),
         "bare SQL, seconds": round(seconds["bare SQL"], 2),
@@ -50,9 +50,10 @@ def measure() -> dict[str, float | str | bool]:
     }
 
 
-def _side(side: str, path: Path) -> dict[str, float]:
+def side(who: str, path: Path) -> dict[str, float]:
+    """Read the file in a process of its own; return the seconds, the peak and the number of pairs."""
     output = subprocess.run(
-        [sys.executable, "-m", "benchmarks.reading", side, str(path)], check=True, capture_output=True, text=True
+        [sys.executable, "-m", "benchmarks.reading", who, str(path)], check=True, capture_output=True, text=True
     ).stdout
     result: dict[str, float] = json.loads(output)
     return result

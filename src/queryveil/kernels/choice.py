@@ -33,15 +33,17 @@ class Room(NamedTuple):
 
 
 @jit
-def _candidates(log: Grown, ids: NDArray[np.int32], h: int, k: int, room: Room) -> tuple[int, int]:
+def _candidates(
+    log: Grown, ids: NDArray[np.int32], pair_of: NDArray[np.int64], h: int, k: int, room: Room
+) -> tuple[int, int]:
     """Write down the terms that a history may keep; return how many there are and how many it keeps."""
     current, where, was, kept, support1 = room.current, room.where, room.was, log.kept, log.support1
     n = n_kept = 0
     for i in range(log.indptr[h], log.indptr[h + 1]):
         t = ids[i]
         if t < len(support1) and support1[t] >= k:
-            current[n], where[n], was[n] = t, i, kept[i]
-            n_kept += kept[i]
+            current[n], where[n], was[n] = t, pair_of[i], kept[pair_of[i]]
+            n_kept += was[n]
             n += 1
     return n, n_kept
 
@@ -123,11 +125,12 @@ def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, room: Room) -
 
 @jit
 def choose_anew(
-    log: Grown, ids: NDArray[np.int32], tree: Tree, k: int, gain: NDArray[np.float64], order: NDArray[np.int64],
-    first: int, budget: int, stirred: NDArray[np.bool_], room: Room,
+    log: Grown, ids: NDArray[np.int32], pair_of: NDArray[np.int64], tree: Tree, k: int, gain: NDArray[np.float64],
+    order: NDArray[np.int64], first: int, budget: int, stirred: NDArray[np.bool_], room: Room,
 ) -> int:  # fmt: skip
     """Let the histories of the order, from `first` on, choose anew until the budget of work is used up.
 
+    `pair_of` says which pair of a term and a history stands at each place of the log (-1: of a term not looked at).
     Histories of people who have several, and very long ones, stay as they are. The terms that are not kept in a history
     that chose something else are stirred. Return the next place in the order.
     """
@@ -146,14 +149,14 @@ def choose_anew(
             or log.first[person + 1] - log.first[person] > 1
         ):
             continue
-        n, n_kept = _candidates(log, ids, h, k, room)
+        n, n_kept = _candidates(log, ids, pair_of, h, k, room)
         if n == n_kept:
             continue
         work += n * n + find_pairs(tree, k, room.current, n, room.nothing, room.everything, room.place_of, room.pairs)
         if _find_clashes(log.support1, tree.support2, k, n, room) and _choose(gain, n, room) > 0:
             _take(log, tree.support2, h, n, room)
             for i in range(log.indptr[h], log.indptr[h + 1]):
-                if ids[i] < len(stirred) and not log.kept[i]:
+                if ids[i] < len(stirred) and not log.kept[pair_of[i]]:
                     stirred[ids[i]] = True
     return turn
 

@@ -21,14 +21,17 @@ MOST_IN_THE_WAY = 8  # a history gives up at most so many terms for one
 
 
 class Grown(NamedTuple):
-    """The log that grows: what is kept of it, and the supports of that."""
+    """The log that grows: what is kept of it, and the supports of that.
+
+    Pairs of a term and a history stand term by term, so that a term's are read in order; `holders` says which they are.
+    """
 
     indptr: NDArray[np.int64]
     owner: NDArray[np.int32]
     first: NDArray[np.int64]  # (people + 1,): the histories of person p are first[p] … first[p + 1] − 1
     kept: NDArray[np.bool_]  # (pairs,)
     row: NDArray[np.int32]  # (pairs,): the kept terms of history h, in no order, from indptr[h] on …
-    at: NDArray[np.int64]  # (pairs,): … and where each stands in the log
+    at: NDArray[np.int64]  # (pairs,): … and which pair each is
     size: NDArray[np.int64]  # (histories,): how many they are
     support1: NDArray[np.int32]  # (terms,)
     with_it: NDArray[np.int32]  # (terms,): people who hold a term with the one that is looked at; zeros in between
@@ -136,21 +139,23 @@ def _count(log: Grown, history: NDArray[np.int32], a: int, b: int) -> int:
     """Count the people who would hold the term, with each other term, if all that are in took it."""
     row, indptr, size, owner = log.row, log.indptr, log.size, log.owner
     with_it, last, met, is_in = log.with_it, log.last, log.met, log.is_in
+    one_each = len(log.first) == len(size) + 1
     people, before, n_met = 0, -1, 0
     for q in range(a, b):
-        if is_in[q - a]:
-            h = history[q]
-            who = owner[h]
-            people += who != before
-            before = who
-            for i in range(indptr[h], indptr[h] + size[h]):
-                x = row[i]
-                if last[x] != who:
-                    if with_it[x] == 0:
-                        met[n_met] = x
-                        n_met += 1
-                    last[x] = who
-                    with_it[x] += 1
+        if not is_in[q - a]:
+            continue
+        h = history[q]
+        who = h if one_each else owner[h]
+        people += who != before
+        before = who
+        for i in range(indptr[h], indptr[h] + size[h]):
+            x = row[i]
+            if with_it[x] == 0:
+                met[n_met] = x
+                n_met += 1
+            if one_each or last[x] != who:
+                last[x] = who
+                with_it[x] += 1
     log.n_met[0] = n_met
     return people
 
@@ -184,7 +189,7 @@ def _can_give_up(
 
 @jit
 def _drop_losers(
-    log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], history: NDArray[np.int32], place: NDArray[np.int64],
+    log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], history: NDArray[np.int32],
     a: int, b: int, people: int, may_give_up: bool,
 ) -> tuple[int, int]:  # fmt: skip
     """Take out the histories that cannot take the term or lose by it; return how many stay and how many went."""
@@ -200,10 +205,10 @@ def _drop_losers(
     support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
     stay = went = 0
     for q in range(a, b):
-        if kept[place[q]] or not is_in[q - a]:
+        if kept[q] or not is_in[q - a]:
             continue
         begin, end = indptr[history[q]], indptr[history[q]] + size[history[q]]
-        takes = people >= k and weight[place[q]] >= 0
+        takes = people >= k and weight[q] >= 0
         in_the_way = 0
         loss = 0.0
         i = begin
@@ -211,7 +216,7 @@ def _drop_losers(
             if with_it[row[i]] < k:
                 in_the_way += 1
                 loss += weight[at[i]]
-                takes = may_give_up and in_the_way <= MOST_IN_THE_WAY and loss < weight[place[q]]
+                takes = may_give_up and in_the_way <= MOST_IN_THE_WAY and loss < weight[q]
             i += 1
         if takes and in_the_way:
             takes = _can_give_up(row, begin, end, with_it, k, support1, start, term, support2)
@@ -223,22 +228,20 @@ def _drop_losers(
 
 @jit
 def _settle(
-    log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], history: NDArray[np.int32], place: NDArray[np.int64],
+    log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], history: NDArray[np.int32],
     a: int, b: int, may_give_up: bool,
 ) -> int:  # fmt: skip
     """Take histories out until all that are in can take the term; return how many stay, the counts being theirs."""
     while True:
         people = _count(log, history, a, b)
-        stay, went = _drop_losers(log, tree, k, weight, history, place, a, b, people, may_give_up)
+        stay, went = _drop_losers(log, tree, k, weight, history, a, b, people, may_give_up)
         if not stay or not went:
             return stay
         _forget(log)
 
 
 @jit
-def _give_up(
-    log: Grown, tree: Tree, k: int, history: NDArray[np.int32], place: NDArray[np.int64], a: int, b: int
-) -> bool:
+def _give_up(log: Grown, tree: Tree, k: int, history: NDArray[np.int32], a: int, b: int) -> bool:
     """Let histories go of what is in the way, one after the other; say whether some could not any more."""
     row, at, indptr, size, kept, is_in, with_it = (
         log.row,
@@ -252,7 +255,7 @@ def _give_up(
     support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
     is_changed = False
     for q in range(a, b):
-        if kept[place[q]] or not is_in[q - a]:
+        if kept[q] or not is_in[q - a]:
             continue
         h = history[q]
         if not _can_give_up(row, indptr[h], indptr[h] + size[h], with_it, k, support1, start, term, support2):
@@ -272,29 +275,27 @@ def _give_up(
 
 
 @jit
-def _put_in(
-    log: Grown, tree: Tree, t: int, history: NDArray[np.int32], place: NDArray[np.int64], a: int, b: int
-) -> None:
+def _put_in(log: Grown, tree: Tree, t: int, history: NDArray[np.int32], a: int, b: int) -> None:
     """Put the term into all histories that are in."""
     row, at, indptr, size, kept, is_in = log.row, log.at, log.indptr, log.size, log.kept, log.is_in
     for q in range(a, b):
-        if is_in[q - a] and not kept[place[q]]:
+        if is_in[q - a] and not kept[q]:
             h = history[q]
             _change(log, tree, h, t, 1)
-            row[indptr[h] + size[h]], at[indptr[h] + size[h]] = t, place[q]
+            row[indptr[h] + size[h]], at[indptr[h] + size[h]] = t, q
             size[h] += 1
-            kept[place[q]] = True
+            kept[q] = True
 
 
 @jit
 def grow(
     log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], order: NDArray[np.int64], first: int, budget: int,
-    start: NDArray[np.int64], history: NDArray[np.int32], place: NDArray[np.int64],
+    start: NDArray[np.int64], history: NDArray[np.int32],
 ) -> int:  # fmt: skip
     """Let the terms of the order, from `first` on, grow until the budget of work is used up.
 
-    `start, history, place` are the holders of terms; a history gives a term up for one of more `weight` (one per pair
-    of the log). Return the next place in the order.
+    `start, history` are the holders of terms; a history gives terms up for one of more `weight` (one per pair). Return
+    the next place in the order.
     """
     kept, is_in = log.kept, log.is_in
     work = 0
@@ -305,16 +306,16 @@ def grow(
         a, b = start[t], start[t + 1]
         n_kept = 0
         for q in range(a, b):
-            n_kept += kept[place[q]]
+            n_kept += kept[q]
             is_in[q - a] = True
         work += 10 + 5 * (b - a)
         if b - a < k or n_kept == b - a:
             continue
-        stay = _settle(log, tree, k, weight, history, place, a, b, True)
-        if stay and _give_up(log, tree, k, history, place, a, b):
+        stay = _settle(log, tree, k, weight, history, a, b, True)
+        if stay and _give_up(log, tree, k, history, a, b):
             _forget(log)
-            stay = _settle(log, tree, k, weight, history, place, a, b, False)
+            stay = _settle(log, tree, k, weight, history, a, b, False)
         _forget(log)
         if stay:
-            _put_in(log, tree, t, history, place, a, b)
+            _put_in(log, tree, t, history, a, b)
     return turn

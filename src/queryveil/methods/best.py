@@ -51,9 +51,9 @@ def best(
             raise
     found = {"paper": published, "growth": grown}
     if rule.m == 2 and aim.kept(published) >= aim.kept(grown):
-        log, _ = ground.kept(published, own)
+        log = ground.kept(published)
         improve(ground, log, own, _most_useful_first(ground), progress)
-        found["paper, improved"] = log.kept
+        found["paper, improved"] = ground.mask(log)
     kept = {name: aim.kept(mask) for name, mask in found.items()}
     chosen = max(kept, key=lambda name: kept[name])
     tried = {name: round(share, 2) for name, (share, _) in kept.items()}
@@ -82,11 +82,12 @@ def _grown(
         log, tree = ground.empty()
         grow_terms(ground, log, tree, weight, order, progress)
         improve(ground, log, tree, order, progress)
-        kept = aim.kept(log.kept)
+        mask = ground.mask(log)
+        kept = aim.kept(mask)
         n_tries += 1
         if found is None or kept > found[0]:
-            found = kept, log.kept
-    return (np.zeros(len(ground.gain), np.bool_) if found is None else found[1]), n_tries
+            found = kept, mask
+    return (np.zeros(len(ground.pair_of), np.bool_) if found is None else found[1]), n_tries
 
 
 def _starts(
@@ -97,7 +98,7 @@ def _starts(
     order = _most_useful_first(ground)
     rarest_first = np.arange(ground.n_terms)[::-1].copy()
     if aim.target == "distinct":
-        order, weight = rarest_first, 1.0 / people[np.minimum(ground.profiles.ids, len(people) - 1)]
+        order, weight = rarest_first, 1.0 / people[ground.term]
     yield order, weight
     if aim.target == "users":
         yield rarest_first, weight
@@ -109,7 +110,7 @@ def _starts(
 
 
 def _most_useful_first(ground: Plot) -> NDArray[np.int64]:
-    gain = np.bincount(ground.profiles.ids, weights=ground.gain, minlength=ground.n_terms)[: ground.n_terms]
+    gain = np.bincount(ground.term, weights=ground.gain, minlength=ground.n_terms)
     return np.argsort(-gain, kind="stable")
 
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from queryveil.kernels.choice import choose_anew, make_room
 from queryveil.kernels.growth import Grown, grow, holders, potentials
+from queryveil.kernels.histories import count_people
 from queryveil.kernels.supports import Tree
-from queryveil.types import Profiles, Progress
+from queryveil.types import Profiles, Progress, only
 
 _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
 _ROUNDS = 6
@@ -23,40 +24,56 @@ _WORTH_IT = 0.005  # another round is made if the one before gained at least thi
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """A log and its frequent pairs: where anonymous logs can grow."""
+    """A log and its frequent pairs: where anonymous logs can grow. Pairs of term and history stand term by term."""
 
     profiles: Profiles
     k: int
     tree: Tree  # its supports are those of the whole log
     n_terms: int  # terms with an id below this are looked at
+    start: NDArray[np.int64]  # (n_terms + 1,): where the pairs of each term begin
+    history: NDArray[np.int32]  # (pairs,)
+    place: NDArray[np.int64]  # (pairs,): where each stands in the log
+    pair_of: NDArray[np.int64]  # (pairs of the log,): and back; -1 for terms that are not looked at
     gain: NDArray[np.float64]  # (pairs,)
-    holders: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
     by_length: NDArray[np.int64]  # histories, the longest first
+
+    @property
+    def term(self) -> NDArray[np.int64]:
+        """Return the term of each pair."""
+        return np.repeat(np.arange(self.n_terms), np.diff(self.start))
 
     def potential(self) -> NDArray[np.float64]:
         """Return what keeping a pair can bring with it: the gain of all terms that go with its term there."""
-        return potentials(self.profiles.indptr, self.profiles.ids, self.tree, self.gain, self.n_terms)
+        gain = np.zeros(len(self.pair_of))
+        gain[self.place] = self.gain
+        return potentials(self.profiles.indptr, self.profiles.ids, self.tree, gain, self.n_terms)[self.place]
+
+    def mask(self, log: Grown) -> NDArray[np.bool_]:
+        """Return which pairs of the log are kept."""
+        mask = np.zeros(len(self.pair_of), np.bool_)
+        mask[self.place[log.kept]] = True
+        return mask
 
     def empty(self) -> tuple[Grown, Tree]:
         """Return a log of which nothing is kept, and supports to match."""
         tree = self.tree._replace(support2=np.zeros_like(self.tree.support2))
-        return self._log(np.zeros(len(self.profiles.ids), np.bool_), np.zeros(self.n_terms, np.int32)), tree
+        return self._log(np.zeros(len(self.place), np.bool_), np.zeros(self.n_terms, np.int32)), tree
 
-    def kept(self, mask: NDArray[np.bool_], tree: Tree) -> tuple[Grown, Tree]:
-        """Return a log of which something is kept; the tree's supports must be those of that."""
-        ids, owner = self.profiles.ids, self.profiles.owner
-        history = np.repeat(np.arange(self.profiles.n_histories), np.diff(self.profiles.indptr))
-        pair = np.unique(np.stack((owner[history[mask]].astype(np.int64), ids[mask]), axis=1), axis=0)
-        return self._log(mask.copy(), np.bincount(pair[:, 1], minlength=self.n_terms).astype(np.int32)), tree
+    def kept(self, mask: NDArray[np.bool_]) -> Grown:
+        """Return a log of which something is kept."""
+        alive = only(self.profiles, mask)
+        people = count_people(alive.indptr, alive.ids, alive.owner, self.n_terms)
+        return self._log(mask[self.place], people.astype(np.int32))
 
     def _log(self, kept: NDArray[np.bool_], support1: NDArray[np.int32]) -> Grown:
-        indptr, ids, owner = self.profiles.indptr, self.profiles.ids, self.profiles.owner
-        history = np.repeat(np.arange(self.profiles.n_histories), np.diff(indptr))
-        size = np.bincount(history[kept], minlength=self.profiles.n_histories).astype(np.int64)
-        begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(size)))[:-1]
-        place = indptr[history[kept]] + np.arange(np.count_nonzero(kept)) - begin[history[kept]]
-        row, at = np.empty(len(ids), np.int32), np.empty(len(ids), np.int64)
-        row[place], at[place] = ids[kept], np.flatnonzero(kept)
+        indptr, owner = self.profiles.indptr, self.profiles.owner
+        row, at = np.empty(len(self.pair_of), np.int32), np.empty(len(self.pair_of), np.int64)
+        pair = np.flatnonzero(kept)
+        pair = pair[np.argsort(self.history[pair], kind="stable")]
+        history = self.history[pair]
+        size = np.bincount(history, minlength=self.profiles.n_histories).astype(np.int64)
+        place = indptr[history] + np.arange(len(pair)) - (np.cumsum(size) - size)[history]
+        row[place], at[place] = self.term[pair], pair
         return Grown(
             indptr=indptr,
             owner=owner,
@@ -70,14 +87,17 @@ class Plot:
             last=np.full(self.n_terms, -1, np.int32),
             met=np.empty(self.n_terms, np.int32),
             n_met=np.zeros(1, np.int64),
-            is_in=np.zeros(int(np.diff(self.holders[0]).max(initial=0)), np.bool_),
+            is_in=np.zeros(int(np.diff(self.start).max(initial=0)), np.bool_),
         )
 
 
 def plot(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: NDArray[np.float64]) -> Plot:
-    """Prepare a log to grow in."""
+    """Prepare a log to grow in; the gain is that of each of its pairs."""
+    start, history, place = holders(profiles.indptr, profiles.ids, n_terms)
+    pair_of = np.full(len(profiles.ids), -1, np.int64)
+    pair_of[place] = np.arange(len(place))
     by_length = np.argsort(-np.diff(profiles.indptr), kind="stable")
-    return Plot(profiles, k, tree, n_terms, gain, holders(profiles.indptr, profiles.ids, n_terms), by_length)
+    return Plot(profiles, k, tree, n_terms, start, history, place, pair_of, gain[place], by_length)
 
 
 def grow_terms(
@@ -87,7 +107,7 @@ def grow_terms(
     turn = 0
     while turn < len(order):
         progress("growing", turn, len(order))
-        turn = grow(log, tree, ground.k, weight, order, turn, _BUDGET, *ground.holders)
+        turn = grow(log, tree, ground.k, weight, order, turn, _BUDGET, ground.start, ground.history)
 
 
 def improve(ground: Plot, log: Grown, tree: Tree, order: NDArray[np.int64], progress: Progress) -> None:
@@ -100,8 +120,9 @@ def improve(ground: Plot, log: Grown, tree: Tree, order: NDArray[np.int64], prog
         while turn < len(ground.by_length):
             progress(f"choosing anew, round {number}", turn, len(ground.by_length))
             turn = choose_anew(
-                log, ground.profiles.ids, tree, ground.k, ground.gain, ground.by_length, turn, _BUDGET, stirred, room
-            )
+                log, ground.profiles.ids, ground.pair_of, tree, ground.k, ground.gain,
+                ground.by_length, turn, _BUDGET, stirred, room,
+            )  # fmt: skip
         grow_terms(ground, log, tree, ground.gain, order[stirred[order]], progress)
         after = float(ground.gain[log.kept].sum())
         if after - before <= _WORTH_IT * before:
