@@ -89,8 +89,8 @@ def assemble(
     filled = np.flatnonzero(np.diff(starts))
     starts = np.concatenate((starts[:1], starts[filled + 1]))
     order = order[filled]
-    used, inverse = np.unique(owner[order], return_inverse=True)
-    number = inverse.astype(np.int32)
+    is_next = np.diff(owner[order], prepend=-1) > 0
+    used, number = owner[order[is_next]], (np.cumsum(is_next) - 1).astype(np.int32)
     by_rank, rank = entry_order(starts, terms, number, words)
     indptr, ids, counts = sort_rows(starts, terms, rank, len(by_rank))
     return Profiles(
@@ -99,7 +99,7 @@ def assemble(
         ids,
         counts,
         number,
-        tuple(persons[person] for person in used.tolist()),
+        persons if len(used) == len(persons) else tuple(persons[person] for person in used.tolist()),
         order,
         None if partition is None else partition[order],
         partition_values,

@@ -30,10 +30,12 @@ class Content:
 def histories_content(profiles: Profiles, mask: NDArray[np.bool_]) -> Content:
     """Return the rows `user, term` of the kept pairs."""
     history = np.repeat(np.arange(profiles.n_histories, dtype=np.int32), np.diff(profiles.indptr))[mask]
-    rank, texts = _text_order(profiles)
+    rank, texts = _text_order(profiles, mask)
     starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
-    indptr, ranks, _ = sort_rows(starts, terms, rank, len(rank))
-    keys = [_prefix(profiles, h) + key for h, key in enumerate(_keys(indptr, ranks))]
+    indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
+    keys = _keys(indptr, ranks)
+    if profiles.partition is not None:
+        keys = [_prefix(profiles, h) + key for h, key in enumerate(keys)]
     release_id = _ranked(keys, np.diff(indptr) > 0)
     order = np.argsort(np.where(release_id < 0, len(release_id), release_id), kind="stable")
     order = order[: np.count_nonzero(release_id >= 0)]
@@ -50,9 +52,9 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     """Return the rows `user, query_id, term` of the kept pairs, query by query."""
     kept = mask[occurrences.pair]
     query, pair = occurrences.query[kept], occurrences.pair[kept]
-    rank, texts = _text_order(profiles)
+    rank, texts = _text_order(profiles, mask)
     starts, terms = gather(query, profiles.ids[pair], len(occurrences.history))
-    indptr, ranks, _ = sort_rows(starts, terms, rank, len(rank))
+    indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
     # a query's key: its terms, an end no rank can be, and what else is published of it
     query_keys = [a + _END + b for a, b in zip(_keys(indptr, ranks), _extra_keys(occurrences), strict=True)]
     # queries by history, each history's queries in the order of their content
@@ -78,11 +80,12 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     return Content("log", rows, release_id)
 
 
-def _text_order(profiles: Profiles) -> tuple[NDArray[np.int32], pa.Array]:
-    """Return every entry's rank in the order of the texts, and the texts in that order."""
+def _text_order(profiles: Profiles, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], pa.Array]:
+    """Return the rank of every released entry in the order of the texts, -1 for others, and these texts in order."""
     entries = profiles.vocabulary.entries
-    order = np.array(sorted(range(len(entries)), key=entries.__getitem__), np.int64)
-    rank = np.empty(len(order), np.int32)
+    released = np.flatnonzero(np.bincount(profiles.ids[mask], minlength=len(entries))).tolist()
+    order = np.array(sorted(released, key=entries.__getitem__), np.int64)
+    rank = np.full(len(entries), -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return rank, pa.array([entries[i] for i in order], pa.string())
 

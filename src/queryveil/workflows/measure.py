@@ -83,7 +83,7 @@ def set_beside(
         released.ids[occurrences],
         pa.array(released.terms, pa.large_string()),
         owner,
-        tuple(str(number) for number in range(int(owner.max(initial=-1)) + 1)),
+        tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
     )
     behind = None if history_of is None else history_of[profiles.log_history]
     return Comparison(release.kind, original, profiles, behind, market)

@@ -1,8 +1,9 @@
 """Uniqueness: how many people are singled out by m random terms of theirs.
 
 Whoever happens to know m things a person has searched for finds that person, if nobody else in the data has searched
-for all of them. From every history m terms are drawn, each set of m equally likely, and it is asked whether one
-owner alone holds them. The release and the original are each asked about themselves.
+for all of them. From every history, or from 100,000 drawn ones of a larger log, m terms are drawn, each set of m
+equally likely, and it is asked whether one owner alone holds them. The release and the original are each asked about
+themselves.
 """
 
 import math
@@ -19,6 +20,7 @@ from queryveil.spec import Bound
 from queryveil.types import Profiles, Progress, Score, silent
 
 COMBINATIONS_PER_CALL = 5_000  # below a second, so that an interrupt is noticed
+MOST_HISTORIES = 100_000  # asked about: the 95 % interval is at most 0.62 percentage points wide
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 EMPTY = "the release has no terms"
 PER_HISTORY = "the share is of histories, since people have several; others who hold the terms are other people"
@@ -51,7 +53,7 @@ def _note(comparison: Comparison) -> str:
 
 
 def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Draw m distinct terms of every history that has any, or all where it has fewer.
+    """Draw m distinct terms, or all where there are fewer, of every history that has any or of MOST_HISTORIES of these.
 
     Returns the histories, and for each a row of m term ids, ascending, with -1 before them where there are fewer.
     R. W. Floyd's way: the last m places of a row are gone through; at each, a place up to it is drawn, and where that
@@ -59,6 +61,8 @@ def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[NDArray[
     """
     length = np.diff(profiles.indptr)
     histories = np.flatnonzero(length)
+    if len(histories) > MOST_HISTORIES:
+        histories = np.sort(rng.choice(histories, MOST_HISTORIES, replace=False, shuffle=False))
     length = length[histories]
     n_drawn = np.minimum(length, m)
     places = np.full((len(histories), m), -1, np.int64)
