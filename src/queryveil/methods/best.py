@@ -116,8 +116,9 @@ def _most_useful_first(ground: Plot) -> NDArray[np.int64]:
 
 def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: NDArray[np.float64], progress: Progress) -> Mask:
     """Return what stays of a log without infrequent pairs when larger combinations are infrequent no more either."""
-    if rule.target != UTILITY:  # degrees and draws are those of Algorithm 1 on the whole log
-        rule = rule._replace(target=UTILITY, utility=np.bincount(rows.ids, weights=gain).astype(np.float64))
+    if rule.target != UTILITY:  # degrees are those of Algorithm 1 on the whole log, which changes them meanwhile
+        utility = np.bincount(rows.ids, weights=gain).astype(np.float64)
+        rule = rule._replace(target=UTILITY, utility=utility, degree=np.zeros((5, 0), np.int64))
     start = only(rows, grown)
     people = count_people(start.indptr, start.ids, start.owner, len(start.vocabulary))
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]

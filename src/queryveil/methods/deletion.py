@@ -20,7 +20,7 @@ def delete(
     rule: Rule,
     progress: Progress,
 ) -> tuple[NDArray[np.bool_], int]:
-    """Return which pairs stay, and in how many passes terms were deleted; the tree's supports become theirs."""
+    """Return which pairs stay, and in how many passes terms were deleted; the tree's pair supports become theirs."""
     log = lay_out(profiles, len(people))
     support1 = people.astype(np.int32)
     mask = np.zeros(len(log.ids), np.bool_)
@@ -37,6 +37,8 @@ def delete(
             history, now, gone = sweep(log, tree, rule, support1, history, now, BUDGET, scratch)
             deleted += gone
     mask[place[log.alive]] = True
+    # In an anonymous log nobody holds what fewer than k do; what is infrequent is not always counted to its end.
+    tree.support2[tree.support2 < rule.k] = 0
     return mask, passes
 
 
