@@ -133,9 +133,12 @@ def _update(
     least = 0 if rule.target == FIS else rule.k
     for i in range(n):
         place_of[current[i]] = i
+    first_gone = 0
+    while not gone[first_gone]:
+        first_gone += 1
     person = log.owner[h]
     several = log.first[person + 1] - log.first[person] > 1
-    for c in range(n):
+    for c in range(first_gone, n):
         combination[0] = current[c]
         if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
             support1[current[c]] += by
@@ -154,7 +157,7 @@ def _update(
                 support2[node2] += by
                 if support2[node2] == fallen:
                     _fall(fell, fell_with, degree, now, combination, 2)
-            if m < 3:
+            if m < 3 or not (gone2 or first_gone < b):
                 continue
             n3 = children(start3, term3, node2, current, b, place_of, places3, nodes3)
             for j in range(n3):

@@ -28,6 +28,7 @@ class Grown(NamedTuple):
 
     indptr: NDArray[np.int64]
     owner: NDArray[np.int32]
+    one_each: bool  # every history has an owner of its own
     first: NDArray[np.int64]  # (people + 1,): the histories of person p are first[p] … first[p + 1] − 1
     kept: NDArray[np.bool_]  # (pairs,)
     row: NDArray[np.int32]  # (pairs,): the kept terms of history h, in no order, from indptr[h] on …
@@ -139,7 +140,7 @@ def _count(log: Grown, history: NDArray[np.int32], a: int, b: int) -> int:
     """Count the people who would hold the term, with each other term, if all that are in took it."""
     row, indptr, size, owner = log.row, log.indptr, log.size, log.owner
     with_it, last, met, is_in = log.with_it, log.last, log.met, log.is_in
-    one_each = len(log.first) == len(size) + 1
+    one_each = log.one_each
     people, before, n_met = 0, -1, 0
     for q in range(a, b):
         if not is_in[q - a]:

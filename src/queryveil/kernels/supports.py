@@ -66,19 +66,28 @@ def postings(
 
 
 @jit
+def is_one_each(owner: NDArray[np.int32]) -> bool:
+    """Say whether every history has an owner of its own; those of one owner stand side by side."""
+    for h in range(1, len(owner)):
+        if owner[h] == owner[h - 1]:
+            return False
+    return True
+
+
+@jit
 def _deliver(
     histories: NDArray[np.int32],
     bound: int,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     owner: NDArray[np.int32],
+    one_each: bool,  # every history has an owner of its own
     allowed: NDArray[np.int32],  # a term counts only where this is ≥ 0
-    k: int,
-    count: NDArray[np.int64],  # zeros, and zeros again at the end
-    last: NDArray[np.int64],  # -1, and -1 again at the end
+    count: NDArray[np.int32],  # zeros
+    last: NDArray[np.int32],  # -1
     touched: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the terms below `bound` that at least k owners of these histories hold, and how many do."""
+) -> int:
+    """Count how many owners of these histories hold each term below `bound`; return how many terms were touched."""
     n_touched = 0
     for h in histories:
         who = owner[h]
@@ -86,32 +95,46 @@ def _deliver(
             t = ids[i]
             if t >= bound:
                 break
-            if allowed[t] >= 0 and last[t] != who:
+            if allowed[t] >= 0 and (one_each or last[t] != who):
                 last[t] = who
                 if count[t] == 0:
                     touched[n_touched] = t
                     n_touched += 1
                 count[t] += 1
-    n_frequent = 0
+    return n_touched
+
+
+@jit
+def _collect(
+    touched: NDArray[np.int32],
+    n_touched: int,
+    candidates: NDArray[np.int32],  # all that can have been touched, ascending
+    k: int,
+    count: NDArray[np.int32],
+    last: NDArray[np.int32],
+    term: NDArray[np.int32],
+    support: NDArray[np.int32],
+    n: int,
+) -> int:
+    """Write the touched terms with a count ≥ k and these counts from n on, ascending; forget all; return the end."""
+    end = n
+    if 8 * n_touched >= len(candidates):  # going through all costs less than sorting
+        for t in candidates:
+            if count[t] >= k:
+                term[end], support[end] = t, count[t]
+                end += 1
+    else:
+        for i in range(n_touched):
+            if count[touched[i]] >= k:
+                term[end] = touched[i]
+                end += 1
+        term[n:end].sort()
+        for i in range(n, end):
+            support[i] = count[term[i]]
     for i in range(n_touched):
-        if count[touched[i]] >= k:
-            n_frequent += 1
-    terms = np.empty(n_frequent, np.int32)
-    place = 0
-    for i in range(n_touched):
-        t = touched[i]
-        last[t] = -1
-        if count[t] >= k:
-            terms[place] = t
-            place += 1
-        else:
-            count[t] = 0
-    terms.sort()
-    supports = np.empty(n_frequent, np.int32)
-    for i in range(n_frequent):
-        supports[i] = count[terms[i]]
-        count[terms[i]] = 0
-    return terms, supports
+        count[touched[i]] = 0
+        last[touched[i]] = -1
+    return end
 
 
 @jit
@@ -147,12 +170,12 @@ def _distribute(
 
 
 @jit
-def _append(level: Level, terms: NDArray[np.int32], supports: NDArray[np.int32]) -> Level:
-    """Write the children of the next parent, making room where needed."""
+def _with_room(level: Level, n_children: int) -> Level:
+    """Return a level with room for the children of one more parent."""
     n, parent = level.size[0], level.size[1]
     start, term, support = level.start, level.term, level.support
-    if n + len(terms) > len(term):
-        room = 2 * (n + len(terms))
+    if n + n_children > len(term):
+        room = 2 * (n + n_children)
         larger, larger_support = np.empty(room, np.int32), np.empty(room, np.int32)
         larger[:n], larger_support[:n] = term[:n], support[:n]
         term, support = larger, larger_support
@@ -160,11 +183,14 @@ def _append(level: Level, terms: NDArray[np.int32], supports: NDArray[np.int32])
         longer = np.empty(2 * (parent + 2), np.int64)
         longer[: len(start)] = start
         start = longer
-    term[n : n + len(terms)] = terms
-    support[n : n + len(terms)] = supports
-    start[parent + 1] = n + len(terms)
-    level.size[0], level.size[1] = n + len(terms), parent + 1
     return Level(start, term, support, level.size)
+
+
+@jit
+def _close(level: Level, end: int) -> None:
+    """Note where the children of the next parent end."""
+    level.start[level.size[1] + 1] = end
+    level.size[0], level.size[1] = end, level.size[1] + 1
 
 
 @jit
@@ -184,39 +210,50 @@ def count_frequent(
     level4: Level,
 ) -> tuple[Level, Level, Level]:
     """Count all combinations whose rarest term is one from `first` to `end` − 1."""
-    count = np.zeros(n_terms, np.int64)
-    last = np.full(n_terms, -1, np.int64)
+    count = np.zeros(n_terms, np.int32)
+    last = np.full(n_terms, -1, np.int32)
     touched = np.empty(n_terms, np.int32)
     anything = np.zeros(n_terms, np.int32)
+    all_terms = np.arange(n_terms).astype(np.int32)
     place2 = np.full(n_terms, -1, np.int32)
     place3 = np.full(n_terms, -1, np.int32)
+    one_each = is_one_each(owner)
     for t in range(first, end):
         histories = post_history[post_start[t] : post_start[t + 1]]
-        terms2, supports2 = _deliver(histories, t, indptr, ids, owner, anything, k, count, last, touched)
-        level2 = _append(level2, terms2, supports2)
-        if m >= 3:
-            for j in range(len(terms2)):
-                place2[terms2[j]] = j
-            start, holding = _distribute(histories, t, indptr, ids, place2, len(terms2))
-            for j in range(len(terms2)):
-                b = terms2[j]
-                with_b = holding[start[j] : start[j + 1]]
-                terms3, supports3 = _deliver(with_b, b, indptr, ids, owner, place2, k, count, last, touched)
-                level3 = _append(level3, terms3, supports3)
-                if m >= 4:
-                    for i in range(len(terms3)):
-                        place3[terms3[i]] = i
-                    start_, holding_ = _distribute(with_b, b, indptr, ids, place3, len(terms3))
-                    for i in range(len(terms3)):
-                        with_a = holding_[start_[i] : start_[i + 1]]
-                        terms4, supports4 = _deliver(
-                            with_a, terms3[i], indptr, ids, owner, place3, k, count, last, touched
-                        )
-                        level4 = _append(level4, terms4, supports4)
-                    for i in range(len(terms3)):
-                        place3[terms3[i]] = -1
-            for j in range(len(terms2)):
-                place2[terms2[j]] = -1
+        n = _deliver(histories, t, indptr, ids, owner, one_each, anything, count, last, touched)
+        level2 = _with_room(level2, max(n, t if 8 * n >= t else 0))
+        begin2 = level2.size[0]
+        end2 = _collect(touched, n, all_terms[:t], k, count, last, level2.term, level2.support, begin2)
+        _close(level2, end2)
+        if m < 3:
+            continue
+        terms2 = level2.term[begin2:end2]
+        for j in range(len(terms2)):
+            place2[terms2[j]] = j
+        start, holding = _distribute(histories, t, indptr, ids, place2, len(terms2))
+        for j in range(len(terms2)):
+            with_b = holding[start[j] : start[j + 1]]
+            n = _deliver(with_b, terms2[j], indptr, ids, owner, one_each, place2, count, last, touched)
+            level3 = _with_room(level3, j)
+            begin3 = level3.size[0]
+            end3 = _collect(touched, n, terms2[:j], k, count, last, level3.term, level3.support, begin3)
+            _close(level3, end3)
+            if m < 4:
+                continue
+            terms3 = level3.term[begin3:end3]
+            for i in range(len(terms3)):
+                place3[terms3[i]] = i
+            start_, holding_ = _distribute(with_b, terms2[j], indptr, ids, place3, len(terms3))
+            for i in range(len(terms3)):
+                with_a = holding_[start_[i] : start_[i + 1]]
+                n = _deliver(with_a, terms3[i], indptr, ids, owner, one_each, place3, count, last, touched)
+                level4 = _with_room(level4, i)
+                end4 = _collect(touched, n, terms3[:i], k, count, last, level4.term, level4.support, level4.size[0])
+                _close(level4, end4)
+            for i in range(len(terms3)):
+                place3[terms3[i]] = -1
+        for j in range(len(terms2)):
+            place2[terms2[j]] = -1
     return level2, level3, level4
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from queryveil.kernels.choice import choose_anew, make_room
 from queryveil.kernels.growth import Grown, grow, holders, potentials
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.supports import Tree
+from queryveil.kernels.supports import Tree, is_one_each
 from queryveil.types import Profiles, Progress, only
 
 _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
@@ -77,6 +77,7 @@ class Plot:
         return Grown(
             indptr=indptr,
             owner=owner,
+            one_each=is_one_each(owner),
             first=np.searchsorted(owner, np.arange(owner[-1] + 2)).astype(np.int64),
             kept=kept,
             row=row,
