@@ -1,11 +1,16 @@
 """The kernels give exactly what Algorithm 1 in plain Python gives, and every result verifies."""
 
+from itertools import chain
+from itertools import combinations as subsets
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queryveil.kernels.deletion import MARKED
+from queryveil.kernels.pairs import LISTED
 from queryveil.methods import combinations
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth
@@ -54,3 +59,41 @@ def test_kernels_equal_twin(profiles: Profiles, k: int, m: int, target: str, ran
     values = {"t0": 3.0, "t1": 1.0, "t3": 0.5}
     with patch.object(combinations, "RANGE_POSTINGS", range_postings):
         assert kept_rows(profiles, k, m, target, values) == twin_rows(profiles, k, m, target, values)
+
+
+def long_log(lengths: list[int], n_terms: int, seed: int) -> Profiles:
+    """Make a log of long histories that share many of their terms."""
+    rng = np.random.default_rng(seed)
+    return profiles_of([[f"t{i:04}" for i in rng.choice(n_terms, n, replace=False)] for n in lengths])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "n_terms", "k", "m", "target"),
+    [
+        ([*range(65, 200, 5)], 260, 3, 2, "logsize"),
+        ([*range(129, 200, 6)], 220, 5, 2, "distinct"),
+        ([*range(66, 90)], 120, 5, 2, "fis"),
+        ([*range(65, 77)], 80, 4, 3, "logsize"),
+        ([*range(65, 72)], 74, 3, 3, "random"),
+    ],
+)
+def test_kernels_equal_twin_where_bits_fill_several_words(
+    lengths: list[int], n_terms: int, k: int, m: int, target: str
+) -> None:
+    profiles = long_log(lengths, n_terms, seed=k)
+    kept = kept_rows(profiles, k, m, target, {})
+    assert kept == twin_rows(profiles, k, m, target, {})
+    assert any(kept) and sum(map(len, kept)) < len(profiles.ids)
+
+
+def test_kernels_equal_twin_where_pairs_are_not_listed() -> None:
+    profiles = long_log([*[LISTED + 70] * 3, *[200] * 5], LISTED + 270, seed=1)
+    assert kept_rows(profiles, 3, 2, "logsize", {}) == twin_rows(profiles, 3, 2, "logsize", {})
+
+
+def test_kernels_equal_twin_where_triples_are_not_marked() -> None:
+    """One history has all terms, others two fifths each: all pairs are frequent, triples of three fifths are not."""
+    fifths = [[f"t{i:04}" for i in range(first, first + MARKED // 5 + 1)] for first in range(0, 500, 100)]
+    profiles = profiles_of([[*chain.from_iterable(fifths)], *(a + b for a, b in subsets(fifths, 2))])
+    assert np.diff(profiles.indptr).max() > MARKED
+    assert kept_rows(profiles, 2, 3, "logsize", {}) == twin_rows(profiles, 2, 3, "logsize", {})
