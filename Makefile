@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench bench-full docs clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
 
 $(VENV)/ready: pyproject.toml constraints.txt scripts/make_venv
 	@PYTHON="$(PYTHON)" scripts/make_venv $(VENV)
@@ -27,6 +27,9 @@ lint: $(VENV)/ready ## check style (ruff) and types (mypy, strict)
 
 bench: $(VENV)/ready ## measure speed and memory as ratios against named baselines
 	@$(BIN)/python -m benchmarks
+
+bench-full: $(VENV)/ready ## the same on logs of real size: hours
+	@$(BIN)/python -m benchmarks full
 
 docs: $(VENV)/ready ## write the generated reference pages anew
 	@$(BIN)/python scripts/build_docs.py

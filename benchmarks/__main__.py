@@ -1,9 +1,26 @@
-"""Run all benchmarks of ordinary length: `make bench`."""
+"""Run the benchmarks of ordinary length (`make bench`), or, told `full`, the long ones (`make bench-full`)."""
 
-from benchmarks import kernels, reading, startup, verifier
+import sys
 
-for module in (kernels, verifier, reading, startup):
-    title = (module.__doc__ or "").splitlines()[0]
-    print(f"\n{module.__name__.removeprefix('benchmarks.')}: {title}")
-    for name, value in module.measure().items():
-        print(f"  {name}: {value}")
+from benchmarks import aol, command, kept, kernels, pairs, reading, sizes, startup, targets, verifier
+from benchmarks.sides import SMALL, Figures
+
+LARGE = (pairs, command, sizes, kept, targets)  # of logs that have two sizes
+
+
+def show(module: object, figures: Figures) -> None:
+    """Print what a module measured under the first line of its description."""
+    name = getattr(module, "__name__", "").removeprefix("benchmarks.")
+    print(f"\n{name}: {(module.__doc__ or '').splitlines()[0]}", flush=True)
+    for what, value in figures.items():
+        print(f"  {what}: {value}", flush=True)
+
+
+if sys.argv[1:] == ["full"]:
+    for large in (*LARGE, aol):
+        show(large, large.measure(None))
+else:
+    for module in (kernels, verifier, reading, startup):
+        show(module, module.measure())
+    for large in LARGE:
+        show(large, large.measure(SMALL))

@@ -57,7 +57,10 @@ def test_setting_up_says_what_is_missing(tmp_path: Path, fake: str, expected: st
 
 def test_every_dependency_has_a_plain_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    wanted = [
+        *project["dependencies"],
+        *(name for extra in project["optional-dependencies"].values() for name in extra),
+    ]
     pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
     assert {name.split(">=")[0].lower() for name in wanted} <= {name.lower() for name in pinned}
 

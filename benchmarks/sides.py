@@ -1,0 +1,106 @@
+"""What the benchmarks share: logs of two sizes, and sides that run in processes of their own."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+Figures = dict[str, float | str | bool]
+
+SMALL = 20_000  # users of a log in the form of ordinary length; in the full form None: as many as the original has
+RUNS = 3  # of a timed side, in turn with the others; the median counts
+SEED = 1
+ROOT = Path(__file__).resolve().parent.parent
+_SAMPLE_SECONDS = 0.02
+
+
+def make_log(folder: Path, users: int | None, like: str = "altavista", *, market: bool = False) -> Path:
+    """Generate a log, and where wanted its market table `market.csv` beside it."""
+    from queryveil.api import generate
+
+    path = folder / "log.tsv"
+    generate(path, like=like, users=users, seed=SEED, market_out=folder / "market.csv" if market else None)
+    return path
+
+
+def bar(text: str, users: int | None) -> str:
+    """Name a bar; it is one of the full size, which a smaller log only looks at."""
+    return f"(bar: {text})" if users is None else f"(bar at full size: {text})"
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the middle one of an odd number of values."""
+    return sorted(values)[len(values) // 2]
+
+
+def own_process(module: str, *arguments: str) -> dict[str, Any]:
+    """Run a side of a benchmark module in a process of its own and return the figures it prints."""
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def anonymize(log: Path, method: str, *options: str) -> dict[str, float]:
+    """Run the whole command in a process of its own; return its seconds and the peak of its process tree in MB."""
+    out = log.parent / "release"
+    command = [sys.executable, "-m", "queryveil", "anonymize", str(log), "--method", method, "--out", str(out)]
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [*command, "--seed", str(SEED), "--force", *options],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    peaks: dict[int, int] = {}
+    watch = threading.Thread(target=_watch, args=(process, peaks))
+    watch.start()
+    _, said = process.communicate()
+    seconds = time.perf_counter() - started
+    watch.join()
+    if process.returncode:
+        raise RuntimeError(f"{method}: the command exits with {process.returncode}: {said.decode()}")
+    return {"seconds": seconds, "peak_mb": sum(peaks.values()) / 1e6, "processes": len(peaks)}
+
+
+def warm_up(folder: Path, *methods: str) -> None:
+    """Run the whole command on a small log, so that no kernel is compiled while one is timed or its memory watched."""
+    (folder / "small").mkdir()
+    log = make_log(folder / "small", SMALL)
+    for method in methods:
+        anonymize(log, method)
+
+
+def _watch(process: "subprocess.Popen[bytes]", peaks: dict[int, int]) -> None:
+    """Note the highest resident memory of a process and of each it starts.
+
+    The sum over processes is at least the tree's peak, and equal to it where there is one process only.
+    """
+    import psutil
+
+    while process.poll() is None:
+        try:
+            members = [process.pid, *(child.pid for child in psutil.Process(process.pid).children(recursive=True))]
+        except psutil.Error:
+            return
+        for pid in members:
+            peaks[pid] = max(peaks.get(pid, 0), _highest(pid))
+        time.sleep(_SAMPLE_SECONDS)
+
+
+def _highest(pid: int) -> int:
+    # not getrusage: its peak is inherited from the parent process
+    try:
+        return 1024 * int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0])
+    except (OSError, IndexError):  # it has ended
+        return 0
+
+
+def main(measure: Callable[[int | None], Figures]) -> None:
+    """Print the figures of a module: of a small log, or with the argument `full` of one of the original's size."""
+    for name, value in measure(None if sys.argv[1:2] == ["full"] else SMALL).items():
+        print(f"{name}: {value}")
