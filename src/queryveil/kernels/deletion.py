@@ -116,13 +116,22 @@ def _fall(
 @jit
 def _update(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
-    gone: NDArray[np.bool_], by: int, scratch: Scratch,
+    gone: NDArray[np.bool_], by: int, is_listed: bool, scratch: Scratch,
 ) -> None:  # fmt: skip
-    """Change the supports of all combinations of the `current` terms that hold one that is gone, or that comes back."""
+    """Change the supports of all combinations of the `current` terms that hold one that is gone, or that comes back.
+
+    The pairs of the terms may be listed already.
+    """
     # Parts of tuples are taken out before the loops: each time costs the counting of references.
     place_of, combination = scratch.place_of, scratch.combination
     places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
     nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
+    first, second, node_of, n_listed = (
+        scratch.pairs.first,
+        scratch.pairs.second,
+        scratch.pairs.node,
+        scratch.pairs.size[0],
+    )
     start2, term2, support2 = tree.start2, tree.term2, tree.support2
     start3, term3, support3 = tree.start3, tree.term3, tree.support3
     start4, term4, support4 = tree.start4, tree.term4, tree.support4
@@ -138,6 +147,7 @@ def _update(
         first_gone += 1
     person = log.owner[h]
     several = log.first[person + 1] - log.first[person] > 1
+    listed = 0  # pairs are listed by their rarer term
     for c in range(first_gone, n):
         combination[0] = current[c]
         if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
@@ -146,7 +156,15 @@ def _update(
                 _fall(fell, fell_with, degree, now, combination, 1)
         if m < 2:
             continue
-        n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
+        n2 = 0
+        if is_listed:
+            while listed < n_listed and second[listed] <= c:
+                if second[listed] == c:
+                    places2[n2], nodes2[n2] = first[listed], node_of[listed]
+                    n2 += 1
+                listed += 1
+        else:
+            n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
         for i in range(n2):
             b, node2 = places2[i], nodes2[i]
             if support2[node2] < least:
@@ -229,7 +247,7 @@ def _delete(
             if i == place or not s.gone[i]:
                 s.rest[n_rest], s.rest_gone[n_rest] = s.current[i], i == place
                 n_rest += 1
-        _update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, -1, s)
+        _update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, -1, False, s)
     s.gone[place] = True
 
 
@@ -510,10 +528,11 @@ def _clean(
         work += looked_at
     if n_gone and rule.target != FIS:
         person = log.owner[h]
+        is_listed = is_first_time and rule.m > 1 and n <= LISTED
         if rule.m == 2 and log.first[person + 1] - log.first[person] == 1:
-            _update_pairs(log, tree, rule, support1, h, n, s, is_first_time and n <= LISTED)
+            _update_pairs(log, tree, rule, support1, h, n, s, is_listed)
         else:
-            _update(log, tree, rule, support1, h, s.current, n, s.gone, -1, s)
+            _update(log, tree, rule, support1, h, s.current, n, s.gone, -1, is_listed, s)
         work += n * n
     return n_gone, work
 
@@ -609,7 +628,7 @@ def _put_back_into(
         if rule.m > 3:
             needed += others * (others - 1) * (others - 2) // 6
         if _n_frequent_with(tree, rule.k, rule.m, s.current, n, place, s) == needed:
-            _update(log, tree, rule, support1, h, s.current, n, s.gone, 1, s)
+            _update(log, tree, rule, support1, h, s.current, n, s.gone, 1, False, s)
             log.alive[i] = True
             n_back += 1
     return n_back
