@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.kernels.deletion import MARKED
 from queryveil.kernels.pairs import LISTED
+from queryveil.kernels.triples import MARKED
 from queryveil.methods import combinations
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth

@@ -10,194 +10,15 @@ Two observations make it fast without changing a single deletion of the referenc
   again only at combinations whose terms all carry such a time after its own last check.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.pairs import LISTED, ONE, Pairs, children, find, find_pairs, lowest, make_pairs
+from queryveil.kernels.pairs import LISTED, ONE, find, find_pairs, lowest
+from queryveil.kernels.state import FIS, RANDOM, UTILITY, Log, Rule, Scratch
 from queryveil.kernels.supports import Tree
-
-RANDOM, FIS, UTILITY = 0, 1, 2
-MARKED = 256  # terms of the longest history whose frequent triples are marked: bounds the room
-
-
-class Log(NamedTuple):
-    """The log that is worked on; `alive` and the times change."""
-
-    indptr: NDArray[np.int64]
-    ids: NDArray[np.int32]
-    owner: NDArray[np.int32]
-    first: NDArray[np.int64]  # (people + 1,): the histories of person p are first[p] … first[p + 1] − 1
-    alive: NDArray[np.bool_]  # (pairs,)
-    checked: NDArray[np.int64]  # (histories,): when the history was last checked
-    fell: NDArray[np.int64]  # (terms,): when a combination whose rarest term it is last fell below k
-    fell_with: NDArray[np.int64]  # (terms,): when one of which it is another term did
-
-
-class Scratch(NamedTuple):
-    """Room for the terms of one history, made once."""
-
-    current: NDArray[np.int32]  # the terms when its turn comes, ascending
-    where: NDArray[np.int64]  # where each stands in the log
-    gone: NDArray[np.bool_]  # which of them have been deleted since
-    rarest: NDArray[np.bool_]  # which of them can be the rarest of a combination to look at
-    common: NDArray[np.bool_]  # which of them can be another term of it
-    pairs: Pairs
-    triples: NDArray[np.uint64]  # (MARKED, MARKED, words): bit c of row (a, b) says that places a < b < c are frequent
-    left: NDArray[np.int32]  # terms to look at when a size above two begins
-    at: NDArray[np.int64]  # where each of those stands in `current`
-    chosen: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
-    combination: NDArray[np.int32]  # (4,): the terms of the combination whose support is lowered, the rarest first
-    rest: NDArray[np.int32]  # terms still there, for target `fis`
-    rest_gone: NDArray[np.bool_]
-    place_of: NDArray[np.int32]  # (terms,): the place of a current term, -1 elsewhere
-    places: NDArray[np.int32]  # (3, longest): children found, per size
-    nodes: NDArray[np.int64]  # (3, longest)
-
-
-class Rule(NamedTuple):
-    """k, m and how the term to delete is chosen."""
-
-    k: int
-    m: int
-    target: int
-    utility: NDArray[np.float64]  # (terms,), for UTILITY
-    degree: NDArray[np.int64]  # (5, terms): frequent combinations of each size a term is in, for FIS
-    random: NDArray[np.uint64]  # (1,): the state of splitmix64, for RANDOM
-
-
-@jit
-def _has(log: Log, h: int, t: int) -> bool:
-    """Say whether a history holds a term now."""
-    low, high = log.indptr[h], log.indptr[h + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if log.ids[middle] < t:
-            low = middle + 1
-        else:
-            high = middle
-    return low < log.indptr[h + 1] and log.ids[low] == t and log.alive[low]
-
-
-@jit
-def _has_all(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
-    for i in range(n):
-        if not _has(log, h, terms[i]):
-            return False
-    return True
-
-
-@jit
-def _held_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
-    """Say whether another history of the same person holds all of these terms."""
-    person = log.owner[h]
-    for g in range(log.first[person], log.first[person + 1]):
-        if g != h and _has_all(log, g, terms, n):
-            return True
-    return False
-
-
-@jit
-def _fall(
-    fell: NDArray[np.int64], fell_with: NDArray[np.int64], degree: NDArray[np.int64], now: int,
-    terms: NDArray[np.int32], n: int,
-) -> None:  # fmt: skip
-    """Note that a combination, its rarest term first, has just become infrequent; degrees are kept for `fis` only."""
-    fell[terms[0]] = now
-    for i in range(1, n):
-        fell_with[terms[i]] = now
-    if n > 1 and degree.shape[1] > 0:
-        for i in range(n):
-            degree[n, terms[i]] -= 1
-
-
-@jit
-def _update(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
-    gone: NDArray[np.bool_], by: int, is_listed: bool, scratch: Scratch,
-) -> None:  # fmt: skip
-    """Change the supports of all combinations of the `current` terms that hold one that is gone, or that comes back.
-
-    The pairs of the terms may be listed already.
-    """
-    # Parts of tuples are taken out before the loops: each time costs the counting of references.
-    place_of, combination = scratch.place_of, scratch.combination
-    places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
-    nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
-    first, second, node_of, n_listed = (
-        scratch.pairs.first,
-        scratch.pairs.second,
-        scratch.pairs.node,
-        scratch.pairs.size[0],
-    )
-    start2, term2, support2 = tree.start2, tree.term2, tree.support2
-    start3, term3, support3 = tree.start3, tree.term3, tree.support3
-    start4, term4, support4 = tree.start4, tree.term4, tree.support4
-    fell, fell_with, degree, now = log.fell, log.fell_with, rule.degree, log.checked[h]
-    m = rule.m
-    fallen = rule.k - 1 if by < 0 else -1  # nothing falls by rising
-    # What holds an infrequent pair is infrequent for good and needs no count, unless degrees are kept of it.
-    least = 0 if rule.target == FIS else rule.k
-    for i in range(n):
-        place_of[current[i]] = i
-    first_gone = 0
-    while not gone[first_gone]:
-        first_gone += 1
-    person = log.owner[h]
-    several = log.first[person + 1] - log.first[person] > 1
-    listed = 0  # pairs are listed by their rarer term
-    for c in range(first_gone, n):
-        combination[0] = current[c]
-        if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
-            support1[current[c]] += by
-            if support1[current[c]] == fallen:
-                _fall(fell, fell_with, degree, now, combination, 1)
-        if m < 2:
-            continue
-        n2 = 0
-        if is_listed:
-            while listed < n_listed and second[listed] <= c:
-                if second[listed] == c:
-                    places2[n2], nodes2[n2] = first[listed], node_of[listed]
-                    n2 += 1
-                listed += 1
-        else:
-            n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
-        for i in range(n2):
-            b, node2 = places2[i], nodes2[i]
-            if support2[node2] < least:
-                continue
-            combination[1] = current[b]
-            gone2 = gone[c] or gone[b]
-            if gone2 and not (several and _held_elsewhere(log, h, combination, 2)):
-                support2[node2] += by
-                if support2[node2] == fallen:
-                    _fall(fell, fell_with, degree, now, combination, 2)
-            if m < 3 or not (gone2 or first_gone < b):
-                continue
-            n3 = children(start3, term3, node2, current, b, place_of, places3, nodes3)
-            for j in range(n3):
-                a, node3 = places3[j], nodes3[j]
-                combination[2] = current[a]
-                gone3 = gone2 or gone[a]
-                if gone3 and not (several and _held_elsewhere(log, h, combination, 3)):
-                    support3[node3] += by
-                    if support3[node3] == fallen:
-                        _fall(fell, fell_with, degree, now, combination, 3)
-                if m < 4:
-                    continue
-                n4 = children(start4, term4, node3, current, a, place_of, places4, nodes4)
-                for x in range(n4):
-                    if gone3 or gone[places4[x]]:
-                        combination[3] = current[places4[x]]
-                        if not (several and _held_elsewhere(log, h, combination, 4)):
-                            support4[nodes4[x]] += by
-                            if support4[nodes4[x]] == fallen:
-                                _fall(fell, fell_with, degree, now, combination, 4)
-    for i in range(n):
-        place_of[current[i]] = -1
+from queryveil.kernels.triples import MARKED, mark_triples
+from queryveil.kernels.updates import update, update_pairs
 
 
 @jit
@@ -247,7 +68,7 @@ def _delete(
             if i == place or not s.gone[i]:
                 s.rest[n_rest], s.rest_gone[n_rest] = s.current[i], i == place
                 n_rest += 1
-        _update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, -1, False, s)
+        update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, -1, False, s)
     s.gone[place] = True
 
 
@@ -298,50 +119,6 @@ def _clean_pairs(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], 
 
 
 @jit
-def _lower_pair(
-    support2: NDArray[np.int32], fell: NDArray[np.int64], fell_with: NDArray[np.int64], now: int, k: int,
-    node: int, rarer: int, other: int,
-) -> None:  # fmt: skip
-    """Lower the support of a pair of terms by one, noting when it becomes infrequent."""
-    support2[node] -= 1
-    if support2[node] == k - 1:
-        fell[rarer] = now
-        fell_with[other] = now
-
-
-@jit
-def _update_pairs(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, is_listed: bool
-) -> None:
-    """Do what `_update` does, for m = 2 and a person of one history: faster, as pairs are listed or few."""
-    current, gone = s.current, s.gone
-    first, second, node_of, size = s.pairs.first, s.pairs.second, s.pairs.node, s.pairs.size[0]
-    start, term, support2 = tree.start2, tree.term2, tree.support2
-    fell, fell_with, now, k = log.fell, log.fell_with, log.checked[h], rule.k
-    for g in range(n):
-        t = current[g]
-        if not gone[g]:
-            continue
-        support1[t] -= 1
-        if support1[t] == k - 1:
-            fell[t] = now
-        if is_listed:
-            continue
-        for i in range(g):
-            node = find(term, start[t], start[t + 1], current[i])
-            if node >= 0:
-                _lower_pair(support2, fell, fell_with, now, k, node, t, current[i])
-        for j in range(g + 1, n):
-            node = -1 if gone[j] else find(term, start[current[j]], start[current[j] + 1], t)
-            if node >= 0:
-                _lower_pair(support2, fell, fell_with, now, k, node, current[j], t)
-    for pair in range(size if is_listed else 0):
-        i, j = first[pair], second[pair]
-        if gone[i] or gone[j]:
-            _lower_pair(support2, fell, fell_with, now, k, node_of[pair], current[j], current[i])
-
-
-@jit
 def _leave_over(n: int, s: Scratch) -> int:
     """Write down the terms that larger combinations are looked at with; return how many there are."""
     current, gone, rarest, common, left, at = s.current, s.gone, s.rarest, s.common, s.left, s.at
@@ -354,53 +131,16 @@ def _leave_over(n: int, s: Scratch) -> int:
 
 
 @jit
-def _find_triples(tree: Tree, k: int, n_left: int, s: Scratch) -> int:
-    """Mark the frequent triples of the terms left over that have a rarest term to look at; return the work done."""
-    start2, term2, support2 = tree.start2, tree.term2, tree.support2
-    start3, term3, support3 = tree.start3, tree.term3, tree.support3
-    left, at, rarest, common, good, rarer, place_of = (
-        s.left,
-        s.at,
-        s.rarest,
-        s.common,
-        s.triples,
-        s.pairs.rarer,
-        s.place_of,
-    )
-    places2, nodes2, places3, nodes3 = s.places[0], s.nodes[0], s.places[1], s.nodes[1]
-    words = (n_left + 63) >> 6
-    good[: n_left * n_left * words] = np.uint64(0)
-    rarer[:words] = np.uint64(0)
-    work = n_left * n_left * words
-    for c in range(n_left):
-        place_of[left[c]] = c
-    for c in range(n_left):
-        if not rarest[at[c]]:
-            continue
-        word, bit = c >> 6, ONE << np.uint64(c & 63)
-        rarer[word] |= bit
-        n2 = children(start2, term2, left[c], left, c, place_of, places2, nodes2)
-        for i in range(n2):
-            b, node = places2[i], nodes2[i]
-            if support2[node] < k or not common[at[b]]:
-                continue
-            n3 = children(start3, term3, node, left, b, place_of, places3, nodes3)
-            work += b
-            for j in range(n3):
-                if support3[nodes3[j]] >= k:
-                    good[(places3[j] * n_left + b) * words + word] |= bit
-    for c in range(n_left):
-        place_of[left[c]] = -1
-    return work
-
-
-@jit
 def _clean_triples(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
 ) -> int:
-    """Delete a term of every infrequent triple that was not marked, in lexicographic order; return how many went."""
-    at, gone, common, chosen, good, rarer = s.at, s.gone, s.common, s.chosen, s.triples, s.pairs.rarer
-    words = (n_left + 63) >> 6
+    """Delete a term of every triple that was not marked, in lexicographic order; return how many went."""
+    at, gone, rarest, common, chosen = s.at, s.gone, s.rarest, s.common, s.chosen
+    good, rarer, words = s.triples, s.pairs.rarer, (n_left + 63) >> 6
+    rarer[:words] = np.uint64(0)
+    for c in range(n_left):
+        if rarest[at[c]]:
+            rarer[c >> 6] |= ONE << np.uint64(c & 63)
     n_gone = 0
     for a in range(n_left):
         for b in range(a + 1, n_left):
@@ -464,12 +204,14 @@ def _first_unfit(s: Scratch, size: int) -> int:
 def _clean_larger(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, size: int
 ) -> tuple[int, int]:
-    """Delete a term of every infrequent combination of three or four; return how many went and were looked at."""
+    """Delete a term of every infrequent combination of three or four; return how many went and the work done."""
     n_left = _leave_over(n, s)
     if n_left < size:
         return 0, 0
     if size == 3 and n_left <= MARKED:
-        work = _find_triples(tree, rule.k, n_left, s)
+        work = mark_triples(
+            tree, rule.k, s.left, n_left, s.at, s.rarest, s.common, s.place_of, s.places, s.nodes, s.triples
+        )
         return _clean_triples(log, tree, rule, support1, h, n, n_left, s), work
     pair_nodes = np.empty((n_left, n_left), np.int64)
     for j in range(n_left):
@@ -519,6 +261,7 @@ def _clean(
     n = _look_at(log, h, now, s)
     n_gone = _clean_terms(log, tree, rule, support1, h, n, s)
     work = n
+    is_listed = is_first_time and rule.m > 1 and n <= LISTED
     if rule.m > 1:
         work += find_pairs(tree, rule.k, s.current, n, s.gone, s.rarest, s.place_of, s.pairs)
         n_gone += _clean_pairs(log, tree, rule, support1, h, n, s)
@@ -527,13 +270,12 @@ def _clean(
         n_gone += more
         work += looked_at
     if n_gone and rule.target != FIS:
-        person = log.owner[h]
-        is_listed = is_first_time and rule.m > 1 and n <= LISTED
-        if rule.m == 2 and log.first[person + 1] - log.first[person] == 1:
-            _update_pairs(log, tree, rule, support1, h, n, s, is_listed)
-        else:
-            _update(log, tree, rule, support1, h, s.current, n, s.gone, -1, is_listed, s)
         work += n * n
+        person = log.owner[h]
+        if rule.m == 2 and log.first[person + 1] - log.first[person] == 1:
+            update_pairs(log, tree, rule, support1, h, n, s, is_listed)
+        else:
+            update(log, tree, rule, support1, h, s.current, n, s.gone, -1, is_listed, s)
     return n_gone, work
 
 
@@ -569,92 +311,6 @@ def sweep(
 
 
 @jit
-def _n_frequent_with(
-    tree: Tree, k: int, m: int, current: NDArray[np.int32], n: int, place: int, scratch: Scratch
-) -> int:
-    """Count the frequent combinations of two to m of the current terms that hold the one at a place."""
-    place_of = scratch.place_of
-    places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
-    nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
-    for i in range(n):
-        place_of[current[i]] = i
-    found = 0
-    for c in range(place, n):
-        n2 = children(tree.start2, tree.term2, current[c], current, c, place_of, places2, nodes2)
-        for i in range(n2):
-            b = places2[i]
-            if b < place < c or tree.support2[nodes2[i]] < k:
-                continue  # the tree goes down: the place cannot come any more
-            found += b == place or c == place
-            if m < 3:
-                continue
-            n3 = children(tree.start3, tree.term3, nodes2[i], current, b, place_of, places3, nodes3)
-            for j in range(n3):
-                a = places3[j]
-                if (a < place < b) or tree.support3[nodes3[j]] < k:
-                    continue
-                found += a == place or b == place or c == place
-                if m < 4:
-                    continue
-                n4 = children(tree.start4, tree.term4, nodes3[j], current, a, place_of, places4, nodes4)
-                for x in range(n4):
-                    holds = a == place or b == place or c == place or places4[x] == place
-                    found += holds and tree.support4[nodes4[x]] >= k
-    for i in range(n):
-        place_of[current[i]] = -1
-    return found
-
-
-@jit
-def _put_back_into(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], h: int, s: Scratch
-) -> int:
-    """Put terms back into a history, those of most gain first, where no combination would be infrequent."""
-    begin, end = log.indptr[h], log.indptr[h + 1]
-    n_back = 0
-    for i in begin + np.argsort(-gain[begin:end]):
-        if log.alive[i] or gain[i] < 0 or support1[log.ids[i]] < rule.k:
-            continue
-        n, place = 0, -1
-        for j in range(begin, end):
-            if log.alive[j] or j == i:
-                s.current[n], s.gone[n] = log.ids[j], j == i
-                place = n if j == i else place
-                n += 1
-        others = n - 1
-        needed = others
-        if rule.m > 2:
-            needed += others * (others - 1) // 2
-        if rule.m > 3:
-            needed += others * (others - 1) * (others - 2) // 6
-        if _n_frequent_with(tree, rule.k, rule.m, s.current, n, place, s) == needed:
-            _update(log, tree, rule, support1, h, s.current, n, s.gone, 1, False, s)
-            log.alive[i] = True
-            n_back += 1
-    return n_back
-
-
-@jit
-def put_back(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], first: int, budget: int,
-    scratch: Scratch,
-) -> tuple[int, int]:  # fmt: skip
-    """Put terms back into the histories from `first` on until the budget of work is used up.
-
-    In an anonymous log a combination is held by nobody or by k people, so one more does no harm. Return the next
-    history and how many pairs came back.
-    """
-    n_back = work = 0
-    h = first
-    while h < len(log.indptr) - 1 and work < budget:
-        length = log.indptr[h + 1] - log.indptr[h]
-        work += 10 + length * length * length
-        n_back += _put_back_into(log, tree, rule, support1, gain, h, scratch)
-        h += 1
-    return h, n_back
-
-
-@jit
 def degrees(tree: Tree, m: int, n_terms: int) -> NDArray[np.int64]:
     """Count, for every size and term, the frequent combinations of that size the term is in."""
     degree = np.zeros((5, n_terms), np.int64)
@@ -680,26 +336,3 @@ def degrees(tree: Tree, m: int, n_terms: int) -> NDArray[np.int64]:
                     degree[4, a] += 1
                     degree[4, tree.term4[x]] += 1
     return degree
-
-
-def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
-    """Return room for histories of up to `longest` terms."""
-    marked = min(longest, MARKED)
-    return Scratch(
-        current=np.empty(longest, np.int32),
-        where=np.empty(longest, np.int64),
-        gone=np.zeros(longest, np.bool_),
-        rarest=np.zeros(longest, np.bool_),
-        common=np.zeros(longest, np.bool_),
-        pairs=make_pairs(longest),
-        triples=np.empty(marked * marked * ((marked + 63) >> 6) if m > 2 else 0, np.uint64),
-        left=np.empty(longest, np.int32),
-        at=np.empty(longest, np.int64),
-        chosen=np.zeros(4, np.int64),
-        combination=np.zeros(4, np.int32),
-        rest=np.empty(longest, np.int32),
-        rest_gone=np.zeros(longest, np.bool_),
-        place_of=np.full(n_terms, -1, np.int32),
-        places=np.empty((3, longest), np.int32),
-        nodes=np.empty((3, longest), np.int64),
-    )

@@ -11,8 +11,9 @@ from threading import Event
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.deletion import UTILITY, Rule, make_scratch, put_back
 from queryveil.kernels.histories import count_people
+from queryveil.kernels.returning import put_back
+from queryveil.kernels.state import UTILITY, Rule, make_scratch
 from queryveil.kernels.supports import Tree
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import BUDGET, delete, lay_out

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.deletion import FIS, RANDOM, UTILITY, Log, Rule, degrees, make_scratch, sweep
+from queryveil.kernels.deletion import degrees, sweep
+from queryveil.kernels.state import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.kernels.supports import Tree
 from queryveil.methods.utilities import Worth
 from queryveil.spec import Bound, declarations

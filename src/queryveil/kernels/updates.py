@@ -1,0 +1,185 @@
+"""Keeping supports true when terms of a history go, or come back."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels import jit
+from queryveil.kernels.pairs import children, find
+from queryveil.kernels.state import FIS, Log, Rule, Scratch
+from queryveil.kernels.supports import Tree
+
+
+@jit
+def _has(log: Log, h: int, t: int) -> bool:
+    """Say whether a history holds a term now."""
+    low, high = log.indptr[h], log.indptr[h + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if log.ids[middle] < t:
+            low = middle + 1
+        else:
+            high = middle
+    return low < log.indptr[h + 1] and log.ids[low] == t and log.alive[low]
+
+
+@jit
+def _has_all(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
+    for i in range(n):
+        if not _has(log, h, terms[i]):
+            return False
+    return True
+
+
+@jit
+def _held_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
+    """Say whether another history of the same person holds all of these terms."""
+    person = log.owner[h]
+    for g in range(log.first[person], log.first[person + 1]):
+        if g != h and _has_all(log, g, terms, n):
+            return True
+    return False
+
+
+@jit
+def _fall(
+    fell: NDArray[np.int64], fell_with: NDArray[np.int64], degree: NDArray[np.int64], now: int,
+    terms: NDArray[np.int32], n: int,
+) -> None:  # fmt: skip
+    """Note that a combination, its rarest term first, has just become infrequent; degrees are kept for `fis` only."""
+    fell[terms[0]] = now
+    for i in range(1, n):
+        fell_with[terms[i]] = now
+    if n > 1 and degree.shape[1] > 0:
+        for i in range(n):
+            degree[n, terms[i]] -= 1
+
+
+@jit
+def update(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
+    gone: NDArray[np.bool_], by: int, is_listed: bool, scratch: Scratch,
+) -> None:  # fmt: skip
+    """Change the supports of all combinations of the `current` terms that hold one that is gone, or that comes back.
+
+    The pairs of the terms may be listed already.
+    """
+    # Parts of tuples are taken out before the loops: each time costs the counting of references.
+    place_of, combination = scratch.place_of, scratch.combination
+    places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
+    nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
+    first, second, node_of, n_listed = (
+        scratch.pairs.first,
+        scratch.pairs.second,
+        scratch.pairs.node,
+        scratch.pairs.size[0],
+    )
+    start2, term2, support2 = tree.start2, tree.term2, tree.support2
+    start3, term3, support3 = tree.start3, tree.term3, tree.support3
+    start4, term4, support4 = tree.start4, tree.term4, tree.support4
+    fell, fell_with, degree, now = log.fell, log.fell_with, rule.degree, log.checked[h]
+    m = rule.m
+    fallen = rule.k - 1 if by < 0 else -1  # nothing falls by rising
+    # What holds an infrequent pair is infrequent for good and needs no count, unless degrees are kept of it.
+    least = 0 if rule.target == FIS else rule.k
+    for i in range(n):
+        place_of[current[i]] = i
+    first_gone = 0
+    while not gone[first_gone]:
+        first_gone += 1
+    person = log.owner[h]
+    several = log.first[person + 1] - log.first[person] > 1
+    listed = 0  # pairs are listed by their rarer term
+    for c in range(first_gone, n):
+        combination[0] = current[c]
+        if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
+            support1[current[c]] += by
+            if support1[current[c]] == fallen:
+                _fall(fell, fell_with, degree, now, combination, 1)
+        if m < 2:
+            continue
+        n2 = 0
+        if is_listed:
+            while listed < n_listed and second[listed] <= c:
+                if second[listed] == c:
+                    places2[n2], nodes2[n2] = first[listed], node_of[listed]
+                    n2 += 1
+                listed += 1
+        else:
+            n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
+        for i in range(n2):
+            b, node2 = places2[i], nodes2[i]
+            if support2[node2] < least:
+                continue
+            combination[1] = current[b]
+            gone2 = gone[c] or gone[b]
+            if gone2 and not (several and _held_elsewhere(log, h, combination, 2)):
+                support2[node2] += by
+                if support2[node2] == fallen:
+                    _fall(fell, fell_with, degree, now, combination, 2)
+            if m < 3 or not (gone2 or first_gone < b):
+                continue
+            n3 = children(start3, term3, node2, current, b, place_of, places3, nodes3)
+            for j in range(n3):
+                a, node3 = places3[j], nodes3[j]
+                combination[2] = current[a]
+                gone3 = gone2 or gone[a]
+                if gone3 and not (several and _held_elsewhere(log, h, combination, 3)):
+                    support3[node3] += by
+                    if support3[node3] == fallen:
+                        _fall(fell, fell_with, degree, now, combination, 3)
+                if m < 4:
+                    continue
+                n4 = children(start4, term4, node3, current, a, place_of, places4, nodes4)
+                for x in range(n4):
+                    if gone3 or gone[places4[x]]:
+                        combination[3] = current[places4[x]]
+                        if not (several and _held_elsewhere(log, h, combination, 4)):
+                            support4[nodes4[x]] += by
+                            if support4[nodes4[x]] == fallen:
+                                _fall(fell, fell_with, degree, now, combination, 4)
+    for i in range(n):
+        place_of[current[i]] = -1
+
+
+@jit
+def _lower_pair(
+    support2: NDArray[np.int32], fell: NDArray[np.int64], fell_with: NDArray[np.int64], now: int, k: int,
+    node: int, rarer: int, other: int,
+) -> None:  # fmt: skip
+    """Lower the support of a pair of terms by one, noting when it becomes infrequent."""
+    support2[node] -= 1
+    if support2[node] == k - 1:
+        fell[rarer] = now
+        fell_with[other] = now
+
+
+@jit
+def update_pairs(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, is_listed: bool
+) -> None:
+    """Do what `update` does, for m = 2 and a person of one history: faster, as pairs are listed or few."""
+    current, gone = s.current, s.gone
+    first, second, node_of, size = s.pairs.first, s.pairs.second, s.pairs.node, s.pairs.size[0]
+    start, term, support2 = tree.start2, tree.term2, tree.support2
+    fell, fell_with, now, k = log.fell, log.fell_with, log.checked[h], rule.k
+    for g in range(n):
+        t = current[g]
+        if not gone[g]:
+            continue
+        support1[t] -= 1
+        if support1[t] == k - 1:
+            fell[t] = now
+        if is_listed:
+            continue
+        for i in range(g):
+            node = find(term, start[t], start[t + 1], current[i])
+            if node >= 0:
+                _lower_pair(support2, fell, fell_with, now, k, node, t, current[i])
+        for j in range(g + 1, n):
+            node = -1 if gone[j] else find(term, start[current[j]], start[current[j] + 1], t)
+            if node >= 0:
+                _lower_pair(support2, fell, fell_with, now, k, node, current[j], t)
+    for pair in range(size if is_listed else 0):
+        i, j = first[pair], second[pair]
+        if gone[i] or gone[j]:
+            _lower_pair(support2, fell, fell_with, now, k, node_of[pair], current[j], current[i])
