@@ -14,6 +14,7 @@ from queryveil.kernels.growth import Grown, holders, potentials
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.supports import Tree
 from queryveil.market.table import Market, make_market
+from queryveil.methods.best import _cleaned
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import delete, rule_for
 from queryveil.methods.growth import Plot, grow_terms, improve, plot
@@ -156,11 +157,11 @@ def test_more_is_kept_than_by_the_paper() -> None:
 # what the kernels count
 
 
-def counted(profiles: Profiles, k: int) -> tuple[NDArray[np.int64], Tree]:
-    """Return how many people hold each term that may stay, and the frequent pairs."""
+def counted(profiles: Profiles, k: int, m: int = 2) -> tuple[NDArray[np.int64], Tree]:
+    """Return how many people hold each term that may stay, and the frequent combinations."""
     people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
     people = people[people >= k]
-    return people, count_combinations(profiles, len(people), k, 2, silent)
+    return people, count_combinations(profiles, len(people), k, m, silent)
 
 
 def ground_of(profiles: Profiles, k: int) -> Plot:
@@ -197,6 +198,11 @@ def test_supports_equal_a_recount_after_growing_and_improving(profiles: Profiles
         check_grown(ground, log, tree)
     improve(ground, log, tree, rng.permutation(ground.n_terms), silent)
     check_grown(ground, log, tree)
+    gone = rng.random(ground.n_terms) < 0.5
+    less, its_tree = ground.without(log, tree, gone)
+    check_grown(ground, less, its_tree)
+    assert not np.any(gone[profiles.ids[ground.mask(less)]])
+    check_grown(ground, log, tree)  # which stays as it was
 
 
 @settings(max_examples=200, deadline=None)
@@ -247,6 +253,24 @@ def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed:
             mask = kept.copy()
             mask[list(more)] = True
             assert not is_anonymous(rows(only(profiles, mask)), profiles.owner.tolist(), k, 2)
+
+
+@settings(max_examples=150, deadline=None)
+@given(logs(most_terms=8), KS, st.integers(3, 4), st.sampled_from(["logsize", "fis", "file"]))
+def test_nothing_of_a_log_of_pairs_can_come_back_alone(profiles: Profiles, k: int, m: int, target: str) -> None:
+    if k > profiles.n_people:
+        return
+    bound = resolve("method", f"km(k={k}, m={m}, target={target})")
+    grown = made(profiles, f"km(k={k}, m=2, target={target})").mask
+    people, tree = counted(profiles, k, m)
+    rule = rule_for(profiles, bound, WORTH, tree, len(people), np.random.default_rng(0))
+    kept = _cleaned(profiles, grown, rule, objective(target, profiles, WORTH).gain, silent)
+    assert verifies(profiles, kept, k, m)
+    assert not np.any(kept & ~grown)
+    for place in np.flatnonzero(grown & ~kept):
+        more = kept.copy()
+        more[place] = True
+        assert not is_anonymous(rows(only(profiles, more)), profiles.owner.tolist(), k, m)
 
 
 # Ctrl-C

@@ -4,13 +4,14 @@ Algorithm 1 runs beside, on a core of its own, and the better result is taken. F
 start: Algorithm 1 cleans it of larger combinations, then what can come back does.
 """
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.kernels.growth import Grown
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.returning import put_back
 from queryveil.kernels.state import UTILITY, Rule, make_scratch
@@ -23,8 +24,10 @@ from queryveil.types import Profiles, Progress, only
 
 Mask = NDArray[np.bool_]
 _MOST_TRIES = 64
-_TRIED_WORK = 30_000_000  # pairs of terms looked at by all tries together
-_SPREAD = 0.4  # of the random factors of a try
+_TRIED_WORK = 12_000_000  # pairs of history and term, and _PER_HISTORY for each history, in all tries after the first …
+_PER_HISTORY = 100  # … which gain most where few people have long histories
+_TAKEN_OUT = 0.2, 0.6  # the least and the largest share of the terms that such a try grows anew
+_SPREAD = 0.4  # of the random factors of its order and weights
 
 
 def best(
@@ -71,43 +74,58 @@ def _until(stop: Event) -> Progress:
     return report
 
 
+class _Tried(NamedTuple):
+    """A log that was grown, its supports, and how much of the target it keeps."""
+
+    kept: tuple[float, float]
+    log: Grown
+    tree: Tree
+
+
 def _grown(
     ground: Plot, aim: Objective, people: NDArray[np.int64], rng: np.random.Generator, progress: Progress
 ) -> tuple[Mask, int]:
-    """Return the best of several tries; a small log is tried more often, with orders and weights that vary."""
-    lengths = np.diff(ground.profiles.indptr)
-    n_more = min(_MOST_TRIES, int(_TRIED_WORK // (np.square(lengths).sum() + 1000 * len(people) + 1)))
-    found: tuple[tuple[float, float], Mask] | None = None
-    n_tries = 0
-    for order, weight in _starts(ground, aim, people, n_more, rng):
-        log, tree = ground.empty()
-        grow_terms(ground, log, tree, weight, order, progress)
-        improve(ground, log, tree, order, progress)
-        mask = ground.mask(log)
-        kept = aim.kept(mask)
-        n_tries += 1
-        if found is None or kept > found[0]:
-            found = kept, mask
-    return (np.zeros(len(ground.pair_of), np.bool_) if found is None else found[1]), n_tries
-
-
-def _starts(
-    ground: Plot, aim: Objective, people: NDArray[np.int64], n_more: int, rng: np.random.Generator
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield orders of terms and weights of pairs to grow by."""
-    weight = ground.gain * np.sqrt(ground.potential())
-    order = _most_useful_first(ground)
+    """Return the best of several tries: in small logs, terms of the best so far are taken out and grow anew."""
+    order, weight = _most_useful_first(ground), ground.gain * np.sqrt(ground.potential())
     rarest_first = np.arange(ground.n_terms)[::-1].copy()
     if aim.target == "distinct":
         order, weight = rarest_first, 1.0 / people[ground.term]
-    yield order, weight
+    everything = np.ones(ground.n_terms, np.bool_)
+    found = _try(ground, *ground.empty(), everything, order, weight, aim, progress)
+    work = len(ground.gain) + _PER_HISTORY * ground.profiles.n_histories
+    n_tries = 1 + min(_MOST_TRIES, _TRIED_WORK // work)
     if aim.target == "users":
-        yield rarest_first, weight
-    place = np.empty(len(order))
-    place[order] = np.arange(1, len(order) + 1)
-    for _ in range(n_more):
-        moved = place * np.exp(_SPREAD * rng.standard_normal(len(order)))
-        yield np.argsort(moved, kind="stable"), weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
+        found = _better(found, _try(ground, *ground.empty(), everything, rarest_first, weight, aim, progress))
+    for _ in range(1, n_tries):
+        gone = rng.random(ground.n_terms) < rng.uniform(*_TAKEN_OUT)
+        anew = order[np.argsort(np.arange(1, len(order) + 1) * _factors(len(order), rng), kind="stable")]
+        start = ground.without(found.log, found.tree, gone)
+        found = _better(found, _try(ground, *start, gone, anew, weight * _factors(len(weight), rng), aim, progress))
+    return ground.mask(found.log), n_tries + (aim.target == "users")
+
+
+def _factors(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.exp(_SPREAD * rng.standard_normal(n))
+
+
+def _better(found: _Tried, tried: _Tried) -> _Tried:
+    return tried if tried.kept > found.kept else found
+
+
+def _try(
+    ground: Plot,
+    log: Grown,
+    tree: Tree,
+    gone: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    aim: Objective,
+    progress: Progress,
+) -> _Tried:
+    """Let the terms that are gone grow in a log, and improve it."""
+    grow_terms(ground, log, tree, weight, order[gone[order]], progress)
+    improve(ground, log, tree, order, progress)
+    return _Tried(aim.kept(ground.mask(log)), log, tree)
 
 
 def _most_useful_first(ground: Plot) -> NDArray[np.int64]:

@@ -65,6 +65,12 @@ class Plot:
         people = count_people(alive.indptr, alive.ids, alive.owner, self.n_terms)
         return self._log(mask[self.place], people.astype(np.int32))
 
+    def without(self, log: Grown, tree: Tree, gone: NDArray[np.bool_]) -> tuple[Grown, Tree]:
+        """Return a log and its supports without some terms in any history: nothing else becomes infrequent by that."""
+        rarer = np.repeat(np.arange(self.n_terms), np.diff(tree.start2))
+        support2 = tree.support2 * ~(gone[rarer] | gone[tree.term2])
+        return self._log(log.kept & ~gone[self.term], log.support1 * ~gone), tree._replace(support2=support2)
+
     def _log(self, kept: NDArray[np.bool_], support1: NDArray[np.int32]) -> Grown:
         indptr, owner = self.profiles.indptr, self.profiles.owner
         row, at = np.empty(len(self.pair_of), np.int32), np.empty(len(self.pair_of), np.int64)
