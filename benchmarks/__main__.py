@@ -2,7 +2,20 @@
 
 import sys
 
-from benchmarks import aol, command, kept, kernels, pairs, reading, sizes, startup, targets, verifier
+from benchmarks import (
+    aol,
+    command,
+    kept,
+    kernels,
+    long_histories,
+    optimum,
+    pairs,
+    reading,
+    sizes,
+    startup,
+    targets,
+    verifier,
+)
 from benchmarks.sides import SMALL, Figures
 
 LARGE = (pairs, command, sizes, kept, targets)  # of logs that have two sizes
@@ -19,8 +32,9 @@ def show(module: object, figures: Figures) -> None:
 if sys.argv[1:] == ["full"]:
     for large in (*LARGE, aol):
         show(large, large.measure(None))
+    show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup):
+    for module in (kernels, verifier, reading, startup, long_histories):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))
