@@ -58,11 +58,12 @@ def _victim(
 
 @jit
 def _delete(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, place: int
-) -> None:
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, place: int,
+    general: int | None,
+) -> None:  # fmt: skip
     """Delete one term; for target `fis` the supports of what is still there are updated at once."""
     log.alive[s.where[place]] = False
-    if rule.target == FIS:
+    if general is not None and rule.target == FIS:
         n_rest = 0
         for i in range(n):
             if i == place or not s.gone[i]:
@@ -73,19 +74,23 @@ def _delete(
 
 
 @jit
-def _clean_terms(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch) -> int:
+def _clean_terms(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, general: int | None
+) -> int:
     """Delete single terms that are infrequent; return how many went."""
     current, k = s.current, rule.k
     n_gone = 0
     for i in range(n):
         if support1[current[i]] < k:
-            _delete(log, tree, rule, support1, h, n, s, i)
+            _delete(log, tree, rule, support1, h, n, s, i, general)
             n_gone += 1
     return n_gone
 
 
 @jit
-def _clean_pairs(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch) -> int:
+def _clean_pairs(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, general: int | None
+) -> int:
     """Delete a term of every infrequent pair, pairs in lexicographic order; return how many went.
 
     Every infrequent pair that is come upon costs a term; the others are stepped over a word of bits at a time.
@@ -111,7 +116,7 @@ def _clean_pairs(log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], 
                 else:
                     chosen[0], chosen[1] = i, j
                     victim = _victim(rule, support1, current, chosen, 2)
-                    _delete(log, tree, rule, support1, h, n, s, victim)
+                    _delete(log, tree, rule, support1, h, n, s, victim, general)
                 if victim == j:
                     rarer[word] ^= ONE << np.uint64(j & 63)
                 n_gone += 1
@@ -157,7 +162,7 @@ def _clean_triples(
                     bits &= bits - ONE
                     chosen[0], chosen[1], chosen[2] = a, b, c
                     victim = _victim(rule, support1, s.left, chosen, 3)
-                    _delete(log, tree, rule, support1, h, n, s, at[victim])
+                    _delete(log, tree, rule, support1, h, n, s, at[victim], 1)
                     rarer[victim >> 6] &= ~(ONE << np.uint64(victim & 63))
                     n_gone += 1
     return n_gone
@@ -230,7 +235,7 @@ def _clean_larger(
             more = _advance(s.chosen, size, n_left, size - 1)
         else:
             victim = _victim(rule, support1, s.left, s.chosen, size)
-            _delete(log, tree, rule, support1, h, n, s, s.at[victim])
+            _delete(log, tree, rule, support1, h, n, s, s.at[victim], 1)
             n_gone += 1
     return n_gone, work
 
@@ -254,29 +259,29 @@ def _look_at(log: Log, h: int, now: int, s: Scratch) -> int:
 
 @jit
 def _clean(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, s: Scratch
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, s: Scratch, general: int | None
 ) -> tuple[int, int]:
     """Delete terms of one history until all its combinations are frequent; return how many went and the work done."""
     is_first_time = log.checked[h] < 0
     n = _look_at(log, h, now, s)
-    n_gone = _clean_terms(log, tree, rule, support1, h, n, s)
+    n_gone = _clean_terms(log, tree, rule, support1, h, n, s, general)
     work = n
-    is_listed = is_first_time and rule.m > 1 and n <= LISTED
     if rule.m > 1:
         work += find_pairs(tree, rule.k, s.current, n, s.gone, s.rarest, s.place_of, s.pairs)
-        n_gone += _clean_pairs(log, tree, rule, support1, h, n, s)
-    for size in range(3, rule.m + 1):
-        more, looked_at = _clean_larger(log, tree, rule, support1, h, n, s, size)
-        n_gone += more
-        work += looked_at
-    if n_gone and rule.target != FIS:
-        work += n * n
-        person = log.owner[h]
-        if rule.m == 2 and log.first[person + 1] - log.first[person] == 1:
+        n_gone += _clean_pairs(log, tree, rule, support1, h, n, s, general)
+    is_listed = is_first_time and rule.m > 1 and n <= LISTED
+    person = log.owner[h]
+    if rule.m == 2 and rule.target != FIS and log.first[person + 1] - log.first[person] == 1:
+        if n_gone:
             update_pairs(log, tree, rule, support1, h, n, s, is_listed)
-        else:
+    elif general is not None:
+        for size in range(3, rule.m + 1):
+            more, looked_at = _clean_larger(log, tree, rule, support1, h, n, s, size)
+            n_gone += more
+            work += looked_at
+        if n_gone and rule.target != FIS:
             update(log, tree, rule, support1, h, s.current, n, s.gone, -1, is_listed, s)
-    return n_gone, work
+    return n_gone, work + (n * n if n_gone else 0)
 
 
 @jit
@@ -290,10 +295,13 @@ def _needs_check(log: Log, h: int) -> bool:
 
 @jit
 def sweep(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], first: int, now: int, budget: int, scratch: Scratch
-) -> tuple[int, int, int]:
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], first: int, now: int, budget: int, scratch: Scratch,
+    general: int | None,
+) -> tuple[int, int, int]:  # fmt: skip
     """Clean the histories from `first` on until the budget of work is used up.
 
+    `general` may be None for pairs of people with one history each, unless the target is `fis`: then what only others
+    need is not even compiled, which takes long.
     Return the next history, the time, and the number of deletions.
     """
     n_gone = 0
@@ -303,7 +311,7 @@ def sweep(
         work += log.indptr[h + 1] - log.indptr[h]
         if _needs_check(log, h):
             now += 1
-            gone, done = _clean(log, tree, rule, support1, h, now, scratch)
+            gone, done = _clean(log, tree, rule, support1, h, now, scratch, general)
             n_gone += gone
             work += 20 + done
         h += 1

@@ -5,6 +5,7 @@ start: Algorithm 1 cleans it of larger combinations, then what can come back doe
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from threading import Event
 from typing import NamedTuple
 
@@ -86,22 +87,32 @@ def _grown(
     ground: Plot, aim: Objective, people: NDArray[np.int64], rng: np.random.Generator, progress: Progress
 ) -> tuple[Mask, int]:
     """Return the best of several tries: in small logs, terms of the best so far are taken out and grow anew."""
-    order, weight = _most_useful_first(ground), ground.gain * np.sqrt(ground.potential())
-    rarest_first = np.arange(ground.n_terms)[::-1].copy()
-    if aim.target == "distinct":
-        order, weight = rarest_first, 1.0 / people[ground.term]
+    starts = _starts(ground, aim.target, people)
     everything = np.ones(ground.n_terms, np.bool_)
-    found = _try(ground, *ground.empty(), everything, order, weight, aim, progress)
+    tried = (_try(ground, *ground.empty(), everything, *start, aim, progress) for start in starts)
+    found = reduce(_better, tried)
     work = len(ground.gain) + _PER_HISTORY * ground.profiles.n_histories
-    n_tries = 1 + min(_MOST_TRIES, _TRIED_WORK // work)
-    if aim.target == "users":
-        found = _better(found, _try(ground, *ground.empty(), everything, rarest_first, weight, aim, progress))
-    for _ in range(1, n_tries):
+    n_more = min(_MOST_TRIES, _TRIED_WORK // work)
+    order, weight = starts[0]
+    for _ in range(n_more):
         gone = rng.random(ground.n_terms) < rng.uniform(*_TAKEN_OUT)
         anew = order[np.argsort(np.arange(1, len(order) + 1) * _factors(len(order), rng), kind="stable")]
         start = ground.without(found.log, found.tree, gone)
         found = _better(found, _try(ground, *start, gone, anew, weight * _factors(len(weight), rng), aim, progress))
-    return ground.mask(found.log), n_tries + (aim.target == "users")
+    return ground.mask(found.log), len(starts) + n_more
+
+
+def _starts(
+    ground: Plot, target: str, people: NDArray[np.int64]
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Return orders of terms and weights of pairs to grow by; people and distinct terms are helped by rare terms."""
+    by_potential = ground.gain * np.sqrt(ground.potential())
+    useful, rare = _most_useful_first(ground), np.arange(ground.n_terms)[::-1].copy()
+    if target == "users":
+        return [(useful, by_potential), (rare, by_potential)]
+    if target == "distinct":
+        return [(rare, 1.0 / people[ground.term]), (rare, by_potential)]
+    return [(useful, by_potential)]
 
 
 def _factors(n: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels.deletion import degrees, sweep
 from queryveil.kernels.state import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
-from queryveil.kernels.supports import Tree
+from queryveil.kernels.supports import Tree, is_one_each
 from queryveil.methods.utilities import Worth
 from queryveil.spec import Bound, declarations
 from queryveil.types import Profiles, Progress
@@ -27,6 +27,8 @@ def delete(
     mask = np.zeros(len(log.ids), np.bool_)
     place = np.arange(len(log.ids))  # where each pair that is still looked at stands in the mask
     scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support1), rule.m)
+    is_plain = rule.m == 2 and rule.target != FIS and is_one_each(log.owner)
+    general = None if is_plain else 1
     passes, now, deleted = -1, 0, len(log.ids)
     while deleted:
         if deleted > len(log.ids) // 8:  # later passes need not step over what is gone
@@ -35,7 +37,7 @@ def delete(
         history = deleted = 0
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes + 1}", history, len(log.checked))
-            history, now, gone = sweep(log, tree, rule, support1, history, now, BUDGET, scratch)
+            history, now, gone = sweep(log, tree, rule, support1, history, now, BUDGET, scratch, general)
             deleted += gone
     mask[place[log.alive]] = True
     # In an anonymous log nobody holds what fewer than k do; what is infrequent is not always counted to its end.
