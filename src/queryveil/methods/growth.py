@@ -118,7 +118,7 @@ def grow_terms(
 
 
 def improve(ground: Plot, log: Grown, tree: Tree, order: NDArray[np.int64], progress: Progress) -> None:
-    """Let histories choose anew, and the terms they let go grow again, while that gains enough."""
+    """Let histories choose anew, and the terms they let go grow again, while the choices gain enough."""
     room = make_room(int(np.diff(ground.profiles.indptr).max(initial=0)), ground.n_terms)
     before = float(ground.gain[log.kept].sum())
     for number in range(1, _ROUNDS + 1):
@@ -130,8 +130,8 @@ def improve(ground: Plot, log: Grown, tree: Tree, order: NDArray[np.int64], prog
                 log, ground.profiles.ids, ground.pair_of, tree, ground.k, ground.gain,
                 ground.by_length, turn, _BUDGET, stirred, room,
             )  # fmt: skip
-        grow_terms(ground, log, tree, ground.gain, order[stirred[order]], progress)
         after = float(ground.gain[log.kept].sum())
         if after - before <= _WORTH_IT * before:
             break
-        before = after
+        grow_terms(ground, log, tree, ground.gain, order[stirred[order]], progress)
+        before = float(ground.gain[log.kept].sum())
