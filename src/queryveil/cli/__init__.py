@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from types import FrameType
 
@@ -48,6 +49,7 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with its code."""
+    tempfile.gettempdir()  # found once by writing a file: an interrupt meanwhile would leave that behind
     signal.signal(signal.SIGTERM, _interrupt)  # so that a polite kill leaves nothing behind either
     sys.exit(run(arguments))
 
