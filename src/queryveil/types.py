@@ -69,6 +69,7 @@ class Profiles(Tabular):
     # (histories,): the history's number in the log the profiles were built from
     partition: NDArray[np.int32] | None = None  # (histories,): which part of the log, where it was cut
     partition_values: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None  # (pairs,): how much of the history the entry is; None: 1 each
 
     @property
     def n_histories(self) -> int:
@@ -105,7 +106,13 @@ class Profiles(Tabular):
 def only(profiles: Profiles, mask: NDArray[np.bool_]) -> Profiles:
     """Return the profiles with only some of their pairs; histories may become empty, ids stay as they are."""
     before = np.concatenate((np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)))
-    return replace(profiles, indptr=before[profiles.indptr], ids=profiles.ids[mask], counts=profiles.counts[mask])
+    return replace(
+        profiles,
+        indptr=before[profiles.indptr],
+        ids=profiles.ids[mask],
+        counts=profiles.counts[mask],
+        weights=None if profiles.weights is None else profiles.weights[mask],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +121,32 @@ class Kept:
 
     mask: NDArray[np.bool_]  # (pairs,)
     summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Histories × dimensions of meaning in compressed sparse rows: what histories are compared by, never published."""
+
+    indptr: NDArray[np.int64]  # (histories + 1,)
+    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row
+    values: NDArray[np.float64]  # (pairs,): above 0
+    n_dimensions: int
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """What a grouping method returns: the group of every history, what is published of each group, what it did."""
+
+    group: NDArray[np.int32]  # (histories,): −1 where the history is suppressed
+    indptr: NDArray[np.int64]  # (groups + 1,): row g is the representative of group g, over the entries of `Profiles`
+    ids: NDArray[np.int32]  # (published pairs,): ascending and unique within a row
+    weights: NDArray[np.float64]  # (published pairs,)
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_groups(self) -> int:
+        """Count the groups."""
+        return len(self.indptr) - 1
 
 
 def _printable(text: str) -> str:

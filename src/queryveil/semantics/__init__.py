@@ -1,0 +1,1 @@
+"""What terms mean: networks of meaning, and profiles augmented by them."""
