@@ -3,6 +3,8 @@
 import pytest
 
 from queryveil.errors import UnknownNameError
+from queryveil.guarantees import GuaranteeDeclaration
+from queryveil.methods import Method
 from queryveil.spec import (
     KINDS,
     Bound,
@@ -11,6 +13,7 @@ from queryveil.spec import (
     Integer,
     Name,
     Parameter,
+    Real,
     Text,
     Word,
     declarations,
@@ -100,13 +103,22 @@ def test_a_name_writes_itself_as_text_and_as_python() -> None:
         ("km(m=2, k=10)", "km(k=10, m=2)"),
         ("km(k=10, m=2, target=logsize)", "km(k=10, m=2)"),
         ("km(target=users, k=10, m=2)", "km(k=10, m=2, target=users)"),
+        ("linkability(a=1, p=0.40)", "linkability(p=0.4)"),
+        ("linkability(p=1.0, floor=1, shrink=.5)", "linkability(p=1, shrink=0.5, floor=1)"),
+        ("linkability(l=20, principle=diversity, p=1e-1)", "linkability(p=0.1, principle=diversity, l=20)"),
     ],
 )
 def test_the_canonical_text_holds_required_and_other_than_default_parameters(given: str, canonical: str) -> None:
     bound = resolve("method", given)
     assert str(bound) == canonical
     assert str(resolve("method", str(bound))) == canonical
-    assert bound.integer("k") == 10
+
+
+def test_values_come_as_what_they_are_and_what_was_left_out_has_none() -> None:
+    bound = resolve("method", "linkability(p=1, a=0, min_similarity=0.25)")
+    assert (bound.real("p"), bound.integer("a"), bound.word("closest")) == (1.0, 0, "centroid")
+    assert bound.real("min_similarity") == 0.25
+    assert {"shrink", "floor", "l", "t"} & set(bound.values) == set()
 
 
 @pytest.mark.parametrize(
@@ -122,6 +134,23 @@ def test_the_canonical_text_holds_required_and_other_than_default_parameters(giv
         ("method", "km(k=2, m=5)", "m must be a whole number from 1 to 4, not 5"),
         ("method", "km(k=2, m=1, target=user)", "not user; did you mean users?"),
         ("measure", "retention(x=1)", "has no parameter 'x'; it takes none"),
+        ("method", "linkability", "p is missing; give a number above 0 and at most 1"),
+        ("method", "linkability(p=0)", "p must be a number above 0 and at most 1, not 0"),
+        ("method", "linkability(p=1.01)", "not 1.01"),
+        ("method", "linkability(p=true)", "not true"),
+        ("method", "linkability(p=0.4, a=-1)", "a must be a whole number of at least 0, not -1"),
+        (
+            "method",
+            "linkability(p=0.4, principle=diversity)",
+            "l is missing with principle=diversity; give a number of",
+        ),
+        ("method", "linkability(p=0.4, principle=closeness)", "t is missing with principle=closeness; give a number f"),
+        ("method", "linkability(p=0.4, l=3)", "l is only for principle=diversity; leave it out."),
+        (
+            "guarantee",
+            "linkability(p=0.4, principle=belief, t=0.5)",
+            "t is only for principle=closeness; leave it out.",
+        ),
     ],
 )
 def test_a_name_that_is_not_declared_so_is_refused(kind: str, text: str, says: str) -> None:
@@ -152,6 +181,13 @@ def test_types_say_and_accept_their_values() -> None:
         False,
         False,
     ]
+    assert Real(0, 1, above_minimum=True).describe() == "a number above 0 and at most 1"
+    assert Real(0.5, above_minimum=True).describe() == "a number above 0.5"
+    assert Real(0, 1).describe() == "a number from 0 to 1"
+    share = Real(0, 1, above_minimum=True)
+    assert [share.accepts(value) for value in (0, 0.0, 1e-9, 1, 1.0)] == [False, False, True, True, True]
+    assert [share.accepts(value) for value in (1.1, True, "x", float("nan"))] == [False] * 4
+    assert not Real().accepts(float("inf"))
     assert [Flag().accepts(value) for value in (True, 1, "true")] == [True, False, False]
     assert [Word(("a",)).accepts(value) for value in ("a", "b", 1)] == [True, False, False]
     assert [Text(r"\d+[mh]", "a duration").accepts(value) for value in ("3h", "h", "3h ")] == [True, False, False]
@@ -163,6 +199,41 @@ def test_a_default_is_left_out_of_the_text_of_any_declaration() -> None:
     assert str(Bound(declaration, {"k": 1, "bags": True})) == "x(k=1)"
     assert str(Bound(declaration, {"k": 1, "bags": False})) == "x(k=1, bags=false)"
     assert declaration.signature() == "x(k, bags=true)"
+
+
+def test_a_parameter_that_may_be_left_out_is_shown_so() -> None:
+    declaration = Declaration("x", "a test", (Parameter("k", Integer(), "how many", optional=True),))
+    assert declaration.signature() == "x(k=…)"
+    assert str(Bound(declaration, {})) == "x"
+
+
+def test_a_method_claims_its_guarantee_without_what_was_left_out() -> None:
+    for name, claim in (
+        ("linkability(p=0.4, a=3, shrink=0.5)", "linkability(p=0.4)"),
+        ("linkability(p=0.1, principle=closeness, t=0.2)", "linkability(p=0.1, principle=closeness, t=0.2)"),
+    ):
+        bound = resolve("method", name)
+        assert isinstance(bound.declaration, Method)
+        assert str(bound.declaration.claim(bound)) == claim
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("linkability(p=0.25)", ("Averaged over the terms", "0.25")),
+        ("linkability(p=0.25, principle=posterior)", ("every term that is published", "a share of 0.25")),
+        ("linkability(p=0.25, principle=belief)", ("exceeds the share of all people", "by at most 0.25")),
+        ("linkability(p=0.25, principle=diversity, l=40)", ("as diverse as 40",)),
+        ("linkability(p=0.25, principle=closeness, t=0.3)", ("distance of 0.3",)),
+    ],
+)
+def test_every_principle_has_its_own_promise_and_limits(name: str, says: tuple[str, ...]) -> None:
+    claim = resolve("guarantee", name)
+    assert isinstance(claim.declaration, GuaranteeDeclaration)
+    promise, limits = claim.declaration.sentence(claim), claim.declaration.limit_sentences(claim)
+    assert all(part in promise for part in says)
+    assert len(limits) > len(claim.declaration.limits)
+    assert not any("{" in sentence for sentence in (promise, *limits))
 
 
 def test_what_is_near_is_named_else_everything() -> None:

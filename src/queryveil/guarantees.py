@@ -1,8 +1,9 @@
 """What a release can promise: one declaration each, with the promise and its limits in plain words."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from queryveil.spec import Bound, Declaration, Integer, Parameter
+from queryveil.spec import Bound, Declaration, Integer, Parameter, Real, Word
 
 COMMON_LIMITS = (
     "The guarantee holds for this release alone: two releases of the same or overlapping logs may together reveal "
@@ -13,19 +14,33 @@ COMMON_LIMITS = (
 
 
 @dataclass(frozen=True)
+class Principle:
+    """One of several forms of a guarantee: its promise, and the limits that it alone has."""
+
+    promise: str  # a sentence with {parameter} in it
+    limits: tuple[str, ...] = ()  # likewise
+
+
+@dataclass(frozen=True)
 class GuaranteeDeclaration(Declaration):
-    """A guarantee: besides the declaration, its promise as a sentence and what it does not cover."""
+    """A guarantee: besides the declaration, its promise as a sentence and what it does not cover.
+
+    Where the guarantee has several forms, its parameter `principle` says which is promised.
+    """
 
     promise: str = ""  # a sentence with {parameter} in it
     limits: tuple[str, ...] = ()  # likewise
+    principles: Mapping[str, Principle] = field(default_factory=dict)
 
     def limit_sentences(self, bound: Bound) -> list[str]:
         """Return what the guarantee does not cover, its own limits first."""
-        return [limit.format(**bound.values) for limit in (*self.limits, *COMMON_LIMITS)]
+        own = self.principles[bound.word("principle")].limits if self.principles else ()
+        return [limit.format(**bound.values) for limit in (*own, *self.limits, *COMMON_LIMITS)]
 
     def sentence(self, bound: Bound) -> str:
         """Return the promise with its parameters filled in."""
-        return self.promise.format(**bound.values)
+        promise = self.principles[bound.word("principle")].promise if self.principles else self.promise
+        return promise.format(**bound.values)
 
 
 KM = GuaranteeDeclaration(
@@ -45,4 +60,74 @@ KM = GuaranteeDeclaration(
     ),
 )
 
-DECLARATIONS = (KM,)
+_CROWD = "Every group has at least 1/{p} members"
+
+LINKABILITY_PRINCIPLES = {
+    "mean": Principle(
+        "Averaged over the terms of a published group, at most a share of {p} of its members hold a term.",
+        (
+            "The bound is only an average: single terms may be held by far more than a share of {p} of the members, "
+            "and a term that all members hold is learnt of each of them.",
+        ),
+    ),
+    "posterior": Principle(
+        _CROWD + ", and of every term that is published for a group at most a share of {p} of the members hold it.",
+        (
+            "That a term is missing from a group may mean that too many members hold it; the promise is about the "
+            "terms that are published.",
+        ),
+    ),
+    "belief": Principle(
+        _CROWD + ", and of every term that is published for a group the share of the members who hold it exceeds "
+        "the share of all people who do by at most {p}.",
+        (
+            "A term that is common among all people may be held by more than a share of {p} of the members: the bound "
+            "is on what the release adds to knowing how common a term is.",
+            "That a term is missing from a group may mean that too many members hold it; the promise is about the "
+            "terms that are published.",
+        ),
+    ),
+    "diversity": Principle(
+        _CROWD + ", and the terms of a group are as diverse as {l} equally frequent ones (the exponential of "
+        "their entropy).",
+        ("Diversity says nothing of a single term: one that all members hold is learnt of each of them.",),
+    ),
+    "closeness": Principle(
+        _CROWD + ", and the terms of a group are distributed as those of all people, up to a total variation "
+        "distance of {t}.",
+        ("Closeness is a sum over terms: single rare terms may be much more frequent in a group than among all.",),
+    ),
+}
+
+LINKABILITY = GuaranteeDeclaration(
+    name="linkability",
+    purpose="people are published in groups, and a person can be tied to a term of the group only up to p",
+    parameters=(
+        Parameter("p", Real(0, 1, above_minimum=True), "how likely a member of a group may be tied to a term"),
+        Parameter(
+            "principle",
+            Word(tuple(LINKABILITY_PRINCIPLES)),
+            "what is bounded: the mean over a group's terms as in the paper, every term (posterior, or belief beyond "
+            "what is known of all people), or the distribution of the terms",
+            "mean",
+        ),
+        Parameter("l", Real(1), "how diverse the terms of a group must be", goes_with=("principle", "diversity")),
+        Parameter(
+            "t",
+            Real(0, 1),
+            "how far a group's terms may be from those of all people",
+            goes_with=("principle", "closeness"),
+        ),
+    ),
+    paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
+    functions={"local": "queryveil.verifiers.linkability:verify"},
+    limits=(
+        "An attacker who knows all other members of a group can compute what the remaining one contributed.",
+        "It is about terms one by one: what follows from several terms of a group together is not bounded.",
+        "When groups are made anew after people joined or left, two releases may together reveal who did and "
+        "with which terms.",
+    ),
+    principles=LINKABILITY_PRINCIPLES,
+)
+
+DECLARATIONS = (KM, LINKABILITY)

@@ -51,6 +51,28 @@ class Integer:
 
 
 @dataclass(frozen=True)
+class Real:
+    """A number within bounds, of which the lower one may itself be excluded."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    above_minimum: bool = False  # the minimum itself is not allowed
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        if not self.above_minimum:
+            return f"a number{_range(self.minimum, self.maximum)}"
+        most = "" if self.maximum is None else f" and at most {self.maximum}"
+        return f"a number above {self.minimum}{most}"
+
+    def accepts(self, value: Value) -> bool:
+        """Say whether the value is allowed."""
+        if isinstance(value, bool | str) or not math.isfinite(value):
+            return False
+        return _inside(value, self.minimum, self.maximum) and not (self.above_minimum and value == self.minimum)
+
+
+@dataclass(frozen=True)
 class Flag:
     """True or false."""
 
@@ -99,17 +121,24 @@ class Text:
         return isinstance(value, str) and re.fullmatch(self.pattern, value) is not None
 
 
-ParameterType = Integer | Flag | Word | Text
+ParameterType = Integer | Real | Flag | Word | Text
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One declared parameter: its name, allowed values, purpose, and default (None: it must be given)."""
+    """One declared parameter: its name, allowed values, purpose, default (None: it must be given, or is optional)."""
 
     name: str
     type: ParameterType
     purpose: str
     default: Value | None = None
+    optional: bool = False  # it may be left out, and then has no value
+    goes_with: tuple[str, Value] | None = None  # the value of another parameter with which it is given, and only then
+
+    @property
+    def is_optional(self) -> bool:
+        """Say whether a name may do without the parameter, or must where another parameter has not the right value."""
+        return self.optional or self.goes_with is not None
 
     def check(self, value: Value, owner: str) -> Value:
         """Return the value if it is allowed, else raise a sentence that names owner, parameter, rule and value."""
@@ -140,8 +169,8 @@ class Declaration:
 
     def signature(self) -> str:
         """Return the name with its parameters and defaults, as `queryveil list` shows it."""
-        shown = (p.name if p.default is None else f"{p.name}={_text(p.default)}" for p in self.parameters)
-        return f"{self.name}({', '.join(shown)})" if self.parameters else self.name
+        shown = ", ".join(p.name + _shown_default(p) for p in self.parameters)
+        return f"{self.name}({shown})" if self.parameters else self.name
 
 
 @dataclass(frozen=True)
@@ -162,10 +191,10 @@ class Name:
 
 @dataclass(frozen=True)
 class Bound:
-    """A name checked against its declaration, with every parameter's value."""
+    """A name checked against its declaration, with the value of every parameter that has one."""
 
     declaration: Declaration
-    values: Mapping[str, Value]
+    values: Mapping[str, Value]  # without the optional ones that were left out
 
     def __getitem__(self, parameter: str) -> Value:
         return self.values[parameter]
@@ -173,6 +202,10 @@ class Bound:
     def integer(self, parameter: str) -> int:
         """Return the value of a whole-number parameter."""
         return int(self.values[parameter])
+
+    def real(self, parameter: str) -> float:
+        """Return the value of a number parameter."""
+        return float(self.values[parameter])
 
     def word(self, parameter: str) -> str:
         """Return the value of a word parameter."""
@@ -183,7 +216,7 @@ class Bound:
         shown = tuple(
             (p.name, self.values[p.name])
             for p in self.declaration.parameters
-            if p.default is None or self.values[p.name] != p.default
+            if p.name in self.values and self.values[p.name] != p.default
         )
         return str(Name(self.declaration.name, shown))
 
@@ -246,7 +279,15 @@ def _value(word: str, text: str) -> Value:
 
 
 def _text(value: Value) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))  # 1 and 1.0 are one value, so they have one text
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _shown_default(parameter: Parameter) -> str:
+    if parameter.default is not None:
+        return f"={_text(parameter.default)}"
+    return "=…" if parameter.is_optional else ""
 
 
 def _range(minimum: float | None, maximum: float | None) -> str:
@@ -306,9 +347,23 @@ def resolve(kind: str, name: str | Name) -> Bound:
     values: dict[str, Value] = {}
     for parameter in declaration.parameters:
         value = given.get(parameter.name, parameter.default)
-        if value is None:
-            raise UnknownNameError(
-                f"{parsed}: {parameter.name} is missing; give {parameter.type.describe()} ({parameter.purpose})."
-            )
-        values[parameter.name] = parameter.check(value, str(parsed))
+        if value is not None:
+            values[parameter.name] = parameter.check(value, str(parsed))
+    for parameter in declaration.parameters:
+        _check_presence(parameter, values, str(parsed))
     return Bound(declaration, MappingProxyType(values))
+
+
+def _check_presence(parameter: Parameter, values: Mapping[str, Value], owner: str) -> None:
+    """Raise where a parameter is missing, or is given without the value of another that it belongs to."""
+    is_given, reason = parameter.name in values, ""
+    is_wanted = not parameter.is_optional
+    if parameter.goes_with is not None:
+        other, value = parameter.goes_with
+        is_wanted, reason = values.get(other) == value, f" with {other}={_text(value)}"
+        if is_given and not is_wanted:
+            raise UnknownNameError(f"{owner}: {parameter.name} is only for {other}={_text(value)}; leave it out.")
+    if is_wanted and not is_given:
+        raise UnknownNameError(
+            f"{owner}: {parameter.name} is missing{reason}; give {parameter.type.describe()} ({parameter.purpose})."
+        )

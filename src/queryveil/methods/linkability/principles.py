@@ -1,0 +1,51 @@
+"""What makes a group legal, from the parameters of a run."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.grouping import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
+from queryveil.kernels.histories import count_people
+from queryveil.spec import Bound
+from queryveil.types import Profiles, only
+
+
+def smallest_group(p: float) -> int:
+    """Return how many members a group must have so that one of them is a share of at most p."""
+    return math.ceil(1 / p * (1 - SLACK))
+
+
+def without_rare(profiles: Profiles, bound: Bound) -> Profiles:
+    """Return the profiles without the entries that fewer people hold than the floor: they are never published."""
+    floor = int(bound.values.get("floor", smallest_group(bound.real("p"))))
+    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    return only(profiles, people[profiles.ids] >= floor)
+
+
+def rule_for(profiles: Profiles, bound: Bound) -> Rule:
+    """Return when a group of these profiles may be published."""
+    p, principle = bound.real("p"), bound.word("principle")
+    sizes = np.diff(profiles.indptr)
+    kind, limit, share = MEMBERS, 0.0, np.empty(0)
+    if principle == "mean" and bound.word("average") == "group":
+        kind = MEAN
+    elif principle == "mean":
+        kind, limit = GLOBAL, float(sizes[sizes > 0].mean()) / p if sizes.any() else 0.0
+    elif principle == "diversity":
+        kind, limit = DIVERSITY, math.log(bound.real("l"))
+    elif principle == "closeness":
+        kind, limit = CLOSENESS, bound.real("t")
+        share = np.bincount(profiles.ids, minlength=len(profiles.vocabulary)) / max(1, len(profiles.ids))
+    return Rule(kind, p, smallest_group(p), limit, share)
+
+
+def highest_shares(profiles: Profiles, bound: Bound) -> NDArray[np.float64] | None:
+    """Return, for every entry, the share of a group's members that may hold it if it is published; None: any."""
+    principle = bound.word("principle")
+    if principle not in ("posterior", "belief"):
+        return None
+    highest = np.full(len(profiles.vocabulary), bound.real("p"))
+    if principle == "belief":
+        highest += np.bincount(profiles.ids, minlength=len(highest)) / profiles.n_histories
+    return highest

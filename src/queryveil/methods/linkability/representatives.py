@@ -1,0 +1,60 @@
+"""What is published of a group: its terms with weights, from the original profiles of its members.
+
+The centroid weighs a term by its mean weight over all members, the union by that over the members who hold it. Terms
+stand by id, and each once, so nothing tells whose they are.
+
+`shrink` pulls the weights w of a group of n members to those of all people: (1 − s)·w + s·(weight over all people),
+with s = shrink·⌈1/p⌉ / n, which is `shrink` for the smallest group there can be. It adds no term: if the terms of all
+people were added, one that is missing would be known to be suppressed, and so be held by many.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.grouping import SLACK
+from queryveil.methods.linkability.principles import highest_shares, smallest_group
+from queryveil.spec import Bound
+from queryveil.types import Grouped, Profiles
+
+
+def representatives(profiles: Profiles, group: NDArray[np.int32], bound: Bound) -> Grouped:
+    """Return the groups with what is published of each."""
+    n_groups, n_entries = int(group.max(initial=-1)) + 1, len(profiles.vocabulary)
+    members = np.bincount(group[group >= 0], minlength=n_groups)
+    row_group = np.repeat(group, np.diff(profiles.indptr))
+    weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
+    # pairs of group and entry as one number, so that equal ones stand side by side when sorted
+    key = row_group[row_group >= 0].astype(np.int64) * n_entries + profiles.ids[row_group >= 0]
+    cells, cell = np.unique(key, return_inverse=True)
+    of_group, entry = cells // n_entries, (cells % n_entries).astype(np.int32)
+    holders = np.bincount(cell, minlength=len(cells))
+    total = np.bincount(cell, weights[row_group >= 0], minlength=len(cells))
+    is_union = bound.word("representative") == "union"
+    value = total / (holders if is_union else members[of_group])
+    if "shrink" in bound.values:
+        value = _pulled(profiles, weights, value, entry, members[of_group], is_union, bound)
+    highest = highest_shares(profiles, bound)
+    shown = np.ones(len(cells), np.bool_)
+    if highest is not None:
+        shown = holders <= members[of_group] * highest[entry] * (1 + SLACK)
+    indptr = np.searchsorted(of_group[shown], np.arange(n_groups + 1)).astype(np.int64)
+    summary = {"suppressed_terms": int(np.count_nonzero(~shown))}
+    return Grouped(group, indptr, entry[shown], value[shown], summary)
+
+
+def _pulled(
+    profiles: Profiles,
+    weights: NDArray[np.float64],
+    value: NDArray[np.float64],
+    entry: NDArray[np.int32],
+    members: NDArray[np.int64],
+    is_union: bool,
+    bound: Bound,
+) -> NDArray[np.float64]:
+    """Return the values of groups pulled towards those of all people."""
+    total = np.bincount(profiles.ids, weights, minlength=len(profiles.vocabulary))
+    holders = np.bincount(profiles.ids, minlength=len(profiles.vocabulary))
+    everybody = total / np.maximum(1, holders if is_union else profiles.n_histories)
+    pull = bound.real("shrink") * smallest_group(bound.real("p")) / members
+    pulled: NDArray[np.float64] = (1 - pull) * value + pull * everybody[entry]
+    return pulled
