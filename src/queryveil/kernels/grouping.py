@@ -166,7 +166,7 @@ def _distance(tally: Tally, share: NDArray[np.float64]) -> float:
 
 
 @jit
-def _add_scores(rows: Rows, course: Course, row: int) -> int:
+def add_scores(rows: Rows, course: Course, row: int) -> int:
     """Add the dot products of all rows of the index with this one to their scores; return the work that was."""
     score, start, post_row, post_value = course.score, course.post_start, course.post_row, course.post_value
     work = 0
@@ -218,7 +218,7 @@ def _grow(rows: Rows, rule: Rule, tally: Tally, course: Course, by_seed: bool, l
         is_empty = rows.feature_indptr[row] == rows.feature_indptr[row + 1]
         if n_members == 0 or not by_seed:
             length += 2 * score[row] + (0.0 if is_empty else 1.0)
-            work += _add_scores(rows, course, row)
+            work += add_scores(rows, course, row)
         if n_members == 0:
             for i in range(whole[2]):
                 course.to_seed[free[i]] = score[free[i]]

@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from queryveil.errors import GuaranteeError
-from queryveil.kernels.grouping import make_tally
-from queryveil.methods.linkability.greedy import ANYBODY, Likeness, greedy, rows_of, take
-from queryveil.methods.linkability.principles import rule_for, without_rare
+from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
+from queryveil.methods.linkability.principles import without_rare
 from queryveil.methods.linkability.representatives import representatives
+from queryveil.methods.linkability.task import part_of, task_of
 from queryveil.spec import Bound
 from queryveil.types import Features, Grouped, Profiles, Progress, silent
 
@@ -26,24 +26,19 @@ def run(
     bound: Bound,
     *,
     rng: np.random.Generator,
+    exact_up_to: int = EXACT_UP_TO,
     progress: Progress = silent,
 ) -> Grouped:
     """Return groups of the histories, all legal by the principle, and what is published of each.
 
     Profiles have one history per person; features say what histories are compared by. Who holds no term that may be
-    published, or fits nowhere, has no group.
+    published, or fits nowhere, has no group. More people than `exact_up_to` are grouped in blocks.
     """
     common = without_rare(profiles, bound)
     usable = np.flatnonzero(np.diff(common.indptr))
-    rows = take(rows_of(common, features), usable)
-    likeness = Likeness(bound.word("closest") == "seed", float(bound.values.get("min_similarity", ANYBODY)))
     group = np.full(profiles.n_histories, -1, np.int32)
     if len(usable):
-        tally = make_tally(len(profiles.vocabulary))
-        seed = int(rng.integers(len(usable)))
-        group[usable] = greedy(
-            rows, rule_for(common, bound), likeness, tally, seed, lambda done: progress("grouping", done, len(usable))
-        )
+        group[usable] = group_all(part_of(task_of(common, features, bound), usable), rng, exact_up_to, progress)
     made = representatives(common, group, bound)
     if not made.n_groups:
         raise GuaranteeError(

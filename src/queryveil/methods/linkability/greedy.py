@@ -1,97 +1,81 @@
-"""The paper's greedy grouping, from features to the group of every row."""
+"""Grouping one set of rows: the paper's greedy, or groups chosen for what may be published of them.
 
+By `posterior` and `belief` an entry that too many members hold is not published, so alike people lose most of what they
+share. Groups are therefore grown by the members' mean cosine to what is published (`kernels.grouping_published`), from
+the shortest profiles on, which fit in fewest places. See docs/decisions/0014.
+"""
+
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.grouping import LEFT_OVER, Rows, Rule, Tally, grow_groups, make_course
+from queryveil.kernels.grouping import LEFT_OVER, SLACK, Tally, grow_groups, make_course, make_tally
 from queryveil.kernels.grouping_leftovers import gather, merge_left, place_rows
-from queryveil.types import Features, Profiles
+from queryveil.kernels.grouping_published import Weighed, find_candidates, grow_published, published_likeness
+from queryveil.methods.linkability.task import Task
 
-_BUDGET = 200_000_000  # steps of kernel work between two progress reports: well under a second
-ANYBODY = -1.0  # a cosine that everybody has
+_BUDGET = 200_000_000  # steps of kernel work between two reports: well under a second
 
-
-@dataclass(frozen=True)
-class Likeness:
-    """Whom the greedy takes next, and whom it never takes."""
-
-    by_seed: bool = False  # the closest to the seed, else to the centroid
-    least: float = ANYBODY  # cosine
-
-    @property
-    def is_open(self) -> bool:
-        """Say whether anybody may be put with anybody."""
-        return self.least == ANYBODY
+Report = Callable[[int], None]  # rows done
 
 
-def rows_of(profiles: Profiles, features: Features) -> Rows:
-    """Return the rows of all histories, their features at unit length."""
-    row = np.repeat(np.arange(profiles.n_histories), np.diff(features.indptr))
-    length = np.sqrt(np.bincount(row, features.values**2, minlength=profiles.n_histories))
-    values = features.values / length[row]
-    return Rows(profiles.indptr, profiles.ids, features.indptr, features.ids, values, features.n_dimensions)
-
-
-def take(rows: Rows, which: NDArray[np.int64]) -> Rows:
-    """Return some of the rows."""
-    indptr, place = _places(rows.indptr, which)
-    feature_indptr, feature_place = _places(rows.feature_indptr, which)
-    ids, values = rows.feature_ids[feature_place], rows.feature_values[feature_place]
-    return Rows(indptr, rows.ids[place], feature_indptr, ids, values, rows.n_dimensions)
-
-
-def _places(indptr: NDArray[np.int64], which: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the row pointers of some rows, and where their pairs stand."""
-    sizes = indptr[which + 1] - indptr[which]
-    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    return taken, np.arange(taken[-1]) + np.repeat(indptr[which] - taken[:-1], sizes)
-
-
-def greedy(
-    rows: Rows, rule: Rule, likeness: Likeness, tally: Tally, seed: int, report: Callable[[int], None]
-) -> NDArray[np.int32]:
+def group_rows(task: Task, seed: int, report: Report) -> NDArray[np.int32]:
     """Return the group of every row, −1 where it fits nowhere; all groups are legal.
 
-    `report` is told how many rows are done, at least about every second.
+    `seed` is the row that the paper's greedy starts from; `report` is told how far it is at least about every second.
     """
-    course = make_course(rows, seed)
-    n_rows = len(course.group)
+    weighed = task.weighed
+    if weighed is None:
+        return _placed(task, _greedy(task, seed, report), report)
+    found = [_placed(task, _for_published(task, weighed, crowd, report), report) for crowd in task.crowds]
+    return max(found, key=lambda group: published_likeness(task.rows, weighed, group, np.argsort(group, kind="stable")))
+
+
+def _greedy(task: Task, seed: int, report: Report) -> NDArray[np.int32]:
+    """Grow groups by likeness of features alone."""
+    course, tally = make_course(task.rows, seed), make_tally(task.n_entries)
     while course.whole[3] >= 0:
-        grow_groups(rows, rule, tally, course, likeness.by_seed, likeness.least, _BUDGET)
-        report(n_rows - int(course.whole[1]))
-    group = course.group
-    left = np.flatnonzero(group == LEFT_OVER)
-    if len(left):
-        _place(rows, rule, likeness, tally, group, left, lambda: report(n_rows))
-    return _numbered(group)
+        grow_groups(task.rows, task.rule, tally, course, task.by_seed, task.least, _BUDGET)
+        report(task.n_rows - int(course.whole[1]))
+    return course.group
 
 
-def _place(
-    rows: Rows,
-    rule: Rule,
-    likeness: Likeness,
-    tally: Tally,
-    group: NDArray[np.int32],
-    left: NDArray[np.int64],
-    report: Callable[[], None],
-) -> None:
+def _for_published(task: Task, weighed: Weighed, crowd: int, report: Report) -> NDArray[np.int32]:
+    """Grow groups just large enough that so many members may share an entry, by what may be published of them."""
+    size = math.ceil(crowd / task.rule.p * (1 - SLACK))
+    course, found = make_course(task.rows, 0), find_candidates(task.rows, weighed, size)
+    order = np.argsort(np.diff(task.rows.indptr), kind="stable")
+    while course.whole[3] >= 0:
+        grow_published(task.rows, weighed, course, found, order, size, task.by_seed, task.least, _BUDGET)
+        report(task.n_rows - int(course.whole[1]))
+    return course.group
+
+
+def _placed(task: Task, group: NDArray[np.int32], report: Report) -> NDArray[np.int32]:
     """Put the rows that are left over into groups, where they fit."""
-    groups = gather(rows, group, int(group.max(initial=-1)) + 1)
+    if (group == LEFT_OVER).any():
+        place_left(task, group, make_tally(task.n_entries), report)
+    return numbered(group)
+
+
+def place_left(task: Task, group: NDArray[np.int32], tally: Tally, report: Report) -> None:
+    """Put rows that are left over into the closest groups, or together with the nearest ones, in place."""
+    left = np.flatnonzero(group == LEFT_OVER)
+    groups = gather(task.rows, group, int(group.max(initial=-1)) + 1)
     turn = 0
     while turn < len(left):
-        turn = place_rows(rows, rule, tally, groups, left, turn, likeness.least, _BUDGET)
-        report()
-    if likeness.is_open and (group == LEFT_OVER).any():
-        merge_left(rows, rule, tally, gather(rows, group, len(groups.first)))
+        turn = place_rows(task.rows, task.rule, tally, groups, left, turn, task.least, _BUDGET)
+        report(task.n_rows)
+    if task.is_open and (group == LEFT_OVER).any():
+        merge_left(task.rows, task.rule, tally, gather(task.rows, group, len(groups.first)))
 
 
-def _numbered(group: NDArray[np.int32]) -> NDArray[np.int32]:
+def numbered(group: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return groups numbered from 0 without gaps, −1 for none."""
     number = np.full(len(group) + 1, -1, np.int32)
     used = np.unique(group[group >= 0])
     number[used] = np.arange(len(used), dtype=np.int32)
-    numbered: NDArray[np.int32] = number[group.clip(-1)]
-    return numbered
+    renumbered: NDArray[np.int32] = number[group.clip(-1)]
+    return renumbered

@@ -1,0 +1,90 @@
+"""What is to be grouped: rows, when a group is legal, and who may be put together."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.grouping import CLOSENESS, Rows, Rule
+from queryveil.kernels.grouping_blocks import localize
+from queryveil.kernels.grouping_published import Weighed
+from queryveil.methods.linkability.principles import highest_shares, rule_for
+from queryveil.spec import Bound
+from queryveil.types import Features, Profiles
+
+ANYBODY = -1.0  # a cosine that everybody has
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows to be grouped."""
+
+    rows: Rows
+    rule: Rule
+    n_entries: int
+    by_seed: bool = False  # the next member is the closest to the seed, else to the centroid
+    least: float = ANYBODY  # cosine with that
+    weighed: Weighed | None = None  # where every published entry has a highest share
+    crowds: tuple[int, ...] = ()  # then: how many may share an entry in the groups to be tried
+
+    @property
+    def n_rows(self) -> int:
+        """Count the rows."""
+        return len(self.rows.indptr) - 1
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether anybody may be put with anybody."""
+        return self.least == ANYBODY
+
+
+def task_of(profiles: Profiles, features: Features, bound: Bound) -> Task:
+    """Return the task of grouping all histories; features come to unit length."""
+    row = np.repeat(np.arange(profiles.n_histories), np.diff(features.indptr))
+    values = _at_unit_length(row, features.values, profiles.n_histories)
+    highest = highest_shares(profiles, bound)
+    return Task(
+        Rows(profiles.indptr, profiles.ids, features.indptr, features.ids, values, features.n_dimensions),
+        rule_for(profiles, bound),
+        len(profiles.vocabulary),
+        bound.word("closest") == "seed",
+        float(bound.values.get("min_similarity", ANYBODY)),
+        None if highest is None else _weighed(profiles, highest),
+        (1, 3) if bound.word("principle") == "belief" else (1,),
+    )
+
+
+def _weighed(profiles: Profiles, highest: NDArray[np.float64]) -> Weighed:
+    weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
+    row = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    return Weighed(weights, _at_unit_length(row, weights, profiles.n_histories), highest)
+
+
+def _at_unit_length(row: NDArray[np.int64], values: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+    length = np.sqrt(np.bincount(row, values**2, minlength=n_rows))
+    unit: NDArray[np.float64] = values / length[row]
+    return unit
+
+
+def part_of(task: Task, which: NDArray[np.int64]) -> Task:
+    """Return the task of grouping some of the rows, entries and dimensions numbered anew."""
+    rows = task.rows
+    indptr, place = _places(rows.indptr, which)
+    feature_indptr, feature_place = _places(rows.feature_indptr, which)
+    ids, feature_ids = rows.ids[place], rows.feature_ids[feature_place]
+    entries = localize(ids, np.full(task.n_entries, -1, np.int32))
+    n_dimensions = len(localize(feature_ids, np.full(rows.n_dimensions, -1, np.int32)))
+    weighed, rule = task.weighed, task.rule
+    if weighed is not None:
+        weighed = Weighed(weighed.weight[place], weighed.unit[place], weighed.highest[entries])
+    if rule.kind == CLOSENESS:
+        rule = rule._replace(share=rule.share[entries])
+    part = Rows(indptr, ids, feature_indptr, feature_ids, rows.feature_values[feature_place], n_dimensions)
+    return replace(task, rows=part, rule=rule, n_entries=len(entries), weighed=weighed)
+
+
+def _places(indptr: NDArray[np.int64], which: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the row pointers of some rows, and where their pairs stand."""
+    sizes = indptr[which + 1] - indptr[which]
+    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    return taken, np.arange(taken[-1]) + np.repeat(indptr[which] - taken[:-1], sizes)

@@ -1,0 +1,263 @@
+"""Groups: every one legal by a check of its own, the greedy equal to its twin, blocks, what is published."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.errors import GuaranteeError
+from queryveil.methods.linkability import run
+from queryveil.methods.linkability.greedy import group_rows
+from queryveil.methods.linkability.principles import smallest_group, without_rare
+from queryveil.methods.linkability.representatives import representatives
+from queryveil.methods.linkability.task import ANYBODY, part_of, task_of
+from queryveil.spec import Bound, resolve
+from queryveil.types import Features, Grouped, Profiles, Progress, silent
+from tests.builders import profiles_of, rows
+from tests.twins.grouping import greedy_groups, legal_rule
+
+PRINCIPLES = ("mean", "mean, average=global", "posterior", "belief", "diversity, l=6", "closeness, t=0.4")
+
+
+def natural_log(n_people: int, seed: int, n_terms: int = 200, length: float = 8) -> Profiles:
+    """Make a log of which some terms are much commoner than others, and histories differ in length."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(2, n_terms + 2)
+    sizes = 1 + rng.geometric(1 / length, n_people)
+    return profiles_of([[f"t{i:03}" for i in rng.choice(n_terms, size, p=share / share.sum())] for size in sizes])
+
+
+def features_of(profiles: Profiles, seed: int = 0, n_dimensions: int = 30) -> Features:
+    """Make features: every term has its own dimension and one that it shares with others."""
+    shared = np.random.default_rng(seed).integers(0, n_dimensions, len(profiles.vocabulary))
+    found: list[dict[int, float]] = []
+    for row in rows(profiles):
+        found.append({})
+        for term in row:
+            for dimension in (int(shared[term]), n_dimensions + term):
+                found[-1][dimension] = found[-1].get(dimension, 0.0) + 1.0
+    pairs = [sorted(row.items()) for row in found]
+    indptr = np.concatenate(([0], np.cumsum([len(row) for row in pairs]))).astype(np.int64)
+    ids = np.array([dimension for row in pairs for dimension, _ in row], np.int32)
+    values = np.array([value for row in pairs for _, value in row])
+    return Features(indptr, ids, values, n_dimensions + len(profiles.vocabulary))
+
+
+def made(
+    profiles: Profiles, name: str, *, seed: int = 1, progress: Progress = silent, exact_up_to: int = 10**6
+) -> Grouped:
+    bound = resolve("method", name)
+    rng = np.random.default_rng(seed)
+    return run(profiles, features_of(profiles), bound, rng=rng, exact_up_to=exact_up_to, progress=progress)
+
+
+def check(profiles: Profiles, bound: Bound, grouped: Grouped) -> None:
+    """Check every group by counting from scratch, with none of the method's code."""
+    p, principle = bound.real("p"), bound.word("principle")
+    least = math.ceil(1 / p - 1e-9)
+    floor = int(bound.values.get("floor", least))
+    everybody = Counter(term for row in rows(profiles) for term in row)
+    kept = [[term for term in row if everybody[term] >= floor] for row in rows(profiles)]
+    known = Counter(term for row in kept for term in row)
+    sizes = [len(row) for row in kept if row]
+    assert all(grouped.group[h] < 0 for h, row in enumerate(kept) if not row)
+    assert set(grouped.group[grouped.group >= 0]) == set(range(grouped.n_groups))
+    for g in range(grouped.n_groups):
+        members = np.flatnonzero(grouped.group == g)
+        held = Counter(term for h in members for term in kept[h])
+        n, pairs = len(members), sum(held.values())
+        published = grouped.ids[grouped.indptr[g] : grouped.indptr[g + 1]].tolist()
+        assert published == sorted(set(published)) and set(published) <= set(held)
+        assert n >= least
+        if principle == "mean":
+            mean = pairs / n if bound.word("average") == "group" else sum(sizes) / len(sizes)
+            assert len(held) >= mean / p * (1 - 1e-6)
+        elif principle == "posterior":
+            assert all(held[term] / n <= p + 1e-6 for term in published)
+        elif principle == "belief":
+            assert all(held[term] / n - known[term] / len(kept) <= p + 1e-6 for term in published)
+        elif principle == "diversity":
+            assert math.exp(-sum(c / pairs * math.log(c / pairs) for c in held.values())) >= bound.real("l") - 1e-6
+        else:
+            total = sum(known.values())
+            assert sum(abs(held[t] / pairs - known[t] / total) for t in known) / 2 <= bound.real("t") + 1e-6
+        if principle not in ("posterior", "belief"):
+            assert published == sorted(held)
+
+
+@st.composite
+def settings_of_runs(draw: st.DrawFn) -> str:
+    p = draw(st.sampled_from((0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1)))
+    options = [
+        draw(st.sampled_from(("", ", closest=seed"))),
+        draw(st.sampled_from(("", ", representative=union"))),
+        draw(st.sampled_from(("", ", shrink=0.5"))),
+        draw(st.sampled_from(("", "", ", min_similarity=0.3"))),
+        draw(st.sampled_from(("", ", floor=1", ", floor=3"))),
+    ]
+    return f"linkability(p={p}, principle={draw(st.sampled_from(PRINCIPLES))}{''.join(options)})"
+
+
+@settings(max_examples=100, deadline=None)
+@given(name=settings_of_runs(), seed=st.integers(0, 1000), in_blocks=st.booleans())
+def test_every_group_is_legal(name: str, seed: int, in_blocks: bool) -> None:
+    profiles = natural_log(150, seed)
+    try:
+        grouped = made(profiles, name, seed=seed, exact_up_to=0 if in_blocks else 1000)
+    except GuaranteeError:
+        return
+    check(profiles, resolve("method", name), grouped)
+
+
+@pytest.mark.parametrize("principle", PRINCIPLES)
+@pytest.mark.parametrize("p", [0.1, 0.4])
+def test_groups_of_blocks_are_legal_and_leave_nobody_out(
+    principle: str, p: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queryveil.methods.linkability.blocks.BLOCK", 100)
+    profiles = natural_log(1500, 5, n_terms=800)
+    name = f"linkability(p={p}, principle={principle})"
+    grouped = made(profiles, name, exact_up_to=0)
+    check(profiles, resolve("method", name), grouped)
+    assert grouped.summary["people who fit nowhere"] == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    histories=st.lists(st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=6), min_size=2, max_size=16),
+    principle=st.sampled_from(("mean", "mean, average=global", "diversity, l=3", "closeness, t=0.3")),
+    p=st.sampled_from((0.25, 0.4, 0.5, 0.8)),
+    least=st.sampled_from((ANYBODY, 0.2, 0.6)),
+    by_seed=st.booleans(),
+    data=st.data(),
+)
+def test_the_greedy_equals_its_twin(
+    histories: list[list[str]], principle: str, p: float, least: float, by_seed: bool, data: st.DataObject
+) -> None:
+    profiles = profiles_of(histories)
+    seed = data.draw(st.integers(0, len(histories) - 1))
+    options = f"{', closest=seed' if by_seed else ''}{f', min_similarity={least}' if least > 0 else ''}, floor=1"
+    bound = resolve("method", f"linkability(p={p}, principle={principle}{options})")
+    task = part_of(task_of(profiles, features_of(profiles), bound), np.arange(len(histories)))
+    group = group_rows(task, seed, lambda done: None)
+    features = [
+        list(zip(task.rows.feature_ids[a:b].tolist(), task.rows.feature_values[a:b].tolist(), strict=True))
+        for a, b in zip(task.rows.feature_indptr, task.rows.feature_indptr[1:], strict=False)
+    ]
+    rule = legal_rule(
+        rows(profiles), principle.split(",")[0], p, average=bound.word("average"),
+        diversity=float(bound.values.get("l", 1)), distance=float(bound.values.get("t", 1)),
+    )  # fmt: skip
+    expected = greedy_groups(features, rule, seed, by_seed, least)
+    found = [np.flatnonzero(group == g).tolist() for g in range(group.max(initial=-1) + 1)]
+    assert sorted(found) == sorted(sorted(members) for members in expected)
+
+
+def cosines(profiles: Profiles, grouped: Grouped) -> float:
+    """Return the mean cosine of people to what their group publishes."""
+    total = 0.0
+    for row, g in zip(rows(profiles), grouped.group, strict=True):
+        if g >= 0:
+            a, b = grouped.indptr[g : g + 2]
+            published = dict(zip(grouped.ids[a:b].tolist(), grouped.weights[a:b].tolist(), strict=True))
+            length = math.sqrt(sum(w * w for w in published.values()))
+            total += sum(published.get(t, 0) for t in row) / math.sqrt(len(row)) / length if length else 0
+    return total / len(grouped.group)
+
+
+@pytest.mark.parametrize("principle", ["posterior", "belief"])
+@pytest.mark.parametrize("p", [0.1, 0.4])
+def test_groups_chosen_for_the_constraint_publish_more_than_suppressing_afterwards(principle: str, p: float) -> None:
+    profiles = natural_log(400, 3, n_terms=1000, length=15)
+    strict = made(profiles, f"linkability(p={p}, principle={principle})")
+    bound = resolve("method", f"linkability(p={p}, principle={principle})")
+    afterwards = representatives(without_rare(profiles, bound), made(profiles, f"linkability(p={p})").group, bound)
+    assert cosines(profiles, strict) > 1.1 * cosines(profiles, afterwards)
+
+
+def test_same_seed_same_groups() -> None:
+    profiles = natural_log(300, 4)
+    for exact_up_to in (1000, 0):
+        one, two = (made(profiles, "linkability(p=0.3)", seed=7, exact_up_to=exact_up_to) for _ in range(2))
+        assert one.group.tolist() == two.group.tolist()
+        assert one.weights.tolist() == two.weights.tolist()
+
+
+def test_the_centroid_is_the_mean_over_members_and_the_union_over_holders() -> None:
+    profiles = profiles_of([["a", "b"], ["a", "c"]])
+    weighed = replace(profiles, weights=np.array([0.5, 1.0, 1.0, 0.25]))
+    options = "p=1, principle=posterior, floor=1"
+    centroid = _weights(run_pair(weighed, f"linkability({options})"))
+    union = _weights(run_pair(weighed, f"linkability({options}, representative=union)"))
+    assert centroid == {0: 0.75, 1: 0.5, 2: 0.125}
+    assert union == {0: 0.75, 1: 1.0, 2: 0.25}
+
+
+def run_pair(profiles: Profiles, name: str) -> Grouped:
+    """Put two people into one group."""
+    return representatives(profiles, np.zeros(2, np.int32), resolve("method", name))
+
+
+def _weights(grouped: Grouped) -> dict[int, float]:
+    return dict(zip(grouped.ids.tolist(), grouped.weights.tolist(), strict=True))
+
+
+def test_shrinking_pulls_weights_of_small_groups_and_adds_no_term() -> None:
+    profiles = natural_log(200, 9)
+    plain, pulled = (made(profiles, f"linkability(p=0.4{option})") for option in ("", ", shrink=1"))
+    assert plain.ids.tolist() == pulled.ids.tolist()
+    share = Counter(term for row in rows(profiles) for term in row)
+    sizes = np.bincount(plain.group[plain.group >= 0])
+    for g in range(plain.n_groups):
+        pull = smallest_group(0.4) / sizes[g]
+        for i in range(plain.indptr[g], plain.indptr[g + 1]):
+            everybody = share[int(plain.ids[i])] / profiles.n_histories
+            assert pulled.weights[i] == pytest.approx((1 - pull) * plain.weights[i] + pull * everybody)
+
+
+def test_nobody_is_put_with_people_less_alike_than_asked() -> None:
+    alike = [["a", "b"], ["a", "c"], ["a", "d"], ["b", "c"]]
+    profiles = profiles_of([*alike, ["x", "y"], ["z"]])
+    grouped = made(profiles, "linkability(p=0.5, principle=posterior, min_similarity=0.1, floor=1)")
+    assert grouped.group.tolist()[-2:] == [-1, -1]
+    assert (grouped.group[:4] >= 0).all()
+    assert grouped.summary["people who fit nowhere"] == 2
+
+
+def test_a_person_without_a_term_that_is_common_enough_is_suppressed_and_counted() -> None:
+    histories = [["a", "b"], ["b", "c"], ["a", "c"], ["mine"]]
+    grouped = made(profiles_of(histories), "linkability(p=0.5)")
+    assert grouped.group.tolist() == [0, 0, 0, -1]
+    assert grouped.summary["people without a usable term"] == 1
+    assert grouped.summary["pairs below the floor"] == 1
+
+
+@pytest.mark.parametrize("histories", [[["a"]], [["a"], ["a"], ["a"]], [["a", "b"], ["a", "b"]], [["a"], ["b"], ["c"]]])
+def test_where_no_group_is_legal_nothing_is_made(histories: Sequence[Sequence[str]]) -> None:
+    with pytest.raises(GuaranteeError, match="make no legal group; take a larger p") as refused:
+        made(profiles_of(histories), "linkability(p=0.4)")
+    assert str(refused.value).startswith("linkability(p=0.4): the ")
+
+
+def test_progress_comes_to_its_end_and_may_end_the_run() -> None:
+    profiles = natural_log(300, 2)
+    told: list[tuple[str, int, int]] = []
+    for exact_up_to in (1000, 0):
+        made(profiles, "linkability(p=0.4)", exact_up_to=exact_up_to, progress=lambda *said: told.append(said))
+        assert told[-1][1] == told[-1][2]
+
+    def stop(stage: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    for exact_up_to in (1000, 0):
+        with pytest.raises(KeyboardInterrupt):
+            made(profiles, "linkability(p=0.4)", exact_up_to=exact_up_to, progress=stop)
+
+
+def test_the_smallest_group() -> None:
+    assert [smallest_group(p) for p in (1, 0.5, 0.4, 0.35, 0.1, 1 / 3, 0.001)] == [1, 2, 3, 3, 10, 3, 1000]
