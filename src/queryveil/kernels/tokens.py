@@ -2,8 +2,8 @@
 
 Texts are UTF-8 in which every byte ≥ 128 is part of a term (`fold` has seen to that); of the ASCII characters,
 letters and digits are, and capitals become lower case here. Terms are kept in an arena of bytes and found through
-an open-addressing table of (key, term + 1), in which a term of 0 is a free slot. The key of a short term is its bytes, so
-that most terms are compared without a look at the arena.
+an open-addressing table of (key, term + 1), zeros where a slot is free. The key of a short term is its bytes, so that
+most terms are compared without a look at the arena.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def tokenise(
     out_term: NDArray[np.int32],
     n_out: int,
 ) -> tuple[int, int, int]:
-    """Write (row, term) once per term of a row; return how many are written, all terms known, and the row to go on with.
+    """Write (row, term) once per term of a row; return how many there are, all terms, and where to go on.
 
     It stops before a row that could fill the table by more than half; all else has room for the whole batch.
     """
@@ -83,7 +83,7 @@ def tokenise(
             term = -1
             while table[slot, 1] != 0:
                 if table[slot, 0] == key:
-                    candidate = np.int64(table[slot, 1]) - 1
+                    candidate = int(table[slot, 1]) - 1
                     if length <= _SHORT or _is_same(arena, starts[candidate], starts[candidate + 1], begin, length):
                         term = candidate
                         break
