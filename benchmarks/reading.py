@@ -6,6 +6,7 @@ knows no bad lines, no identifiers, no bots, no other characters than ASCII and 
 """
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-USERS, SEED, LIMIT_MB = 60_000, 1, 1000
+USERS, SEED, LIMIT_MB, RUNS = 60_000, 1, 1000, 5
 
 BARE_SQL = """
 CREATE TABLE pairs AS
@@ -27,16 +28,19 @@ FROM (
 
 
 def measure() -> dict[str, float | str | bool]:
-    """Run both sides three times in turn and compare the medians."""
+    """Run both sides five times in turn and compare the medians."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.tsv"
         from queryveil.api import generate
 
         generate(path, users=USERS, seed=SEED)
         side("queryveil", path)  # compiles
-        runs = {who: [side(who, path) for _ in range(3)] for who in ("bare SQL", "queryveil")}
+        runs: dict[str, list[dict[str, float]]] = {"bare SQL": [], "queryveil": []}
+        for _ in range(RUNS):
+            for who, done in runs.items():
+                done.append(side(who, path))
         size = path.stat().st_size
-    seconds = {who: sorted(run["seconds"] for run in done)[1] for who, done in runs.items()}
+    seconds = {who: statistics.median(run["seconds"] for run in done) for who, done in runs.items()}
     peak = {who: max(run["peak_mb"] for run in done) for who, done in runs.items()}
     return {
         "log, MB": round(size / 1e6),

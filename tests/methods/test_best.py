@@ -232,8 +232,10 @@ def test_holders_and_potentials_equal_their_twins(profiles: Profiles, k: int) ->
     found = [list(zip(history[a:b], place[a:b], strict=True)) for a, b in pairwise(start)]
     assert found == holders_of(rows(profiles), len(people))
     gain = profiles.counts.astype(np.float64)
-    potential = potentials(profiles.indptr, profiles.ids, tree, gain, len(people)).tolist()
-    assert potential == potentials_of(rows(profiles), profiles.owner.tolist(), k, gain.tolist(), len(people))
+    potential = np.zeros(len(gain))
+    for run in pairwise((0, profiles.n_histories // 2, profiles.n_histories)):
+        potentials(profiles.indptr, profiles.ids, tree, gain, len(people), *run, potential)
+    assert potential.tolist() == potentials_of(rows(profiles), profiles.owner.tolist(), k, gain.tolist(), len(people))
 
 
 def nonempty_subsets(places: Sequence[int]) -> chain[tuple[int, ...]]:

@@ -1,6 +1,8 @@
 """Building `Profiles`: histories × entries in the reference order, from a cleaned log."""
 
+import itertools
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
@@ -10,8 +12,8 @@ from numpy.typing import NDArray
 
 from queryveil.engines import QueryLog, Step
 from queryveil.errors import LogError
-from queryveil.histories.tokens import Crew, Entries, Tokeniser
-from queryveil.kernels.histories import count_people, gather, sort_rows
+from queryveil.histories.tokens import Crew, Entries, Tokeniser, text_bytes
+from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.types import Profiles, Progress, Vocabulary, silent
 
@@ -92,7 +94,7 @@ def assemble(
     is_next = np.diff(owner[order], prepend=-1) > 0
     used, number = owner[order[is_next]], (np.cumsum(is_next) - 1).astype(np.int32)
     by_rank, rank = entry_order(starts, terms, number, words)
-    indptr, ids, counts = sort_rows(starts, terms, rank, len(by_rank))
+    indptr, ids, counts = _sorted_rows(starts, terms, rank, len(by_rank))
     return Profiles(
         Vocabulary(tuple(words.take(pa.array(by_rank)).to_pylist())),
         indptr,
@@ -106,14 +108,36 @@ def assemble(
     )
 
 
+def _sorted_rows(
+    starts: NDArray[np.int64], terms: NDArray[np.int32], rank: NDArray[np.int32], n_ranks: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Sort the rows in runs of histories, side by side."""
+    share = np.arange(1, _WORKERS) * len(terms) // _WORKERS
+    cuts = [0, *np.searchsorted(starts, share).tolist(), len(starts) - 1]
+    with ThreadPoolExecutor(_WORKERS) as threads:
+        work = [
+            threads.submit(sort_rows, starts[a : b + 1] - starts[a], terms[starts[a] : starts[b]], rank, n_ranks)
+            for a, b in itertools.pairwise(cuts)
+        ]
+        runs = [run.result() for run in work]
+    lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in runs])
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return indptr, np.concatenate([ids for _, ids, _ in runs]), np.concatenate([counts for _, _, counts in runs])
+
+
 def entry_order(
     indptr: NDArray[np.int64], ids: NDArray[np.int32], owner: NDArray[np.int32], words: pa.Array
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the used entries by falling number of people, ties by text, and every entry's rank in that order."""
     people = count_people(indptr, ids, owner, len(words))
-    table = pa.table({"people": people, "word": words})
-    order = pc.sort_indices(table, [("people", "descending"), ("word", "ascending")]).to_numpy()
-    order = order[: np.count_nonzero(people)].astype(np.int64)
+    keys = first_bytes(*text_bytes(words))
+    order = by_falling(people, np.argsort(keys))
+    is_next_tied = (people[order[1:]] == people[order[:-1]]) & (keys[order[1:]] == keys[order[:-1]])
+    tied = np.flatnonzero(np.append(is_next_tied, False) | np.insert(is_next_tied, 0, False))
+    run = np.cumsum(~np.insert(is_next_tied, 0, False))[tied]
+    table = pa.table({"run": run, "word": words.take(pa.array(order[tied]))})
+    settled = pc.sort_indices(table, [("run", "ascending"), ("word", "ascending")]).to_numpy()
+    order[tied] = order[tied[settled]]
     rank = np.full(len(people), -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return order, rank

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.kernels.tokens import rehash, tokenise
+from queryveil.kernels.tokens import enter, tokenise
 from queryveil.logs.characters import fold
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -24,10 +24,10 @@ class Tokeniser:
         self.whole = whole
         self.n_terms = 0
         self._n_rows = 0
-        self._table: NDArray[np.int32] = np.full(1 << 12, -1, np.int32)
+        self._table: NDArray[np.uint64] = np.zeros((1 << 12, 2), np.uint64)
         self._arena: NDArray[np.uint8] = np.empty(1 << 16, np.uint8)
         self._starts: NDArray[np.int64] = np.zeros(1 << 12, np.int64)
-        self._hashes: NDArray[np.uint64] = np.empty(1 << 12, np.uint64)
+        self._keys: NDArray[np.uint64] = np.empty(1 << 12, np.uint64)
         self._seen: NDArray[np.int64] = np.empty(1 << 12, np.int64)
 
     def add(self, queries: pa.Array) -> Pairs:
@@ -39,15 +39,21 @@ class Tokeniser:
         return self._add(entries)[1]
 
     def _add(self, folded: pa.Array) -> Pairs:
-        data, offsets = _bytes(folded)
+        data, offsets = text_bytes(folded)
         # An entry and what divides it from the next need two bytes, so this many can be new at most.
         room = (len(data) + len(offsets)) // 2 + 1
         self._make_room(room, len(data) + len(offsets))
         rows, terms = np.empty(room, np.int32), np.empty(room, np.int32)
-        n_pairs, self.n_terms = tokenise(
-            data, offsets, self.whole, self._table, self._arena, self._starts, self._hashes, self._seen,
-            self.n_terms, self._n_rows, rows, terms,
-        )  # fmt: skip
+        n_pairs = row = 0
+        while row < len(folded):
+            n_pairs, self.n_terms, next_row = tokenise(
+                data, offsets, row, self.whole, self._table, self._arena, self._starts, self._keys, self._seen,
+                self.n_terms, self._n_rows, rows, terms, n_pairs,
+            )  # fmt: skip
+            if next_row < len(folded):
+                self._table = np.zeros((2 * len(self._table), 2), np.uint64)
+                enter(self._table, self._keys, self.n_terms)
+            row = next_row
         self._n_rows += len(folded)
         return rows[:n_pairs].copy(), terms[:n_pairs].copy()  # the room was for the worst case
 
@@ -66,14 +72,12 @@ class Tokeniser:
         return pc.replace_with_mask(queries, needs_folding, pa.array(folded, queries.type))
 
     def _make_room(self, n_new: int, n_bytes: int) -> None:
+        """Make room for so many new terms of so many bytes, except in the table."""
         n_terms = self.n_terms
-        if 2 * (n_terms + n_new) > len(self._table):
-            self._table = np.full(1 << int(2 * (n_terms + n_new)).bit_length(), -1, np.int32)
-            rehash(self._table, self._hashes, n_terms)
         if n_terms + n_new + 1 > len(self._starts):
             size = 2 * (n_terms + n_new + 1)
             self._starts = _enlarged(self._starts, size)
-            self._hashes = _enlarged(self._hashes, size)
+            self._keys = _enlarged(self._keys, size)
             self._seen = _enlarged(self._seen, size)
         if self._starts[n_terms] + n_bytes > len(self._arena):
             self._arena = _enlarged(self._arena, int(2 * (self._starts[n_terms] + n_bytes)))
@@ -140,8 +144,8 @@ def _enlarged(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:
     return larger
 
 
-def _bytes(queries: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the bytes and offsets of a string array."""
+def text_bytes(queries: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the bytes and offsets of an array of strings."""
     strings = queries.cast(pa.large_string())
     _, offset_buffer, data_buffer = strings.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[strings.offset : strings.offset + len(strings) + 1]

@@ -66,13 +66,13 @@ def holders(
 
 @jit
 def potentials(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], tree: Tree, gain: NDArray[np.float64], n_terms: int
-) -> NDArray[np.float64]:
-    """Return, for every pair of the log, the gain of its term and of all terms of its history that go with it."""
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], tree: Tree, gain: NDArray[np.float64], n_terms: int,
+    first: int, end: int, potential: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Add to every pair of the histories `first` to `end` − 1 the gain of all terms there that go with its term."""
     start, term = tree.start2, tree.term2
     place_of = np.full(n_terms, -1, np.int64)
-    potential = np.zeros(len(ids))
-    for h in range(len(indptr) - 1):
+    for h in range(first, end):
         begin = indptr[h]
         for j in range(begin, indptr[h + 1]):
             t = ids[j]
@@ -92,7 +92,6 @@ def potentials(
                         potential[i] += gain[j]
                         potential[j] += gain[i]
             place_of[t] = j
-    return potential
 
 
 @jit
@@ -192,8 +191,11 @@ def _can_give_up(
 def _drop_losers(
     log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], history: NDArray[np.int32],
     a: int, b: int, people: int, may_give_up: bool,
-) -> tuple[int, int]:  # fmt: skip
-    """Take out the histories that cannot take the term or lose by it; return how many stay and how many went."""
+) -> tuple[int, int, int]:  # fmt: skip
+    """Take out the histories that cannot take the term or lose by it; return how many stay, how many went, and people.
+
+    Where every history has an owner of its own, the counts follow at once: fewer can only make more go.
+    """
     row, at, indptr, size, kept, is_in, with_it = (
         log.row,
         log.at,
@@ -204,6 +206,7 @@ def _drop_losers(
         log.with_it,
     )
     support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
+    one_each = log.one_each
     stay = went = 0
     for q in range(a, b):
         if kept[q] or not is_in[q - a]:
@@ -221,10 +224,15 @@ def _drop_losers(
             i += 1
         if takes and in_the_way:
             takes = _can_give_up(row, begin, end, with_it, k, support1, start, term, support2)
-        is_in[q - a] = takes
         stay += takes
-        went += not takes
-    return stay, went
+        if not takes:
+            went += 1
+            is_in[q - a] = False
+            if one_each:
+                people -= 1
+                for i in range(begin, end):
+                    with_it[row[i]] -= 1
+    return stay, went, people
 
 
 @jit
@@ -233,12 +241,14 @@ def _settle(
     a: int, b: int, may_give_up: bool,
 ) -> int:  # fmt: skip
     """Take histories out until all that are in can take the term; return how many stay, the counts being theirs."""
+    people = _count(log, history, a, b)
     while True:
-        people = _count(log, history, a, b)
-        stay, went = _drop_losers(log, tree, k, weight, history, a, b, people, may_give_up)
+        stay, went, people = _drop_losers(log, tree, k, weight, history, a, b, people, may_give_up)
         if not stay or not went:
             return stay
-        _forget(log)
+        if not log.one_each:
+            _forget(log)
+            people = _count(log, history, a, b)
 
 
 @jit
@@ -276,13 +286,25 @@ def _give_up(log: Grown, tree: Tree, k: int, history: NDArray[np.int32], a: int,
 
 
 @jit
-def _put_in(log: Grown, tree: Tree, t: int, history: NDArray[np.int32], a: int, b: int) -> None:
-    """Put the term into all histories that are in."""
+def _put_in(log: Grown, tree: Tree, k: int, t: int, history: NDArray[np.int32], a: int, b: int) -> None:
+    """Put the term into all histories that are in; the counts are theirs.
+
+    Where every history has an owner of its own, the counts are the new supports; a smaller one is of a term let go of.
+    """
     row, at, indptr, size, kept, is_in = log.row, log.at, log.indptr, log.size, log.kept, log.is_in
+    with_it, met, one_each = log.with_it, log.met, log.one_each
+    if one_each:
+        for i in range(log.n_met[0]):
+            x = met[i]
+            if x != t and with_it[x] >= k:
+                tree.support2[_node(tree.start2, tree.term2, t, x)] = with_it[x]
     for q in range(a, b):
         if is_in[q - a] and not kept[q]:
             h = history[q]
-            _change(log, tree, h, t, 1)
+            if one_each:
+                log.support1[t] += 1
+            else:
+                _change(log, tree, h, t, 1)
             row[indptr[h] + size[h]], at[indptr[h] + size[h]] = t, q
             size[h] += 1
             kept[q] = True
@@ -316,7 +338,7 @@ def grow(
         if stay and _give_up(log, tree, k, history, a, b):
             _forget(log)
             stay = _settle(log, tree, k, weight, history, a, b, False)
-        _forget(log)
         if stay:
-            _put_in(log, tree, t, history, a, b)
+            _put_in(log, tree, k, t, history, a, b)
+        _forget(log)
     return turn

@@ -6,7 +6,10 @@ that go with it. Then histories choose anew (`kernels.choice`) and terms grow ag
 All this is for combinations of two; it never breaks the guarantee on the way.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,8 @@ from queryveil.kernels.supports import Tree, is_one_each
 from queryveil.types import Profiles, Progress, only
 
 _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
+_WORKERS = min(4, os.cpu_count() or 1)
+_RUNS = 16  # of histories, whose potentials are found side by side
 _ROUNDS = 6
 _LARGE, _ASKED_FIRST = 100_000, 16  # histories of a large log, of which every 16th is asked first
 _WORTH_IT = 0.005  # another round is made if the one before gained at least this share
@@ -47,7 +52,14 @@ class Plot:
         """Return what keeping a pair can bring with it: the gain of all terms that go with its term there."""
         gain = np.zeros(len(self.pair_of))
         gain[self.place] = self.gain
-        return potentials(self.profiles.indptr, self.profiles.ids, self.tree, gain, self.n_terms)[self.place]
+        potential = np.zeros(len(gain))
+        cuts = np.linspace(0, self.profiles.n_histories, _RUNS + 1).astype(np.int64).tolist()
+        with ThreadPoolExecutor(_WORKERS) as threads:
+            rows = (self.profiles.indptr, self.profiles.ids, self.tree, gain, self.n_terms)
+            work = [threads.submit(potentials, *rows, *run, potential) for run in pairwise(cuts)]
+            for run in work:
+                run.result()
+        return potential[self.place]
 
     def mask(self, log: Grown) -> NDArray[np.bool_]:
         """Return which pairs of the log are kept."""

@@ -112,8 +112,10 @@ def _repeated(text: bytes, n: int) -> pa.Array:
 def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = column.cast(pa.string())
     if pa.types.is_string(column.type):
+        held = b"".join(chunk.buffers()[2] or b"" for chunk in text.chunks)
         for raw, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n")):
-            text = pc.replace_substring(text, raw, written)
+            if raw.encode() in held:
+                text = pc.replace_substring(text, raw, written)
     return text
 
 

@@ -1,5 +1,6 @@
-"""The report of a release: one static page that a person can read, forward and print."""
+"""The report of a release: one self-contained page."""
 
+from queryveil.report.charts import warm_up
 from queryveil.report.page import render
 
-__all__ = ["render"]
+__all__ = ["render", "warm_up"]

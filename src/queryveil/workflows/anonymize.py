@@ -28,6 +28,7 @@ from queryveil.release.writer import Staging, check_places, staging, write_data,
 from queryveil.report import render
 from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Scores, Tabular, Verdict, silent
+from queryveil.workflows.ahead import load_ahead
 from queryveil.workflows.measure import default_measures, score, set_beside
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import Start, open_start
@@ -94,6 +95,7 @@ def anonymize(
     start = _start(bound, source, options, progress)
     seed = secrets.randbits(64) if options.seed is None else options.seed
     rng = np.random.default_rng(seed)
+    load_ahead(source)
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
         covered = check_coverage(target, worth, profiles)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
 import pyarrow as pa
@@ -23,8 +24,10 @@ def clean(
 ) -> list[Step]:
     """Run all steps in order and return what each did; the items of baskets are scrubbed one by one."""
     has_times = "time" in columns
-    steps = [_scrub(database, options, _scrub_items if baskets else scrub)]
-    _number_people(database)
+    with ThreadPoolExecutor(1) as beside:  # the one is SQL, the other mostly Python
+        numbered = beside.submit(_number_people, database.cursor())
+        steps = [_scrub(database, options, _scrub_items if baskets else scrub)]
+        numbered.result()
     steps.append(_merge_clicks(database, columns, options, has_times))
     bots = _drop_bots(database, options, has_times)
     n_people = count(database, "SELECT count(*) FROM people") - bots.count

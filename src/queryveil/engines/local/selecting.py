@@ -10,7 +10,7 @@ from queryveil.logs.lines import Compression
 
 # More bad lines than this are not recorded one by one.
 _RECORDED = 1_000_000
-_LARGEST_BUFFER = 8_000_000  # small enough that several threads share a file
+_LARGEST_BUFFER = 32_000_000  # several threads share a buffer
 _EPOCH = "TRY(make_timestamp(round(try_cast({{0}} AS DOUBLE) * {0})::BIGINT))"
 _PARSED_TIMES = {
     "iso": "try_cast({0} AS TIMESTAMP)",
