@@ -149,6 +149,28 @@ class Grouped:
         return len(self.indptr) - 1
 
 
+@dataclass(frozen=True, eq=False)
+class ReleasedGroups:
+    """The groups of a release over numbered terms."""
+
+    groups: NDArray[np.int64]  # (groups,): the ids in the release, ascending
+    indptr: NDArray[np.int64]  # (groups + 1,)
+    ids: NDArray[np.int32]  # (rows,): terms, ascending within a group; one listed twice stands there twice
+    weights: NDArray[np.float64]  # (rows,)
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Who is in which group, and what each person's profile was: the private side of a release of groups."""
+
+    group: NDArray[np.int32]  # (people,): the place among the released groups; −1 where the person is suppressed
+    indptr: NDArray[np.int64]  # (people + 1,)
+    ids: NDArray[np.int32]  # (pairs,): places in `terms`, ascending and unique within a person
+    weights: NDArray[np.float64]  # (pairs,)
+    terms: tuple[str, ...]  # begins with the terms of the release, in their order; then those that were not released
+
+
 def _printable(text: str) -> str:
     """Write a text of somebody's file so that it cannot steer a terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
