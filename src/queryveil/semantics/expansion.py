@@ -1,0 +1,129 @@
+"""What each term of a vocabulary may become in a network: its candidates, their evidence and their dimensions.
+
+This is made once for a vocabulary; the kernels then go through the profiles.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.meaning import paths_up, words_on_paths
+from queryveil.kernels.meaning_neighbours import nearest
+from queryveil.semantics.network import MOST_PATHS, Network
+from queryveil.semantics.rows import indptr_of, positions_in
+from queryveil.types import Vocabulary
+
+Weighting = Literal["content", "paper"]
+Unknown = Literal["drop", "keep"]
+
+RELATED_SHARE = 0.5  # of a term's weight, for what it means rather than is, where weighting=content
+MOST_RELATED = 5  # dimensions that neighbours add to a term, over all steps
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """Entries of a vocabulary → slots → candidates → dimensions.
+
+    Entries with the same lemma share a slot. A candidate is one way to read a slot: what it adds, and the slots whose
+    presence in a profile speaks for it. Dimensions are the nodes of the network and, behind them, entries themselves.
+    """
+
+    slots: NDArray[np.int32]  # (entries,): −1 where the network does not know the entry
+    own: NDArray[np.int32]  # (entries,): the dimension of the entry itself, −1 where it has none
+    candidate_indptr: NDArray[np.int64]  # (slots + 1,)
+    evidence_indptr: NDArray[np.int64]  # (candidates + 1,)
+    evidence: NDArray[np.int32]  # candidate → slots of the words on its path
+    sizes: NDArray[np.int64]  # (candidates,): words on its path, in the vocabulary or not
+    output_indptr: NDArray[np.int64]  # (candidates + 1,)
+    outputs: NDArray[np.int32]  # candidate → dimensions that it adds
+    factors: NDArray[np.float64]  # (outputs,): the share of the term's weight that each gets
+    is_held: NDArray[np.bool_]  # (outputs,): whether who has the term has the dimension, or is only near it
+    n_dimensions: int
+
+
+def expand(vocabulary: Vocabulary, network: Network, a: int, weighting: Weighting, unknown: Unknown) -> Expansion:
+    """Return what the entries of a vocabulary become by at most `a` edges of a network."""
+    numbers = network.find_all(vocabulary.entries)
+    words, place = np.unique(numbers[numbers >= 0], return_inverse=True)
+    slots = np.full(len(numbers), -1, np.int32)
+    slots[numbers >= 0] = place
+    is_content, is_kept = weighting == "content", unknown == "keep"
+    if network.strengths is not None:
+        own = _own(network, (slots < 0) & is_kept)
+        return _by_neighbours(slots, own, words, network, network.strengths, a, is_content)
+    # a term that two people use in different senses is still the same term, so by content it is a dimension too
+    has_own = np.where(slots < 0, is_kept, is_content)
+    return _by_paths(slots, _own(network, has_own), words, network, a, is_content)
+
+
+def _own(network: Network, has_own: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the dimensions of entries that have one of their own."""
+    return np.where(has_own, network.n_nodes + np.arange(len(has_own)), -1).astype(np.int32)
+
+
+def _by_paths(
+    slots: NDArray[np.int32],
+    own: NDArray[np.int32],
+    words: NDArray[np.int32],
+    network: Network,
+    a: int,
+    is_content: bool,
+) -> Expansion:
+    """Make every path from a sense to a root a candidate that adds its first nodes.
+
+    Only senses of the first part of speech are looked at: nouns where the word can be one.
+    """
+    indptr, positions = positions_in(network.sense_indptr, words)
+    senses = network.senses[positions]
+    parts = network.parts[senses]
+    is_first = parts == np.repeat(parts[indptr[:-1]], np.diff(indptr))
+    path_indptr, hop_indptr, hops = paths_up(senses[is_first], network.edge_indptr, network.edges, MOST_PATHS)
+    candidate_indptr = path_indptr[indptr_of(is_first)[indptr]]
+    slot_of_word = np.full(len(network.words), -1, np.int32)
+    slot_of_word[words] = np.arange(len(words), dtype=np.int32)
+    evidence_indptr, evidence, sizes = words_on_paths(
+        candidate_indptr, hop_indptr, hops, network.word_indptr, network.node_words, slot_of_word
+    )
+    output_indptr, positions = positions_in(hop_indptr, np.arange(len(sizes)), a + 1)
+    return Expansion(
+        slots,
+        own,
+        candidate_indptr,
+        evidence_indptr,
+        evidence.astype(np.int32),
+        sizes,
+        output_indptr,
+        outputs=hops[positions],
+        factors=np.full(len(positions), RELATED_SHARE if is_content else 1.0),
+        is_held=np.ones(len(positions), np.bool_),
+        n_dimensions=network.n_nodes + len(own),
+    )
+
+
+def _by_neighbours(
+    slots: NDArray[np.int32],
+    own: NDArray[np.int32],
+    words: NDArray[np.int32],
+    network: Network,
+    strengths: NDArray[np.float64],
+    a: int,
+    is_content: bool,
+) -> Expansion:
+    """Make each word's node with its neighbours the only candidate."""
+    indptr, nodes, ties = nearest(words, network.edge_indptr, network.edges, strengths, a, MOST_RELATED)
+    is_held = nodes == np.repeat(words, np.diff(indptr))
+    return Expansion(
+        slots,
+        own,
+        candidate_indptr=np.arange(len(words) + 1),
+        evidence_indptr=np.zeros(len(words) + 1, np.int64),
+        evidence=np.empty(0, np.int32),
+        sizes=np.ones(len(words), np.int64),
+        output_indptr=indptr,
+        outputs=nodes,
+        factors=np.where(is_held, 1.0, RELATED_SHARE * ties) if is_content else np.ones(len(nodes)),
+        is_held=is_held,
+        n_dimensions=network.n_nodes + len(own),
+    )

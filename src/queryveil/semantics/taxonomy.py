@@ -1,0 +1,147 @@
+"""A user's taxonomy as a network of meaning: a file of `child,parent` lines with a single root.
+
+A name may stand below several parents; a line without a parent only names its child. The columns may be headed
+`child` and `parent`, in any order and among others, or there are just two.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from queryveil.errors import InputError
+from queryveil.lexicons.tables import offsets
+from queryveil.lexicons.wordnet import NOUN
+from queryveil.semantics.lemmas import Lexicon, folded
+from queryveil.semantics.network import Network
+
+_COLUMNS = ("child", "parent")
+_SHOWN = 3  # roots named in a message
+
+
+@dataclass
+class _Edges:
+    """What was read: names by number, and the line of every edge from a child to its parent."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    lines: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def add(self, child: str, parent: str, line: int) -> None:
+        numbers = [self.numbers.setdefault(name, len(self.numbers)) for name in (child, parent) if name]
+        if len(numbers) == len(_COLUMNS):
+            self.lines.setdefault((numbers[0], numbers[1]), line)
+
+
+def read_taxonomy(path: Path) -> Network:
+    """Read a taxonomy; refuse one that is empty, has a cycle or several roots, or lines that are no edges."""
+    edges = _Edges()
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            for child, parent, line in _rows(path, stream):
+                edges.add(child, parent, line)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; check --taxonomy.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path} is not a UTF-8 CSV file; check --taxonomy.") from None
+    if not edges.lines:
+        raise InputError(f"{path} has no line with a child and its parent; give a taxonomy as child,parent lines.")
+    _refuse_cycle(path, edges)
+    _refuse_several_roots(path, edges)
+    return _network(edges)
+
+
+def _rows(path: Path, stream: TextIO) -> Iterator[tuple[str, str, int]]:
+    """Yield child, parent and line; names are in the spelling of lemmas."""
+    first = stream.readline()
+    rows = csv.reader(chain((first,), stream), delimiter="\t" if "\t" in first else ",", strict=True)
+    places, width = (0, 1), len(_COLUMNS)
+    for row in filter(None, rows):
+        if rows.line_num == 1 and (header := _header(path, row)):
+            places, width = header, len(row)
+            continue
+        where = f"{path}, line {rows.line_num}"
+        if len(row) != width:
+            raise InputError(f"{where}: it has {_cells(len(row))}, not {width}; a line is child,parent.")
+        child, parent = (folded(row[place]) for place in places)
+        if not child:
+            raise InputError(f"{where}: the child has no name; name it or take the line out.")
+        yield child, parent, rows.line_num
+
+
+def _cells(number: int) -> str:
+    return "1 cell" if number == 1 else f"{number} cells"
+
+
+def _header(path: Path, row: Sequence[str]) -> tuple[int, int] | None:
+    """Return where the columns stand if a row is a header."""
+    names = [name.strip().lower() for name in row]
+    if not set(_COLUMNS) & set(names):
+        return None
+    for name in _COLUMNS:
+        if names.count(name) != 1:
+            fault = "stands there twice" if name in names else "is missing"
+            raise InputError(f"{path}, line 1: the column {name} {fault}; a taxonomy has the columns child and parent.")
+    return names.index("child"), names.index("parent")
+
+
+def _refuse_cycle(path: Path, edges: _Edges) -> None:
+    cycle = _cycle(edges)
+    if cycle:
+        names = list(edges.numbers)
+        line = max(edges.lines[step] for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        shown = " → ".join(names[node] for node in (*cycle, cycle[0]))
+        raise InputError(f"{path}, line {line}: it closes a cycle ({shown}); a taxonomy has none, take the line out.")
+
+
+def _cycle(edges: _Edges) -> list[int]:
+    """Return the nodes of a cycle in order, none if going up ends everywhere; every edge is followed once."""
+    left: dict[int, list[int]] = {}
+    for child, parent in edges.lines:
+        left.setdefault(child, []).append(parent)
+    for start in tuple(left):
+        path, place = [start], {start: 0}
+        while path:
+            parents = left.get(path[-1], [])
+            if not parents:
+                place.pop(path.pop())
+                continue
+            parent = parents.pop()
+            if parent in place:
+                return path[place[parent] :]
+            place[parent] = len(path)
+            path.append(parent)
+    return []
+
+
+def _refuse_several_roots(path: Path, edges: _Edges) -> None:
+    children = {child for child, _ in edges.lines}
+    roots = [name for name, number in edges.numbers.items() if number not in children]
+    if len(roots) > 1:
+        more = f" and {len(roots) - _SHOWN:,} more" if len(roots) > _SHOWN else ""
+        raise InputError(
+            f"{path} has {len(roots):,} roots ({', '.join(roots[:_SHOWN])}{more}); "
+            "a taxonomy has one, put a common parent above them."
+        )
+
+
+def _network(edges: _Edges) -> Network:
+    """Put names and edges into arrays: every name is a word, a noun, with one meaning."""
+    n_nodes = len(edges.numbers)
+    pairs = np.array(sorted(edges.lines, key=lambda pair: (pair[0], edges.lines[pair])), np.int32)
+    each, nodes = np.arange(n_nodes + 1), np.arange(n_nodes, dtype=np.int32)
+    return Network(
+        name="taxonomy",
+        words=tuple(edges.numbers),
+        lexicon=Lexicon(edges.numbers, np.full(n_nodes, 1 << NOUN, np.int8)),
+        sense_indptr=each,
+        senses=nodes,
+        word_indptr=each,
+        node_words=nodes,
+        edge_indptr=offsets(pairs[:, 0], n_nodes),
+        edges=pairs[:, 1].copy(),
+        parts=np.full(n_nodes, NOUN, np.int32),
+    )

@@ -1,0 +1,78 @@
+import math
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.errors import InputError
+from queryveil.semantics.cooccurrence import learn
+from queryveil.semantics.distances import ancestry, distance
+from queryveil.semantics.network import Network
+from queryveil.semantics.wordnet import wordnet
+from tests.builders import profiles_of
+from tests.semantics.networks import WORDS, networks
+from tests.twins.augmentation import paths_of
+
+
+def heights(network: Network, word: str, parts: set[int]) -> dict[int, int]:
+    """Return every node above a word's senses with the fewest edges to it, by walking all paths."""
+    number = network.find(word)
+    if number is None:
+        return {}
+    found: dict[int, int] = {}
+    for sense in network.senses[network.sense_indptr[number] : network.sense_indptr[number + 1]].tolist():
+        for path in paths_of(network, sense) if network.parts[sense] in parts else ():
+            for height, node in enumerate(path):
+                found[node] = min(height, found.get(node, height))
+    return found
+
+
+def twin_distance(network: Network, one: str, other: str) -> float:
+    for parts in ({0}, {1, 2, 3}):
+        first, second = heights(network, one, parts), heights(network, other, parts)
+        if parts == {1, 2, 3} or (first and second):
+            return min((first[node] + second[node] for node in first.keys() & second.keys()), default=math.inf)
+    raise AssertionError
+
+
+@settings(deadline=None, max_examples=100)
+@given(networks(), st.one_of(st.none(), st.integers(0, 5)))
+def test_distances_are_the_slow_twins(network: Network, limit: int | None) -> None:
+    pairs = np.array(list(combinations_with_replacement(range(len(WORDS)), 2)), np.int32)
+    found = ancestry(network, WORDS, limit=limit).distances(pairs[:, 0].copy(), pairs[:, 1].copy())
+    expected = [twin_distance(network, WORDS[a], WORDS[b]) for a, b in pairs]
+    assert found.tolist() == [d if limit is None or d <= limit else math.inf for d in expected]
+
+
+def test_distances_in_wordnet() -> None:
+    network = wordnet()
+    assert distance(network, "dog", "dogs") == 0
+    assert distance(network, "kitten", "pup") == 2
+    assert distance(network, "wine", "beer") == 3  # both are alcohol, beer is a brew
+    assert distance(network, "quickly", "dog") == math.inf
+    assert distance(network, "myspace", "dog") == math.inf
+    assert distance(network, "restrain", "inhibit") == 1  # on the cycle among verbs
+
+
+def test_lowest_common_ancestor_in_wordnet() -> None:
+    network = wordnet()
+    terms = ("kitten", "pup", "myspace")
+    found = ancestry(network, terms).lowest_common(np.array([0, 0], np.int32), np.array([1, 2], np.int32))
+    assert network.words_of(int(found[0])) == ("young mammal",)
+    assert found[1] == -1
+
+
+def test_terms_beyond_the_limit_are_unconnected() -> None:
+    pair = np.array([0], np.int32), np.array([1], np.int32)
+    assert ancestry(wordnet(), ("wine", "beer"), limit=3).distances(*pair).tolist() == [3]
+    assert ancestry(wordnet(), ("wine", "beer"), limit=2).distances(*pair).tolist() == [math.inf]
+
+
+def test_a_network_without_hypernyms_has_no_distances() -> None:
+    network = learn(profiles_of([["a", "b"]] * 6))
+    with pytest.raises(InputError, match="the network cooccurrence has no hypernyms"):
+        distance(network, "a", "b")
+    with pytest.raises(InputError, match="has no hypernyms"):
+        network.paths(0)
