@@ -29,10 +29,10 @@ MAY_IMPORT = {
     "measures": "errors spec types kernels market",
     "report": "errors spec types",
     "experiments": "errors spec types kernels histories market methods measures report",
-    "workflows": "errors _version spec types files logs engines histories market methods release measures report "
-    "experiments",
-    "api": "errors _version spec types logs engines histories release report workflows",
-    "cli": "errors _version spec types logs engines workflows",
+    "workflows": "errors _version spec types files logs engines histories market semantics methods release measures "
+    "report experiments",
+    "api": "errors _version spec types logs engines histories semantics release report workflows",
+    "cli": "errors _version spec types logs engines semantics workflows",
     "__init__": "_version api",
     "__main__": "cli",
 }

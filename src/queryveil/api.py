@@ -15,13 +15,14 @@ from queryveil.logs.generate import generate as generate_log
 from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
 from queryveil.release.reader import Release
 from queryveil.release.reader import load as load_release
+from queryveil.semantics.options import MEANING, Meaning
 from queryveil.spec import Name, Parameter, Value, nearest
 from queryveil.types import Profiles, Progress, Scores, Verdict, silent
 
 if TYPE_CHECKING:
     from queryveil.report.compared import Compared
     from queryveil.report.reproduced import Reproduced
-    from queryveil.workflows.anonymize import Anonymized
+    from queryveil.workflows.anonymized import Anonymized
     from queryveil.workflows.fates import Why
 
 Place = str | Path
@@ -52,23 +53,27 @@ def anonymize(
     out: Place,
     *,
     private: Place | None = None,
-    kind: str = "histories",
+    kind: str | None = None,
     keep: Sequence[str] = (),
     values: Place | None = None,
     market: Place | None = None,
     seed: int | None = None,
     start_from: Place | None = None,
     start_from_private: Place | None = None,
+    taxonomy: Place | None = None,
+    groups: Place | None = None,
+    groups_private: Place | None = None,
     force: bool = False,
     progress: Progress = silent,
     **options: Any,
 ) -> "Anonymized":
-    """Write a verified release of a log; the options are those of reading and cleaning."""
+    """Write a verified release of a log or of profiles; the options are those of reading, cleaning and meaning."""
     from queryveil.workflows.anonymize import Options
     from queryveil.workflows.anonymize import anonymize as run
 
+    meaning = {key: value for key, value in options.items() if key in _names(MEANING)}
     return run(
-        _source(log, tuple(keep), options),
+        _source(log, tuple(keep), {key: value for key, value in options.items() if key not in meaning}),
         method,
         Path(out),
         private=_place(private),
@@ -80,6 +85,9 @@ def anonymize(
             force=force,
             start_from=_place(start_from),
             start_from_private=_place(start_from_private),
+            meaning=Meaning(**meaning, taxonomy=_place(taxonomy)),
+            groups=_place(groups),
+            groups_private=_place(groups_private),
         ),
         progress=progress,
     )

@@ -30,6 +30,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "measure": "queryveil.measures",
         "format": "queryveil.logs.formats",
         "engine": "queryveil.engines",
+        "network": "queryveil.semantics",
     }
 )
 

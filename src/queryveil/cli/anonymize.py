@@ -1,5 +1,6 @@
 """`queryveil anonymize`: from a raw log to a verified release."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ import typer
 from queryveil.cli.options import split, whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, score_table, verdict_record
 from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
+from queryveil.semantics.options import MEANING, Meaning
 
 
 def register(app: typer.Typer) -> None:
@@ -15,15 +17,27 @@ def register(app: typer.Typer) -> None:
     app.command("anonymize")(anonymize)
 
 
-@with_parameters(READING, CLEANING)
+@with_parameters(READING, CLEANING, MEANING)
 def anonymize(
-    log: Annotated[list[Path], typer.Argument(help="Files or patterns of one log.", show_default=False)],
-    method: Annotated[str, typer.Option(help="The method, such as 'km(k=10, m=2)'.", show_default=False)],
+    log: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files or patterns of one log; or profiles (columns user, term, weight).", show_default=False
+        ),
+    ],
+    method: Annotated[
+        str, typer.Option(help="The method, such as 'km(k=10, m=2)' or 'linkability(p=0.4)'.", show_default=False)
+    ],
     out: Annotated[Path, typer.Option(help="The folder of the release.", show_default=False)],
     private: Annotated[
         Path | None, typer.Option(help="A folder for who is behind the release; keep it secret.", show_default=False)
     ] = None,
-    kind: Annotated[str, typer.Option(help="What is released: histories, or log (single queries).")] = "histories",
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="What is released: histories or log (single queries); groups by linkability.", show_default=False
+        ),
+    ] = None,
     keep: Annotated[
         str, typer.Option(help="Columns to release uncovered: time,rank,url (kind log).", show_default=False)
     ] = "",
@@ -33,6 +47,10 @@ def anonymize(
     market: Annotated[
         Path | None,
         typer.Option(help="A market table (columns term, bid, clicks, impressions).", show_default=False),
+    ] = None,
+    taxonomy: Annotated[
+        Path | None,
+        typer.Option(help="A taxonomy of your own (lines of child,parent) in place of WordNet.", show_default=False),
     ] = None,
     seed: Annotated[
         int | None,
@@ -50,13 +68,23 @@ def anonymize(
     start_from_private: Annotated[
         Path | None, typer.Option(help="The private folder of the --start-from release.", show_default=False)
     ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            help="An older release of groups to go on from: newcomers join, nobody moves without need.",
+            show_default=False,
+        ),
+    ] = None,
+    groups_private: Annotated[
+        Path | None, typer.Option(help="The private folder of the --groups release.", show_default=False)
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older release and private folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     **options: Any,
 ) -> int:
     """Anonymise a log and write a verified release."""
     from queryveil.engines import LogSource
-    from queryveil.workflows.anonymize import Anonymized, Options
+    from queryveil.workflows.anonymize import Options
     from queryveil.workflows.anonymize import anonymize as run
 
     source = LogSource(
@@ -66,7 +94,7 @@ def anonymize(
         tuple(word.strip() for word in keep.split(",") if word.strip()),
     )
     with progress_bar() as progress:
-        done: Anonymized = run(
+        done = run(
             source,
             method,
             out,
@@ -79,6 +107,9 @@ def anonymize(
                 force=force,
                 start_from=start_from,
                 start_from_private=start_from_private,
+                meaning=Meaning(**split(options, MEANING), taxonomy=taxonomy),
+                groups=groups,
+                groups_private=groups_private,
             ),
             progress=progress,
         )
@@ -104,6 +135,8 @@ def _say(done: Any) -> None:
     for step in done.manifest["cleaning"]["steps"]:
         note = f" ({step['note']})" if step["note"] else ""
         typer.echo(f"{step['count']:,} {step['unit']}{note}", err=True)
+    for sentence in _what_it_did(done.summary):
+        typer.echo(sentence, err=True)
     typer.echo(done.verdict.sentence())
     typer.echo(score_table(done.scores))
     typer.echo(f"release: {done.release}")
@@ -111,3 +144,13 @@ def _say(done: Any) -> None:
     if done.private:
         typer.echo(f"private folder (keep it secret): {done.private}")
     typer.echo(f"done in {done.seconds:.1f} s", err=True)
+
+
+def _what_it_did(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Say in sentences what a method tried and chose; a figure by itself is said with its name."""
+    for what, value in summary.items():
+        if isinstance(value, Mapping) and value and all(isinstance(share, float) for share in value.values()):
+            tried = ", ".join(f"{share:.2f} by {way}" for way, share in value.items())
+            yield f"{what}: {tried}; {summary.get('chosen', 'the best')} was chosen"
+        elif isinstance(value, int) and not isinstance(value, bool):
+            yield f"{value:,} {what}"

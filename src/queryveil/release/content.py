@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from queryveil.histories.occurrences import Occurrences
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.types import Profiles
+from queryveil.types import Grouped, Profiles
 
 _END = b"\xff\xff\xff\xff"
+_DECIMALS = 9  # of a published weight: what sums in another order differ by is cut off
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Content:
 def histories_content(profiles: Profiles, mask: NDArray[np.bool_]) -> Content:
     """Return the rows `user, term` of the kept pairs."""
     history = np.repeat(np.arange(profiles.n_histories, dtype=np.int32), np.diff(profiles.indptr))[mask]
-    rank, texts = _text_order(profiles, mask)
+    rank, texts = _text_order(profiles.vocabulary.entries, profiles.ids[mask])
     starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
     indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
     order = _content_order(indptr, ranks, profiles.partition)
@@ -49,7 +50,7 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     """Return the rows `user, query_id, term` of the kept pairs, query by query."""
     kept = mask[occurrences.pair]
     query, pair = occurrences.query[kept], occurrences.pair[kept]
-    rank, texts = _text_order(profiles, mask)
+    rank, texts = _text_order(profiles.vocabulary.entries, profiles.ids[mask])
     starts, terms = gather(query, profiles.ids[pair], len(occurrences.history))
     indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
     # a query's key: its terms, an end no rank can be, and what else is published of it
@@ -77,10 +78,34 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     return Content("log", rows, release_id)
 
 
-def _text_order(profiles: Profiles, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], pa.Array]:
-    """Return the rank of every released entry in the order of the texts, -1 for others, and these texts in order."""
-    entries = profiles.vocabulary.entries
-    released = np.flatnonzero(np.bincount(profiles.ids[mask], minlength=len(entries))).tolist()
+def groups_content(profiles: Profiles, grouped: Grouped) -> Content:
+    """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
+    rank, texts = _text_order(profiles.vocabulary.entries, grouped.ids)
+    group = np.repeat(np.arange(grouped.n_groups), np.diff(grouped.indptr))
+    order = np.lexsort((rank[grouped.ids], group))
+    ranks = rank[grouped.ids][order]
+    weights = np.maximum(np.round(grouped.weights[order], _DECIMALS), 10.0**-_DECIMALS)
+    bounds = list(zip(grouped.indptr[:-1].tolist(), grouped.indptr[1:].tolist(), strict=True))
+    keys = [(ranks[a:b].tolist(), weights[a:b].tolist()) for a, b in bounds]
+    in_order = sorted(range(grouped.n_groups), key=keys.__getitem__)
+    place = np.empty(grouped.n_groups + 1, np.int64)
+    place[in_order] = np.arange(grouped.n_groups)
+    place[-1] = -1  # whoever has no group is suppressed
+    taken = np.concatenate([np.arange(*bounds[g]) for g in in_order])
+    lengths = np.diff(grouped.indptr)[in_order]
+    rows = pa.table(
+        {
+            "group": np.repeat(np.arange(grouped.n_groups, dtype=np.int64), lengths),
+            "term": texts.take(pa.array(ranks[taken])),
+            "weight": weights[taken],
+        }
+    )
+    return Content("groups", rows, place[grouped.group])
+
+
+def _text_order(entries: tuple[str, ...], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], pa.Array]:
+    """Return the rank of every entry among the ids in the order of the texts, -1 for others, and these texts."""
+    released = np.flatnonzero(np.bincount(ids, minlength=len(entries))).tolist()
     order = np.array(sorted(released, key=entries.__getitem__), np.int64)
     rank = np.full(len(entries), -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)

@@ -18,7 +18,11 @@ from queryveil.types import Profiles, count_runs
 
 NAME = "manifest.json"
 COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
-COLUMNS = {"histories": ("user", "term"), "log": ("user", "query_id", "term")}
+COLUMNS = {
+    "histories": ("user", "term"),
+    "log": ("user", "query_id", "term"),
+    "groups": ("group", "term", "weight"),
+}
 _REQUIRED: Mapping[str, type] = {
     "queryveil": str,
     "kind": str,
@@ -40,10 +44,11 @@ def make(
     claim: Bound,
     rows: pa.Table,
     *,
+    floor: int,
     cleaning: Mapping[str, Any],
     counts: Mapping[str, Any],
-    partition: Mapping[str, Any] | None,
-    uncovered: Sequence[str],
+    partition: Mapping[str, Any] | None = None,
+    uncovered: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the manifest of a release except for its files, which are added when they are written."""
     promise, limits = "", list(COMMON_LIMITS)
@@ -56,7 +61,7 @@ def make(
         "guarantee": str(claim),
         "promise": promise,
         "limits": limits,
-        "floor": claim["k"],
+        "floor": floor,
         "columns": rows.column_names,
         "uncovered_columns": list(uncovered),
         "partition": partition,

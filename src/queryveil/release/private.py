@@ -19,9 +19,11 @@ if TYPE_CHECKING:  # what makes a release is not loaded to verify one
     from queryveil.release.content import Content
 
 _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
+_COUNTED_TYPES = {"person": pa.string(), "release_id": pa.int64()}
 _PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
 _DICTIONARY_BYTES = 1 << 27  # a column of terms stays one of numbers, which is read several times as fast
 MEMBERSHIP, PROFILES, RUN = "membership.parquet", "profiles.parquet", "run.json"
+COUNTED = "counted.parquet"  # of groups: whose terms are in what is published, which may be frozen
 
 
 def check_apart(private: Path, release: Path) -> None:
@@ -46,8 +48,20 @@ def write(folder: Path, profiles: Profiles, content: "Content", run: Mapping[str
     _write_run(folder, run)
 
 
+def write_counted(folder: Path, counted: Mapping[str, int]) -> None:
+    """Write down whose terms are in what is published of each group."""
+    table = pa.table({"person": list(counted), "release_id": list(counted.values())}, schema=pa.schema(_COUNTED_TYPES))
+    write_file(folder / COUNTED, parquet_bytes(table), 0o600)
+
+
+def load_counted(private: Path) -> dict[str, int]:
+    """Return the group of everybody whose terms are in what was published."""
+    table = _read(private / COUNTED, _COUNTED_TYPES)
+    return dict(zip(table["person"].to_pylist(), table["release_id"].to_pylist(), strict=True))
+
+
 def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
-    """Return whose each history is, `person, history`, and what is in it, `history, term, count`."""
+    """Return whose each history is, `person, history`, and what is in it, `history, term, count` and weights if any."""
     persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
     history = np.arange(profiles.n_histories, dtype=np.int64)
     entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
@@ -56,6 +70,8 @@ def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
         "term": entries,
         "count": profiles.counts,
     }
+    if profiles.weights is not None:
+        pairs["weight"] = profiles.weights
     return pa.table({"person": persons, "history": history}), pa.table(pairs)
 
 

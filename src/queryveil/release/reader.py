@@ -16,7 +16,13 @@ from queryveil.errors import ReleaseError
 from queryveil.release import manifest as manifests
 from queryveil.types import Tabular
 
-_TYPES = {"user": pa.int64(), "query_id": pa.int64(), "term": pa.string()}
+_TYPES = {
+    "user": pa.int64(),
+    "query_id": pa.int64(),
+    "term": pa.string(),
+    "group": pa.int64(),
+    "weight": pa.float64(),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +46,7 @@ class Release(Tabular):
     def _repr_html_(self) -> str:
         counts = self.manifest["counts"]["after"]
         return (
-            f"<b>release</b> <code>{escape(str(self.manifest['method']))}</code>: {counts['histories']:,} histories, "
+            f"<b>release</b> <code>{escape(str(self.manifest['method']))}</code>: {counts['people']:,} people, "
             f"{counts['terms']:,} distinct terms, {self.rows.num_rows:,} rows"
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from queryveil.report.document import document
+from queryveil.report.groups import groups_section
 from queryveil.report.scores import kept_section, market_section, other_section, singled_out_section
 from queryveil.report.sections import (
     check_section,
@@ -19,15 +20,22 @@ TITLE = "Report on a released search log"
 
 def render(manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Score]) -> str:
     """Return the report as one HTML page; the same input gives the same bytes."""
+    of_kind = (
+        (groups_section(manifest["counts"], scores),)
+        if manifest["kind"] == "groups"
+        else (
+            kept_section(manifest["counts"], scores),
+            market_section(scores),
+            singled_out_section(manifest["counts"], scores),
+            other_section(scores),
+        )
+    )
     sections = (
         verdict_section(manifest, verdict),
         promise_section(manifest),
-        kept_section(manifest["counts"], scores),
-        market_section(scores),
-        singled_out_section(manifest["counts"], scores),
-        other_section(scores),
+        *of_kind,
         cleaning_section(manifest["cleaning"]),
         files_section(manifest),
-        check_section(),
+        check_section(manifest["kind"]),
     )
     return document(TITLE, f"queryveil {manifest['queryveil']}", sections)

@@ -26,7 +26,7 @@ def kept_section(counts: Mapping[str, Any], scores: Sequence[Score]) -> Markup:
         tag("h2", "What was kept, and what was removed"),
         tag("p", _people(counts)),
         _beside(retention_chart(shares) if shares else None, caption, kept) if rows else tag("p", NOT_MEASURED),
-        _notes(rows),
+        notes(rows),
     )
 
 
@@ -59,7 +59,7 @@ def market_section(scores: Sequence[Score]) -> Markup:
         tag("h2", "What was kept of the market value"),
         tag("p", "Each occurrence of a term counts with the value that the market gives to the term."),
         _beside(retention_chart(shares) if shares else None, caption, kept),
-        _notes(rows),
+        notes(rows),
     )
 
 
@@ -80,7 +80,7 @@ def singled_out_section(counts: Mapping[str, Any], scores: Sequence[Score]) -> M
         heading,
         _reading(rows, whom),
         _beside(chart, caption, table(f"Share of {whom} singled out", heads, cells, numbers=(1, 2, 3))),
-        _notes([score for _, score in rows]),
+        notes([score for _, score in rows]),
     )
 
 
@@ -127,7 +127,7 @@ def other_section(scores: Sequence[Score]) -> Markup:
         "section",
         tag("h2", "Other measures"),
         table("Other measures", heads, cells, numbers=(1, 2)),
-        _notes(rows),
+        notes(rows),
     )
 
 
@@ -137,7 +137,7 @@ def _beside(chart: Markup | None, caption: str, numbers: Markup) -> Markup:
     return tag("div", figure, numbers, class_="beside")
 
 
-def _notes(scores: Sequence[Score]) -> Markup:
+def notes(scores: Sequence[Score]) -> Markup:
     """Give each different note once, with what it is about."""
     labels: dict[str, list[str]] = {}
     for score in scores:

@@ -25,7 +25,10 @@ def verdict_section(manifest: Mapping[str, Any], verdict: Verdict) -> Markup:
     pairs = [
         ("Claim", tag("code", verdict.claim)),
         ("Counted", ONE_EACH if before["people"] == before["histories"] else COUNTED[verdict.counted]),
-        ("Combinations checked", number(verdict.checked)),
+        (
+            "Terms of groups checked" if manifest["kind"] == "groups" else "Combinations checked",
+            number(verdict.checked),
+        ),
         ("Method", tag("code", str(manifest["method"]))),
         ("Kind of release", str(manifest["kind"])),
         ("Columns", join((tag("code", str(name)) for name in manifest["columns"]), ", ")),
@@ -124,8 +127,9 @@ def files_section(manifest: Mapping[str, Any]) -> Markup:
     )
 
 
-def check_section() -> Markup:
-    """Tell the reader how to check the release without trusting this page."""
+def check_section(kind: str) -> Markup:
+    """Tell the reader how to check the release without trusting this page; groups need who is in them."""
+    private = " --private DIR" if kind == "groups" else ""
     return tag(
         "section",
         tag("h2", "Check it yourself"),
@@ -133,7 +137,7 @@ def check_section() -> Markup:
             "p",
             "This page is a summary; it proves nothing. With the folder of the release, this checks the claim anew:",
         ),
-        tag("pre", tag("code", "queryveil verify RELEASE")),
+        tag("pre", tag("code", f"queryveil verify RELEASE{private}")),
         tag(
             "p",
             "It compares the files with their SHA-256, counts every combination again, and ends with exit code 0 if "

@@ -1,11 +1,9 @@
 """From a raw log to a verified release: read, clean, anonymise, stage, verify, report, put in place."""
 
-import hashlib
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from html import escape
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.engines.local import expand
 from queryveil.errors import InputError
 from queryveil.histories.build import build
 from queryveil.histories.occurrences import occurrences
@@ -26,9 +23,12 @@ from queryveil.release.content import Content, histories_content, log_content
 from queryveil.release.reader import load
 from queryveil.release.writer import Staging, check_places, staging, write_data, write_manifest, write_report
 from queryveil.report import render
+from queryveil.semantics.options import Meaning
 from queryveil.spec import Bound, Name, resolve
-from queryveil.types import Kept, Profiles, Progress, Score, Scores, Tabular, Verdict, silent
+from queryveil.types import Kept, Profiles, Progress, Score, Verdict, silent
 from queryveil.workflows.ahead import load_ahead
+from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
+from queryveil.workflows.grouping import Place, group
 from queryveil.workflows.measure import default_measures, score, set_beside
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import Start, open_start
@@ -38,42 +38,19 @@ KEEPABLE = ("time", "rank", "url")
 
 
 @dataclass(frozen=True)
-class Anonymized(Tabular):
-    """What a run made: the release, its verdict, what was kept and what it took."""
-
-    release: Path
-    private: Path | None
-    manifest: Mapping[str, Any]
-    verdict: Verdict
-    scores: tuple[Score, ...]
-    summary: Mapping[str, Any]
-    seconds: float
-
-    @property
-    def report(self) -> Path:
-        """Return the path of the report."""
-        return self.release / "report.html"
-
-    def to_arrow(self) -> Any:
-        """Return the released rows as an Arrow table."""
-        return load(self.release).to_arrow()
-
-    def _repr_html_(self) -> str:
-        place = f"<code>{escape(str(self.release))}</code>"
-        return f"<p>{self.verdict._repr_html_()} Release: {place}</p>{Scores(self.scores)._repr_html_()}"
-
-
-@dataclass(frozen=True)
 class Options:
     """What a run is told besides the log and the method."""
 
-    kind: str = "histories"
+    kind: str | None = None  # None: the first that the method makes
     values: Path | None = None  # what terms are worth, for target=file
     market: Path | None = None  # what terms are worth on the market
     seed: int | None = None
     force: bool = False
     start_from: Path | None = None  # a release of the same log under a weaker guarantee, and its private folder
     start_from_private: Path | None = None
+    meaning: Meaning = field(default_factory=Meaning)  # for methods that group people
+    groups: Path | None = None  # an older release of groups to go on from, and its private folder
+    groups_private: Path | None = None
 
 
 def anonymize(
@@ -88,11 +65,16 @@ def anonymize(
     """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     bound = resolve("method", method)
-    declared = _checked(bound, source, options)
+    declared, kind = _checked(bound, source, options)
+    if kind == "groups":
+        place = Place(out, private, options.seed, options.force, options.groups, options.groups_private)
+        return group(source, bound, place, options.meaning, progress)
+    if options.groups is not None:
+        raise InputError(f"--groups goes on with groups, and {bound} makes none; leave it out.")
     check_places(out, private, force=options.force)
     target = bound.values.get("target")
     worth = read_worth(target, options.values, options.market, source.cleaning.charset)
-    start = _start(bound, source, options, progress)
+    start = _start(bound, kind, source, options, progress)
     seed = secrets.randbits(64) if options.seed is None else options.seed
     rng = np.random.default_rng(seed)
     load_ahead(source)
@@ -102,16 +84,16 @@ def anonymize(
         weaker = None if start is None else start.mask(profiles)
         kept = run_method(bound, profiles, worth, rng=rng, start=weaker, progress=progress)
         progress("writing", 0, 1)
-        content = _content(log, profiles, kept.mask, options.kind, source.keep)
+        content = _content(log, profiles, kept.mask, kind, source.keep)
         cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
     manifest = _manifest(bound, declared.claim(bound), profiles, kept, content, cleaning, source)
-    run: dict[str, Any] = {"seed": seed, "method": str(bound), "kind": options.kind, "queryveil": __version__}
+    run: dict[str, Any] = {"seed": seed, "method": str(bound), "kind": kind, "queryveil": __version__}
     if start is not None:
         run["start_from"] = start.record()
     with staging(out, private, force=options.force) as staged:
         if staged.private:
-            run["inputs"] = _digests(source)
-            run["worth"] = {"values": _digest(options.values), "market": _digest(options.market)}
+            run["inputs"] = digests_of(source)
+            run["worth"] = {"values": digest_of(options.values), "market": digest_of(options.market)}
             privates.write(staged.private, profiles, content, run)
         verdict, scores, manifest = _write(staged, manifest, profiles, content, worth.market, rng, progress)
         staged.commit(manifest["content_sha256"])
@@ -119,27 +101,28 @@ def anonymize(
     return Anonymized(out, private, manifest, verdict, tuple(scores), summary, time.monotonic() - started)
 
 
-def _checked(bound: Bound, source: LogSource, options: Options) -> Method:
-    """Return the method's declaration if the options fit it."""
+def _checked(bound: Bound, source: LogSource, options: Options) -> tuple[Method, str]:
+    """Return the method's declaration and the kind of release, if the options fit it."""
     declared = method_of(bound)
-    if options.kind not in declared.kinds:
+    kind = options.kind or declared.kinds[0]
+    if kind not in declared.kinds:
         raise InputError(
-            f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {options.kind!r}; "
+            f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {kind!r}; "
             "choose one of these by --kind."
         )
     for name in source.keep:
         if name not in KEEPABLE:
             raise InputError(f"--keep: there is no column {name!r} to keep; there are {', '.join(KEEPABLE)}.")
-    if source.keep and options.kind != "log":
+    if source.keep and kind == "histories":
         raise InputError("--keep needs single queries, so it goes with --kind log; add that or leave --keep out.")
-    return declared
+    return declared, kind
 
 
-def _start(bound: Bound, source: LogSource, options: Options, progress: Progress) -> Start | None:
+def _start(bound: Bound, kind: str, source: LogSource, options: Options, progress: Progress) -> Start | None:
     """Return the release that the run is to start from, where one was given."""
     if options.start_from is not None:
         private = options.start_from_private
-        return open_start(options.start_from, private, bound, options.kind, source.cleaning, progress=progress)
+        return open_start(options.start_from, private, bound, kind, source.cleaning, progress=progress)
     if options.start_from_private is not None:
         raise InputError("--start-from-private goes with --start-from; give that too, or leave it out.")
     return None
@@ -178,6 +161,7 @@ def _manifest(
         bound,
         claim,
         content.rows,
+        floor=claim.integer("k"),
         cleaning=cleaning,
         counts=counts,
         partition=partition,
@@ -207,18 +191,3 @@ def _write(
     manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
     write_manifest(staged.release, manifest)
     return verdict, scores, manifest
-
-
-def _digests(source: LogSource) -> list[dict[str, str]]:
-    """Return the SHA-256 of every file of the log, for the private record."""
-    if source.table is not None:
-        return []
-    return [{"path": str(path), "sha256": str(_digest(path))} for path in expand(source.paths)]
-
-
-def _digest(path: Path | None) -> str | None:
-    """Return the SHA-256 of a file; None where there is none, or it is a pipe, which cannot be read again."""
-    if path is None or not path.is_file():
-        return None
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

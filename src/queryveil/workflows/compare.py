@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.engines import LogSource, open_log
-from queryveil.errors import GuaranteeError, InputError
+from queryveil.errors import GuaranteeError, InputError, OutputError
 from queryveil.files import check_new_file, write_new_file
 from queryveil.histories.build import build
 from queryveil.methods.utilities import Worth, check_worth
@@ -18,7 +18,7 @@ from queryveil.release import manifest as manifests
 from queryveil.release.content import histories_content
 from queryveil.release.reader import Release
 from queryveil.report.compared import Compared, Run
-from queryveil.report.comparison import render_comparison
+from queryveil.report.comparison import TITLE, render_comparison
 from queryveil.spec import Bound, Name, parse_sweep, refuse_too_many, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Verdict, silent
 from queryveil.workflows.measure import check_measure, default_measures, score, set_beside
@@ -27,6 +27,7 @@ from queryveil.workflows.starting import chains
 from queryveil.workflows.worth import check_coverage, read_worth
 
 KIND = "histories"
+_BEGINNING = 2_000  # bytes of a page, among them its title
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def compare(
     for name in measures:
         check_measure(resolve("measure", name), options.market is not None)
     if options.page is not None:
-        check_new_file(options.page, overwrite=options.force)
+        _check_page(options.page, force=options.force)
     worth = _worth(bounds, options, source.cleaning.charset)
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
@@ -80,6 +81,21 @@ def compare(
         write_new_file(options.page, render_comparison(done).encode(), overwrite=options.force)
         done = replace(done, page=options.page)
     return done
+
+
+def _check_page(page: Path, *, force: bool) -> None:
+    """Refuse a place for the page, before any work is done; only an older page may be replaced, never a log."""
+    check_new_file(page, overwrite=force)
+    if page.exists() and not _is_page(page):
+        raise OutputError(f"{page} is not a page of a comparison, so --force does not replace it; choose another name.")
+
+
+def _is_page(path: Path) -> bool:
+    """Say whether a file begins as the page of a comparison does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return f"<title>{TITLE}</title>".encode() in stream.read(_BEGINNING)
 
 
 def _bounds(methods: Sequence[str | Name]) -> list[Bound]:

@@ -16,9 +16,10 @@ from queryveil.measures import NEEDS_MARKET, Measure
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import coverage
 from queryveil.release import private as privates
+from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, histories_of, load
 from queryveil.spec import Bound, Name, declarations, resolve
-from queryveil.types import Profiles, Progress, Score, silent
+from queryveil.types import Members, Profiles, Progress, ReleasedGroups, Score, silent
 
 
 def measure(
@@ -33,12 +34,14 @@ def measure(
     progress: Progress = silent,
 ) -> list[Score]:
     """Score a release; the log is cleaned in the way that the release's manifest says."""
-    measures = measures or default_measures(market is not None)
-    for name in measures:
-        check_measure(resolve("measure", name), market is not None)
     loaded = load(release)
+    measures = measures or _usual(loaded, market is not None)
+    for name in measures:
+        check_measure(resolve("measure", name), market is not None, loaded.kind)
     if loaded.faults:
         raise InputError(f"{release}: {loaded.faults[0]}; verify the release before measuring it.")
+    if loaded.kind == "groups":
+        return _measure_groups(loaded, measures, private, seed, progress)
     cleaning = Cleaning.from_record(loaded.manifest["cleaning"]["options"])
     worths = None if market is None else read_market(market, cleaning.charset)
     with open_log(LogSource(tuple(against), reading, cleaning), progress=progress) as log:
@@ -58,9 +61,52 @@ def default_measures(has_market: bool) -> tuple[str, ...]:
     return ("retention", *(("market",) if has_market else ()), "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
-def check_measure(bound: Bound, has_market: bool) -> None:
-    """Refuse a measure of market value without a market table."""
+def _usual(release: Release, has_market: bool) -> tuple[str, ...]:
+    """Return what is measured of a release unless something is asked for."""
+    if release.kind != "groups":
+        return default_measures(has_market)
+    bound = resolve("guarantee", release.manifest["guarantee"])
+    return (f"linkability(p={bound['p']})",)
+
+
+def _measure_groups(
+    release: Release, measures: Sequence[str | Name], private: Path | None, seed: int, progress: Progress
+) -> list[Score]:
+    """Score a release of groups against the profiles in its private folder."""
+    if private is None:
+        raise InputError(
+            f"{release.path} holds groups, and who is in them stands in the private folder; give --private."
+        )
+    privates.check_belongs(private, release.manifest["content_sha256"])
+    released = groups_of(release.rows)
+    members, _ = load_members(private, released)
+    return score_groups(released, members, measures, np.random.default_rng(seed), progress)
+
+
+def score_groups(
+    released: ReleasedGroups,
+    members: Members,
+    measures: Sequence[str | Name],
+    rng: np.random.Generator,
+    progress: Progress,
+) -> list[Score]:
+    """Compute every measure asked for of a release of groups."""
+    scores: list[Score] = []
+    for number, name in enumerate(measures):
+        progress("measuring", number, len(measures))
+        bound = resolve("measure", name)
+        scores += bound.declaration.load()(released, members, bound, rng=rng, progress=progress)
+    return scores
+
+
+def check_measure(bound: Bound, has_market: bool, kind: str = "histories") -> None:
+    """Refuse a measure that cannot be taken of a kind of release, and one of market value without a market table."""
     declared = bound.declaration
+    if isinstance(declared, Measure) and kind not in declared.kinds:
+        raise InputError(
+            f"the measure {bound} is of releases of kind {' or '.join(declared.kinds)}, not {kind}; "
+            "queryveil list measures names others."
+        )
     if isinstance(declared, Measure) and declared.needs_market and not has_market:
         raise InputError(NEEDS_MARKET.format(bound))
 

@@ -23,7 +23,7 @@ from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
 from queryveil.report.reproduced import Reproduced
 from queryveil.report.reproduction import render_reproduction
-from queryveil.spec import nearest, resolve
+from queryveil.spec import Name, nearest, resolve
 from queryveil.types import Profiles, Progress, silent
 
 PAPERS = ("burghardt",)
@@ -39,7 +39,7 @@ class ReproduceOptions:
     """What a reproduction is told besides the log."""
 
     market: Path | None = None
-    like: str | None = None  # of a generated log
+    like: str | None = None  # of a generated log; LIKE unless given
     users: int | None = None
     seed: int = 1
     algorithm: str = "paper"
@@ -99,7 +99,7 @@ def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
     is_given = _is_given(source)
     if paper not in PAPERS:
         raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, PAPERS)}")
-    resolve("method", f"km(k=2, m=2, algorithm={options.algorithm})")
+    resolve("method", Name("km", (("k", 2), ("m", 2), ("algorithm", options.algorithm))))
     if is_given and options.market is None:
         raise InputError("--log needs the market table of its terms; give it by --market, or leave --log out.")
     if not is_given and options.market is not None:
@@ -112,6 +112,10 @@ def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
         check_place(options.out, NUMBERS, force=options.force)
 
 
+def _like(options: ReproduceOptions) -> str:
+    return LIKE if options.like is None else options.like
+
+
 @contextmanager
 def _inputs(
     source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
@@ -122,14 +126,14 @@ def _inputs(
         return
     with scratch("reproduce") as folder:
         log, market = folder / "log.tsv", folder / "market.csv"
-        generate(log, like=options.like or LIKE, users=options.users, rng=rng, market_out=market, progress=progress)
+        generate(log, like=_like(options), users=options.users, rng=rng, market_out=market, progress=progress)
         yield replace(source, paths=(log,)), market
 
 
 def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions) -> str:
     """Say in a sentence what the log is."""
     counts = manifests.counts_of(profiles)
-    what = "The log given" if _is_given(source) else f"A generated log (like {options.like or LIKE})"
+    what = "The log given" if _is_given(source) else f"A generated log (like {_like(options)})"
     return (
         f"{what}: {counts['people']:,} people, {counts['terms']:,} distinct terms, {counts['occurrences']:,} "
         f"occurrences, anonymised by algorithm={options.algorithm}; every run was verified."

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from queryveil.errors import InputError, ReleaseError
 from queryveil.release import private as privates
+from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load
-from queryveil.spec import Name, resolve
-from queryveil.types import Progress, Verdict, silent
+from queryveil.spec import Name, parse, resolve
+from queryveil.types import Members, Progress, Verdict, silent
 
 
 def verify(
@@ -26,6 +27,8 @@ def verify(
     """Say whether a release keeps what it claims; a file that is no release of ours needs a claim."""
     if isinstance(release, Path) and release.is_dir():
         loaded = load(release)
+        if loaded.kind == "groups":
+            return _verify_groups(loaded, claim or loaded.manifest["guarantee"], private, progress)
         return verify_release(loaded, claim or loaded.manifest["guarantee"], private, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
@@ -81,6 +84,35 @@ def check_release(
     return _judge(histories_of(release.rows), claim, release.faults, people, progress)
 
 
+def _verify_groups(release: Release, claim: str | Name, private: Path | None, progress: Progress) -> Verdict:
+    """Say whether a release of groups keeps a claim; who is in a group stands in the private folder."""
+    members, faults = None, list(release.faults)
+    if private is not None:
+        privates.check_belongs(private, release.manifest["content_sha256"])
+        members, release_id = load_members(private, groups_of(release.rows))
+        if not release.faults and np.setdiff1d(release_id[release_id >= 0], as_array(release.rows["group"])).size:
+            faults.append("the private folder has members of groups that are not released")
+    verdict = check_groups(release, claim, members, progress)
+    return replace(verdict, state="violated", reason="; ".join([*faults, verdict.reason])) if faults else verdict
+
+
+def check_groups(release: Release, claim: str | Name, members: Members | None, progress: Progress = silent) -> Verdict:
+    """Check a claim on the groups of a release with its members."""
+    bound = resolve("guarantee", claim)
+    if bound.declaration.name != "linkability":
+        raise InputError(f"{bound} is no claim about groups, which this release holds; claim linkability(p=…).")
+    method = dict(parse(release.manifest["method"]).arguments)
+    verdict: Verdict = bound.declaration.load()(
+        bound,
+        groups_of(release.rows),
+        members,
+        floor=int(release.manifest["floor"]),
+        average=str(method.get("average", "group")),
+        progress=progress,
+    )
+    return verdict
+
+
 def _judge(
     released: ReleasedHistories,
     claim: str | Name,
@@ -98,6 +130,8 @@ def check_histories(
 ) -> Verdict:
     """Run the verifier of the claimed guarantee on histories × terms."""
     bound = resolve("guarantee", claim)
+    if bound.declaration.name == "linkability":
+        raise InputError(f"{bound} is a claim about groups, and these are histories; claim km(k=…, m=…).")
     owner = np.arange(len(released.users), dtype=np.int32) if people is None else people
     checker = bound.declaration.load()
     verdict: Verdict = checker(

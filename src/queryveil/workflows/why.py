@@ -58,8 +58,10 @@ def _histories_of(membership: pa.Table, person: str, history: int | None) -> lis
     if history is None:
         return [int(number) for number in own]
     if history not in own:
-        some = f"{own[0]}" if len(own) == 1 else f"{len(own):,} from {min(own)} to {max(own)}"
-        raise InputError(f"--history {history} is not a history of this person, who has {some}; give one of these.")
+        several = f"who has {len(own):,} from {min(own)} to {max(own)}; give one of these."
+        single = f"whose only history is {own[0]}; give that, or leave it out."
+        which = single if len(own) == 1 else several
+        raise InputError(f"--history {history} is not a history of this person, {which}")
     return [history]
 
 

@@ -18,9 +18,13 @@ def smallest_group(p: float) -> int:
 
 def without_rare(profiles: Profiles, bound: Bound) -> Profiles:
     """Return the profiles without the entries that fewer people hold than the floor: they are never published."""
-    floor = int(bound.values.get("floor", smallest_group(bound.real("p"))))
     people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
-    return only(profiles, people[profiles.ids] >= floor)
+    return only(profiles, people[profiles.ids] >= floor_of(bound))
+
+
+def floor_of(bound: Bound) -> int:
+    """Return how many people must hold an entry that is published: as many as a group has at least, if not given."""
+    return int(bound.values.get("floor", smallest_group(bound.real("p"))))
 
 
 def rule_for(profiles: Profiles, bound: Bound) -> Rule:

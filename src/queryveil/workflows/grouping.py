@@ -1,0 +1,201 @@
+"""From a log or a profile file to a verified release of groups."""
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from queryveil._version import __version__
+from queryveil.engines import LogSource, open_log
+from queryveil.errors import GuaranteeError, InputError, InternalError
+from queryveil.histories.build import build
+from queryveil.histories.profile_files import is_profile_file, read_profiles
+from queryveil.methods.linkability.later import Continued, go_on
+from queryveil.methods.linkability.principles import floor_of, without_rare
+from queryveil.release import manifest as manifests
+from queryveil.release import private as privates
+from queryveil.release.content import Content, groups_content
+from queryveil.release.groups import groups_of, members_of
+from queryveil.release.reader import load
+from queryveil.release.writer import Staging, check_places, staging, write_data, write_manifest, write_report
+from queryveil.report import render
+from queryveil.semantics.augmentation import augment
+from queryveil.semantics.network import Network
+from queryveil.semantics.options import Meaning
+from queryveil.semantics.weights import weighted
+from queryveil.spec import Bound, declarations
+from queryveil.types import Grouped, Profiles, Progress, Score, Verdict, only
+from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
+from queryveil.workflows.continuing import Older, open_older
+from queryveil.workflows.measure import score_groups
+from queryveil.workflows.running import method_of
+from queryveil.workflows.verify import check_groups
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run writes, and how it begins."""
+
+    out: Path
+    private: Path | None
+    seed: int | None
+    force: bool
+    groups: Path | None = None  # an older release of groups to go on from, and its private folder
+    groups_private: Path | None = None
+
+
+def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
+    """Write a release of groups; nothing appears unless its verifier agrees."""
+    started = time.monotonic()
+    if place.private is None:
+        raise InputError(f"{bound} needs a private folder: who is in which group stands there; give --private.")
+    _refuse_parts(source, bound)
+    check_places(place.out, place.private, force=place.force)
+    claim = method_of(bound).claim(bound)
+    older = _older(place, claim)
+    seed = secrets.randbits(64) if place.seed is None else place.seed
+    rng = np.random.default_rng(seed)
+    profiles, cleaning = _profiles(source, meaning, progress)
+    network = open_network(profiles, meaning, progress)
+    profiles = _weighed(_known(profiles, network, meaning), meaning)
+    features = augment(
+        without_rare(profiles, bound),
+        network,
+        a=bound.integer("a"),
+        weighting="paper" if bound.word("weighting") == "paper" else "content",
+        unknown="keep",
+        progress=progress,
+    )
+    continued = None
+    if older is None:
+        grouped: Grouped = method_of(bound).load()(profiles, features, bound, rng=rng, progress=progress)
+    else:
+        continued = go_on(profiles, features, older.before(profiles), bound, rng=rng, progress=progress)
+        grouped = continued.grouped
+    progress("writing", 0, 1)
+    content = groups_content(profiles, grouped)
+    manifest = manifests.make(
+        "groups",
+        bound,
+        claim,
+        content.rows,
+        floor=floor_of(bound),
+        cleaning={**cleaning, "meaning": meaning.as_record()},
+        counts=_counts(profiles, grouped),
+    )
+    run: dict[str, Any] = {"seed": seed, "method": str(bound), "kind": "groups", "queryveil": __version__}
+    with staging(place.out, place.private, force=place.force) as staged:
+        if staged.private:
+            run["inputs"] = digests_of(source)
+            run["taxonomy"] = digest_of(meaning.taxonomy)
+            privates.write(staged.private, profiles, content, run)
+            privates.write_counted(staged.private, _counted(profiles, content, older, continued))
+        verdict, scores, manifest = _write(staged, manifest, profiles, content, bound, rng, progress)
+        staged.commit(manifest["content_sha256"])
+    return Anonymized(
+        place.out, place.private, manifest, verdict, tuple(scores), grouped.summary, time.monotonic() - started
+    )
+
+
+def _older(place: Place, claim: Bound) -> Older | None:
+    """Return the older groups to go on from, where some were given."""
+    if place.groups is not None:
+        return open_older(place.groups, place.groups_private, claim)
+    if place.groups_private is not None:
+        raise InputError("--groups-private goes with --groups; give that too, or leave it out.")
+    return None
+
+
+def _counted(profiles: Profiles, content: Content, older: Older | None, continued: Continued | None) -> dict[str, int]:
+    """Return, for everybody whose terms are in what is published, the released id of that group."""
+    if older is None or continued is None:
+        people = zip(profiles.persons, content.release_id.tolist(), strict=True)
+        return {person: group for person, group in people if group >= 0}
+    return older.counted_now(profiles, continued, content.release_id)
+
+
+def _refuse_parts(source: LogSource, bound: Bound) -> None:
+    """Refuse what cuts a person's queries apart: groups are of people."""
+    if source.cleaning.history != "user" or source.cleaning.partition_by:
+        raise InputError(f"{bound} groups people, so it goes with --history user and without --partition-by.")
+    if source.keep:
+        raise InputError("--keep needs single queries, and a release of groups has none; leave it out.")
+
+
+def _profiles(source: LogSource, meaning: Meaning, progress: Progress) -> tuple[Profiles, Mapping[str, Any]]:
+    """Read a profile file, or build the profiles of a log; and say how it was cleaned."""
+    options = source.cleaning.as_record()
+    if len(source.paths) == 1 and is_profile_file(source.paths[0]):
+        if meaning.weights != "paper":
+            raise InputError(f"--weights: {source.paths[0]} is a profile file and has weights; leave --weights out.")
+        return read_profiles(source.paths[0]), {"options": options, "steps": []}
+    with open_log(source, progress=progress) as log:
+        profiles = build(log, progress=progress)
+        steps = [asdict(step) for step in log.steps]
+    return profiles, {"options": options, "steps": steps}
+
+
+def open_network(profiles: Profiles, meaning: Meaning, progress: Progress) -> Network:
+    """Return the network of meaning that a run uses."""
+    network: Network = declarations("network")[meaning.chosen].load()(profiles, meaning.taxonomy, progress)
+    return network
+
+
+def _known(profiles: Profiles, network: Network, meaning: Meaning) -> Profiles:
+    """Return the profiles, without the terms that the network does not know where these are to be dropped."""
+    if meaning.unknown_terms == "keep":
+        return profiles
+    known = network.find_all(profiles.vocabulary.entries) >= 0
+    return only(profiles, known[profiles.ids])
+
+
+def _weighed(profiles: Profiles, meaning: Meaning) -> Profiles:
+    """Return the profiles with weights: those of their file, else of the kind asked for."""
+    if profiles.weights is not None:
+        return profiles
+    if meaning.weights == "paper":
+        return replace(profiles, weights=np.ones(len(profiles.ids)))
+    return weighted(profiles, "counts" if meaning.weights == "counts" else "tfidf")
+
+
+def _counts(profiles: Profiles, grouped: Grouped) -> dict[str, Any]:
+    before = manifests.counts_of(profiles)
+    n_people = int(np.count_nonzero(grouped.group >= 0))
+    if n_people == 0:
+        raise GuaranteeError("nobody is left to publish; take a larger p or give a larger log.")
+    n_terms = int(np.count_nonzero(np.bincount(grouped.ids)))
+    counts = (n_people, n_people, n_terms, len(grouped.ids), len(grouped.ids))
+    after = dict(zip(manifests.COUNTS, counts, strict=True))
+    return {"before": before, "after": {**after, "groups": grouped.n_groups}}
+
+
+def _write(
+    staged: Staging,
+    manifest: dict[str, Any],
+    profiles: Profiles,
+    content: Content,
+    bound: Bound,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Verdict, list[Score], dict[str, Any]]:
+    """Write data, verify what was written, then the report and at last the manifest."""
+    manifest = {**manifest, "files": write_data(staged.release, content.rows)}
+    write_manifest(staged.release, manifest)
+    release = load(staged.release)
+    released = groups_of(release.rows)
+    members = members_of(profiles, content.release_id, released)
+    verdict = check_groups(release, manifest["guarantee"], members, progress)
+    if not verdict.holds:
+        raise InternalError(
+            f"the release made for {manifest['method']} was refused by its own verifier ({verdict.state}), so "
+            "nothing was released; please report this with the method's name and the size of the log."
+        )
+    scores = score_groups(released, members, (f"linkability(p={bound['p']})",), rng, progress)
+    (staged.release / manifests.NAME).unlink()
+    manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
+    write_manifest(staged.release, manifest)
+    return verdict, scores, manifest
