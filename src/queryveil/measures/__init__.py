@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from queryveil.spec import Declaration, Integer, Parameter
+from queryveil.spec import Declaration, Integer, Parameter, Real
 
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."
@@ -11,9 +11,13 @@ NEEDS_MARKET = (
 
 @dataclass(frozen=True)
 class Measure(Declaration):
-    """A measure: besides the declaration, whether it needs to know what terms are worth on the market."""
+    """A measure: besides the declaration, whether it needs to know what terms are worth, and of which releases it is.
+
+    Measures of groups take the released groups and their members, all others a `Comparison`.
+    """
 
     needs_market: bool = False
+    kinds: tuple[str, ...] = ("histories", "log")
 
 
 RETENTION = Measure(
@@ -46,4 +50,15 @@ CORRELATIONS = Measure(
     needs_market=True,
 )
 
-DECLARATIONS = (RETENTION, MARKET, UNIQUE, CORRELATIONS)
+LINKABILITY = Measure(
+    name="linkability",
+    purpose="how likely members of published groups are tied to its terms, how large groups are, and how like members",
+    parameters=(
+        Parameter("p", Real(0, 1, above_minimum=True), "the share of members above which a person's term is counted"),
+    ),
+    paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
+    functions={"local": "queryveil.measures.privacy.linkability:compute"},
+    kinds=("groups",),
+)
+
+DECLARATIONS = (RETENTION, MARKET, UNIQUE, CORRELATIONS, LINKABILITY)
