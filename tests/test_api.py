@@ -57,6 +57,7 @@ def test_the_names_are_exactly_these() -> None:
         "reproduce",
         "verify",
         "why",
+        "write_profiles",
     ]
     assert dir(queryveil) == sorted(queryveil.__all__)
     assert all(getattr(queryveil, name) is not None for name in queryveil.__all__)

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 from queryveil._version import __version__
 
 if TYPE_CHECKING:
-    from queryveil.api import anonymize, compare, generate, load, measure, name, profiles, read, reproduce, verify, why
+    from queryveil.api import (
+        anonymize,
+        compare,
+        generate,
+        load,
+        measure,
+        name,
+        profiles,
+        read,
+        reproduce,
+        verify,
+        why,
+        write_profiles,
+    )
 
 __all__ = [
     "__version__",
@@ -24,6 +37,7 @@ __all__ = [
     "reproduce",
     "verify",
     "why",
+    "write_profiles",
 ]
 
 

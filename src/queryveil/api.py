@@ -10,6 +10,7 @@ import pyarrow as pa
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.errors import InputError, UnknownNameError
 from queryveil.histories.build import Unit, build
+from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.logs.generate import GeneratedLog
 from queryveil.logs.generate import generate as generate_log
 from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from queryveil.report.reproduced import Reproduced
     from queryveil.workflows.anonymized import Anonymized
     from queryveil.workflows.fates import Why
+    from queryveil.workflows.profiling import WrittenProfiles
 
 Place = str | Path
 Log = Place | Sequence[Place] | QueryLog | Any  # or a pandas, Polars or Arrow table
@@ -40,11 +42,22 @@ def read(log: Log, *, keep: Sequence[str] = (), progress: Progress = silent, **o
 
 
 def profiles(log: Log, *, unit: Unit = "term", progress: Progress = silent, **options: Any) -> Profiles:
-    """Return histories × terms (or × whole queries) of a log."""
+    """Return histories × terms (or × whole queries) of a log; a profile file (user, term, weight) is read as it is."""
+    if isinstance(log, Place) and is_profile_file(Path(log)):
+        return read_profiles(Path(log))
     if isinstance(log, QueryLog):
         return build(log, unit=unit, progress=progress)
     with read(log, progress=progress, **options) as opened:
         return build(opened, unit=unit, progress=progress)
+
+
+def write_profiles(
+    log: Log, out: Place, *, weights: str = "paper", force: bool = False, progress: Progress = silent, **options: Any
+) -> "WrittenProfiles":
+    """Write the profiles of a log as a file `user, term, weight`; keep it secret, it names people."""
+    from queryveil.workflows.profiling import write_profiles as run
+
+    return run(_source(log, (), options), Path(out), weights, force=force, progress=progress)
 
 
 def anonymize(

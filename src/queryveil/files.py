@@ -141,13 +141,13 @@ def check_new_file(out: Path, *, overwrite: bool) -> None:
         raise OutputError(f"cannot write {out}: there is no folder {out.parent}; make it first.")
 
 
-def write_new_file(out: Path, data: bytes, *, overwrite: bool) -> None:
+def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644) -> None:
     """Write a file beside its place and move it there, so that it appears whole or not at all."""
     check_new_file(out, overwrite=overwrite)
     sweep(out.parent, _FILE)
     try:
         with workspace(out.parent, f"{_FILE}-{secrets.token_hex(8)}") as folder:
-            write_file(folder / "new", data)
+            write_file(folder / "new", data, mode)
             (folder / "new").replace(out)
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None

@@ -51,7 +51,7 @@ def read_profiles(path: Path) -> Profiles:
     return _assemble(history, word, weights, words.dictionary, people.dictionary)
 
 
-def write_profiles(profiles: Profiles, path: Path) -> bytes:
+def profile_bytes(profiles: Profiles, path: Path) -> bytes:
     """Return a profile file as bytes, in the form that its name asks for."""
     rows = profiles.to_arrow()
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights

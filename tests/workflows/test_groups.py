@@ -1,0 +1,267 @@
+"""Releases of groups from end to end: written, verified, measured, tampered with, and gone on from."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil
+from queryveil.errors import GuaranteeError, InputError, ReleaseError
+from queryveil.release.private import load_counted
+from queryveil.workflows.anonymized import Anonymized
+
+TOPICS = (
+    ("coffee", "espresso", "latte", "mocha", "cappuccino"),
+    ("python", "compiler", "programming", "algorithm", "software"),
+    ("island", "beach", "hotel", "flight", "volcano"),
+    ("football", "goal", "league", "stadium", "referee"),
+)
+METHOD = "linkability(p=0.5, floor=1)"
+
+
+def write_log(path: Path, people: range, seed: int = 5, extra: int = 3) -> Path:
+    """Write profiles of people with a topic each and some terms of their own; who they are depends on the seed only."""
+    lines = ["user,term,weight"]
+    for person in people:
+        rng = np.random.default_rng((seed, person))
+        topic = TOPICS[person % len(TOPICS)]
+        terms = [*rng.choice(topic, 3, replace=False), *(f"x{rng.integers(40)}" for _ in range(extra))]
+        lines += [f"p{person},{term},{rng.integers(1, 4)}" for term in dict.fromkeys(terms)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def group(tmp_path: Path, log: Path, name: str = "one", method: str = METHOD, **options: object) -> Anonymized:
+    out, private = tmp_path / name, tmp_path / f"{name}-private"
+    return queryveil.anonymize(log, method, out, private=private, seed=1, **options)
+
+
+def members(private: Path) -> dict[str, int | None]:
+    table = pq.read_table(private / "membership.parquet")
+    return dict(zip(table["person"].to_pylist(), table["release_id"].to_pylist(), strict=True))
+
+
+def published(release: Path) -> dict[int, dict[str, float]]:
+    found: dict[int, dict[str, float]] = {}
+    for row in queryveil.load(release).rows.to_pylist():
+        found.setdefault(row["group"], {})[row["term"]] = row["weight"]
+    return found
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write_log(tmp_path / "profiles.csv", range(60))
+
+
+PRINCIPLES = (
+    METHOD,
+    "linkability(p=0.5, principle=posterior)",
+    "linkability(p=0.4, principle=belief)",
+    "linkability(p=0.5, principle=diversity, l=4)",
+    "linkability(p=0.5, principle=closeness, t=0.9)",
+    "linkability(p=0.5, average=global, closest=seed, weighting=paper, a=2, floor=1)",
+    "linkability(p=0.4, representative=union, shrink=0.5, min_similarity=0.1)",
+)
+
+
+@pytest.mark.parametrize("method", PRINCIPLES)
+def test_a_release_holds_and_is_checked_from_both_folders(tmp_path: Path, log: Path, method: str) -> None:
+    done = group(tmp_path, log, method=method)
+    assert done.verdict.holds
+    assert done.manifest["kind"] == "groups"
+    assert queryveil.verify(done.release, private=done.private).holds
+    assert queryveil.verify(done.release).state == "unchecked"
+    scores = queryveil.measure(done.release, log, private=done.private)
+    assert [score.label for score in scores] == [score.label for score in done.scores]
+
+
+def test_a_group_is_published_as_the_mean_of_its_members(tmp_path: Path, log: Path) -> None:
+    done = group(tmp_path, log)
+    profiles = queryveil.profiles(log)
+    rows, weights = profiles.to_arrow(), profiles.weights
+    assert weights is not None and done.private is not None
+    group_of = members(done.private)
+    sizes = Counter(group_of.values())
+    total: Counter[tuple[int, str]] = Counter()
+    for person, term, weight in zip(rows["person"].to_pylist(), rows["entry"].to_pylist(), weights, strict=True):
+        of = group_of[person]
+        if of is not None:
+            total[of, term] += weight
+    means = {key: value / sizes[key[0]] for key, value in total.items()}
+    found = {(g, t): w for g, terms in published(done.release).items() for t, w in terms.items()}
+    assert found == pytest.approx(means)
+
+
+def test_terms_stand_in_the_order_of_their_texts_and_ids_are_ranks(tmp_path: Path, log: Path) -> None:
+    contents = [list(terms.items()) for _, terms in sorted(published(group(tmp_path, log).release).items())]
+    assert all(terms == sorted(terms) for terms in contents)
+    assert contents == sorted(contents, key=lambda terms: ([t for t, _ in terms], [w for _, w in terms]))
+
+
+def test_the_floor_keeps_rare_terms_out(tmp_path: Path, log: Path) -> None:
+    done = group(tmp_path, log, method="linkability(p=0.25)")
+    profiles = queryveil.profiles(log)
+    holders = dict(zip(profiles.vocabulary.entries, np.bincount(profiles.ids).tolist(), strict=True))
+    shown = {term for terms in published(done.release).values() for term in terms}
+    assert done.manifest["floor"] == 4
+    assert min(holders[term] for term in shown) >= 4
+
+
+def test_the_same_seed_gives_the_same_release(tmp_path: Path, log: Path) -> None:
+    one, two = (group(tmp_path, log, name).manifest["content_sha256"] for name in ("one", "two"))
+    assert one == two
+
+
+def test_the_release_names_nobody(tmp_path: Path, log: Path) -> None:
+    done = group(tmp_path, log)
+    text = (done.release / "manifest.json").read_text() + done.report.read_text()
+    assert not [person for person in (f"p{i}" for i in range(60)) if f'"{person}"' in text or f">{person}<" in text]
+    assert "seed" not in json.loads((done.release / "manifest.json").read_text())
+
+
+def tampered(done: Anonymized, rows: pa.Table) -> Path:
+    pq.write_table(rows, done.release / "data" / "part-00000.parquet")
+    return done.release
+
+
+def test_a_changed_release_is_refused(tmp_path: Path, log: Path) -> None:
+    done = group(tmp_path, log)
+    rows = queryveil.load(done.release).rows
+    verdict = queryveil.verify(tampered(done, rows.slice(1)), private=done.private)
+    assert verdict.state == "violated"
+    assert "changed since it was released" in verdict.reason
+
+
+def test_a_foreign_private_folder_is_refused(tmp_path: Path, log: Path) -> None:
+    one = group(tmp_path, log)
+    two = group(tmp_path, write_log(tmp_path / "other.csv", range(70)), "two")
+    with pytest.raises(ReleaseError, match="does not belong"):
+        queryveil.verify(one.release, private=two.private)
+
+
+def test_a_taxonomy_and_other_networks_are_used(tmp_path: Path, log: Path) -> None:
+    lines = [f"{word},{topic[0]}s" for topic in TOPICS for word in topic] + [f"{t[0]}s,everything" for t in TOPICS]
+    (tmp_path / "taxonomy.csv").write_text("\n".join(lines) + "\n")
+    done = group(tmp_path, log, taxonomy=tmp_path / "taxonomy.csv", unknown_terms="drop")
+    assert done.manifest["cleaning"]["meaning"] == {
+        "network": "taxonomy",
+        "weights": "paper",
+        "unknown_terms": "drop",
+    }
+    shown = {term for terms in published(done.release).values() for term in terms}
+    assert shown <= {word for topic in TOPICS for word in topic}
+    assert group(tmp_path, log, "two", network="cooccurrence").verdict.holds
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"history": "day"}, "groups people"),
+        ({"kind": "log"}, "makes releases of kind groups"),
+        ({"weights": "tfidf"}, "has weights"),
+        ({"network": "wordnett"}, "did you mean wordnet"),
+        ({"network": "cooccurrence", "taxonomy": "x.csv"}, "exclude each other"),
+        ({"groups_private": "x"}, "goes with --groups"),
+        ({"groups": "x"}, "needs the private folder"),
+        ({"keep": ["time"]}, "needs single queries"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    tmp_path: Path, log: Path, options: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(Exception, match=sentence):
+        group(tmp_path, log, **options)
+    assert sorted(tmp_path.iterdir()) == [log]
+
+
+def test_no_private_folder_is_refused(tmp_path: Path, log: Path) -> None:
+    with pytest.raises(InputError, match="needs a private folder"):
+        queryveil.anonymize(log, METHOD, tmp_path / "one")
+
+
+def test_too_few_people_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(GuaranteeError, match="no legal group"):
+        group(tmp_path, write_log(tmp_path / "few.csv", range(3)), method="linkability(p=0.1, floor=1)")
+
+
+def later(tmp_path: Path, people: range, first: Anonymized, method: str = METHOD, name: str = "two") -> Anonymized:
+    log = write_log(tmp_path / f"{name}.csv", people)
+    return group(tmp_path, log, name, method, groups=first.release, groups_private=first.private)
+
+
+@pytest.mark.parametrize("method", PRINCIPLES)
+def test_groups_go_on_under_every_principle(tmp_path: Path, log: Path, method: str) -> None:
+    first = group(tmp_path, log, method=method)
+    second = later(tmp_path, range(6, 75), first, method)
+    assert second.verdict.holds
+    third = later(tmp_path, range(3, 80), second, method, "three")
+    assert queryveil.verify(third.release, private=third.private).holds
+
+
+def test_nobody_moves_when_nothing_changes(tmp_path: Path, log: Path) -> None:
+    first = group(tmp_path, log)
+    second = later(tmp_path, range(60), first)
+    assert second.manifest["content_sha256"] == first.manifest["content_sha256"]
+    assert second.summary["people moved"] == 0
+
+
+def test_a_newcomer_joins_and_what_is_published_stays_frozen(tmp_path: Path, log: Path) -> None:
+    first = group(tmp_path, log, method="linkability(p=0.2, floor=1)")
+    second = later(tmp_path, range(61), first, "linkability(p=0.2, floor=1)")
+    assert second.summary["newcomers in groups there were"] + second.summary["people who fit nowhere"] == 1
+    assert second.manifest["content_sha256"] == first.manifest["content_sha256"]
+    assert second.private is not None
+    assert "p60" not in load_counted(second.private)
+
+
+def test_many_newcomers_change_what_is_published(tmp_path: Path, log: Path) -> None:
+    first = group(tmp_path, log)
+    second = later(tmp_path, range(200), first)
+    assert second.summary["groups published as before"] < second.summary["groups"]
+    assert second.verdict.holds
+
+
+def test_changes_add_up_over_releases_until_a_group_is_published_anew(tmp_path: Path, log: Path) -> None:
+    """Whoever compares two releases of a group learns of at least so many people at once, never of one."""
+    method, least = "linkability(p=0.25, floor=1)", 4
+    before = group(tmp_path, log, method=method)
+    for step in range(1, 12):
+        after = later(tmp_path, range(60 + step), before, method, f"step{step}")
+        assert before.private is not None and after.private is not None
+        was, now = published(before.release), published(after.release)
+        old, new = load_counted(before.private), load_counted(after.private)
+        for g, terms in now.items():
+            if terms in was.values():
+                continue
+            there = {person for person, of in new.items() if of == g}
+            for before_group in was:
+                counted = {person for person, of in old.items() if of == before_group}
+                assert len(there ^ counted) >= least
+        before = after
+
+
+def test_older_groups_must_fit(tmp_path: Path, log: Path) -> None:
+    first = group(tmp_path, log)
+    with pytest.raises(InputError, match="was made under linkability"):
+        later(tmp_path, range(60), first, "linkability(p=0.4, floor=1)")
+    shutil.rmtree(tmp_path / "one" / "data")
+    with pytest.raises(InputError, match="verify that release first"):
+        later(tmp_path, range(60), first)
+
+
+def test_groups_go_only_with_groups(tmp_path: Path, log: Path) -> None:
+    first = group(tmp_path, log)
+    with pytest.raises(InputError, match="makes none"):
+        queryveil.anonymize(log, "km(k=2, m=1)", tmp_path / "km", groups=first.release)
+
+
+def test_a_claim_of_another_kind_is_refused(tmp_path: Path, log: Path) -> None:
+    done = group(tmp_path, log)
+    with pytest.raises(InputError, match="no claim about groups"):
+        queryveil.verify(done.release, claim="km(k=2, m=1)", private=done.private)
+    assert queryveil.verify(done.release, claim="linkability(p=1)", private=done.private).holds
