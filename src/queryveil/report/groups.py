@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queryveil.report.figures import UNKNOWN, amount, number, plural
+from queryveil.report.figures import amount, number, plural
 from queryveil.report.markup import Markup, table, tag
 from queryveil.report.scores import notes
 from queryveil.types import Score
@@ -13,7 +13,7 @@ def groups_section(counts: Mapping[str, Any], scores: Sequence[Score]) -> Markup
     """Say how many people are in how many groups, and how far each can be tied to a term."""
     before, after = counts["before"], counts["after"]
     gone = before["people"] - after["people"]
-    cells = [(s.label, amount(s.value, s.unit), s.better or UNKNOWN) for s in scores]
+    cells = [(s.label, amount(s.value, s.unit), s.better or "neither") for s in scores]
     return tag(
         "section",
         tag("h2", "The groups"),
