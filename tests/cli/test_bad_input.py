@@ -57,6 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "infinite.csv": b"term,bid,clicks,impressions\ncheap,3,1,inf\n",
         "term twice.csv": b"term,bid,clicks,impressions\ncheap,3,1,7\ncars,1,1,7\nCheap!,4,4,4\n",
         "another market.csv": b"term,bid,clicks,impressions\nboats,3,1,7\n",
+        "semicolons.csv": b"term;bid;clicks;impressions\ncheap;3;1;7\n",
         "no rows.csv": b"term,bid,clicks,impressions\n",
         "file": b"",
     }
@@ -221,6 +222,11 @@ CASES: dict[str, tuple[list[str], str]] = {
         "no clicks.csv, line 1: the column clicks is missing; the file needs the columns term, bid, clicks, "
         "impressions.",
     ),
+    "market cut by semicolons": (
+        anonymize("--market", "semicolons.csv"),
+        "semicolons.csv, line 1: the column term is missing; the file needs the columns term, bid, clicks, "
+        "impressions, separated by commas or tabs.",
+    ),
     "bid is text": (
         anonymize("--market", "text bid.csv"),
         "text bid.csv, line 3: the bid must be a number from 0 to 1e+15, not 'much'; mend it or leave it empty.",
@@ -371,6 +377,17 @@ def test_a_file_that_may_not_be_read_is_named(
         (["measure", "old", "--against", "log.tsv", "--measure", "retntion"], "retention"),
         (["generate", "none/log.tsv"], "none/log.tsv"),
         (["generate", "new.tsv", "--like", "dmo"], "demo"),
+        (["generate", "new.tsv", "--like", "altavist"], "there is no log like 'altavist'; did you mean altavista?"),
+        (["generate", "new.tsv", "--users", "0"], "users must be a whole number of at least 1, not 0"),
+        (["generate", "log.tsv"], "log.tsv exists already"),
+        (["generate", "logs", "--force"], "logs is a folder; give the name of a file"),
+        (["generate", "new.tsv", "--market-out", "./new.tsv"], "the log and its market table cannot both be new.tsv"),
+        (["reproduce", "burghardt", "--like", ""], "there is no log like ''; there are altavista, aol, demo."),
+        (["reproduce", "burghardt", "--algorithm", "paper, target=users"], "algorithm must be one of best, paper, not"),
+        (["compare", "log.tsv", *METHOD, "--market", "term twice.csv"], "line 4: the term 'cheap' stands in line 2"),
+        (["compare", "log.tsv", *METHOD, "--market", "another market.csv"], "gives no value for any of the 5 terms"),
+        (["compare", "log.tsv", *METHOD, "--out", "market.csv", "--force"], "market.csv is not a page of a comparison"),
+        (["compare", "none.tsv", *METHOD], "there is no file none.tsv; check the path."),
         (["list", "metods"], "methods"),
     ],
 )

@@ -63,6 +63,14 @@ def test_everything_as_json(folder: Path, tmp_path: Path, capsys: pytest.Capture
     [
         (["--method", "km(k=2|3, m=9)"], "m must be a whole number from 1 to 4, not 9"),
         (["--method", "kn(k=2)"], "there is no method 'kn'; did you mean km?"),
+        (["--method", ""], "'' is not a name; write it like km(k=10, m=2)"),
+        (["--method", "km(k=2|, m=2)"], "'' is not a value; give a number, true, false or a word"),
+        (["--method", "km(k=2, m=2, targt=users)"], "km has no parameter 'targt'; did you mean target?"),
+        (["--method", "km(k=2, m=2, target=clicks|logsiz)"], "not logsiz; did you mean logsize?"),
+        (["--method", "km(k=2, m=2, target=clicks)"], "target=clicks needs a market table"),
+        (["--method", f"km(k={'|'.join(map(str, range(2, 1100)))}, m=2)"], "a sweep of 1,098 runs is too large"),
+        (["--measure", "market"], "the measure market needs a market table"),
+        (["--seed", "x"], "it must be a whole number of at least 0, not 'x'"),
         (["--measure", "retntion"], "there is no measure 'retntion'; did you mean retention"),
         (["--method", "km(k=2, m=2, target=file)"], "target=file needs"),
         (["--out", "none/page.html"], "there is no folder none"),
@@ -87,13 +95,23 @@ def test_no_run_at_all_exits_with_2(folder: Path, tmp_path: Path, capsys: pytest
 
 def test_a_page_is_not_overwritten_unasked(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
-    page.write_text("mine")
-    assert run(compare(folder, "--out", str(page), method="km(k=2, m=1)")) == 2
+    assert run(compare(folder, "--out", str(page), method="km(k=2, m=1)")) == 0
+    first = page.read_text()
+    capsys.readouterr()
+    assert run(compare(folder, "--out", str(page), method="km(k=3, m=1)")) == 2
     one_sentence(capsys, "exists already")
-    assert page.read_text() == "mine"
-    assert run(compare(folder, "--out", str(page), "--force", method="km(k=2, m=1)")) == 0
+    assert page.read_text() == first
+    assert run(compare(folder, "--out", str(page), "--force", method="km(k=3, m=1)")) == 0
     assert f"page: {page}" in capsys.readouterr().out
-    assert page.read_text() != "mine"
+    assert page.read_text() != first
+
+
+@pytest.mark.parametrize("name", ["log.tsv", "release/report.html"])
+def test_force_replaces_nothing_but_a_page(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    before = (folder / name).read_bytes()
+    assert run(compare(folder, "--out", str(folder / name), "--force", method="km(k=2, m=1)")) == 2
+    one_sentence(capsys, f"{name} is not a page of a comparison, so --force does not replace it")
+    assert (folder / name).read_bytes() == before
 
 
 def test_an_interrupt_leaves_no_page(
@@ -134,14 +152,29 @@ def test_why_explains_and_warns(folder: Path, capsys: pytest.CaptureFixture[str]
     [
         (["--user", "nobody at all"], "the private folder knows nobody by that name"),
         (["--user", "1", "--history", "x"], "it must be a whole number of at least 0, not 'x'"),
+        (["--user", "PERSON", "--history", "9999"], "not a history of this person, whose only history is "),
+        (["--user", "PERSON", "--term", "neversearched"], "--term 'neversearched' is in none of these histories"),
         ([], "Missing option '--user'"),
     ],
 )
 def test_why_says_one_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
-    assert run(["why", str(folder / "release"), "--private", str(folder / "private"), *arguments]) == 2
+    person = person_of(folder)
+    given = [person if word == "PERSON" else word for word in arguments]
+    assert run(["why", str(folder / "release"), "--private", str(folder / "private"), *given]) == 2
     one_sentence(capsys, says)
+
+
+def test_why_says_that_a_term_was_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    why = ["why", str(folder / "release"), "--private", str(folder / "private"), "--user", person_of(folder)]
+    assert run([*why, "--json"]) == 0
+    kept = next(fate for fate in json.loads(capsys.readouterr().out)["terms"] if fate["kept"])
+    assert run([*why, "--term", kept["term"]]) == 0
+    heading, row = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["term", "queries"]
+    assert row.split()[0] == kept["term"]
+    assert row.endswith("kept")
 
 
 def test_why_needs_the_private_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,3 +182,15 @@ def test_why_needs_the_private_folder(folder: Path, capsys: pytest.CaptureFixtur
     one_sentence(capsys, "Missing option '--private'")
     assert run(["why", str(folder / "release"), "--private", str(folder), "--user", "1"]) == 2
     one_sentence(capsys, "is not a private folder")
+    assert run(["why", str(folder / "private"), "--private", str(folder / "private"), "--user", "1"]) == 2
+    one_sentence(capsys, "is not a finished release")
+
+
+def test_why_refuses_the_private_folder_of_another_release(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = ["--method", "km(k=2, m=1)", "--out", str(tmp_path / "out"), "--private", str(tmp_path / "private")]
+    assert run(["anonymize", str(folder / "log.tsv"), *other]) == 0
+    capsys.readouterr()
+    assert run(["why", str(folder / "release"), "--private", str(tmp_path / "private"), "--user", "1"]) == 2
+    one_sentence(capsys, "private does not belong to this release: it was made for other rows")

@@ -73,8 +73,9 @@ def _places(path: Path, header: Sequence[str], columns: Sequence[str]) -> list[i
     for name in wanted:
         if names.count(name) != 1:
             fault = "stands there twice" if name in names else "is missing"
+            cut = ", separated by commas or tabs" if len(names) == 1 else ""
             raise InputError(
-                f"{path}, line 1: the column {name} {fault}; the file needs the columns {', '.join(wanted)}."
+                f"{path}, line 1: the column {name} {fault}; the file needs the columns {', '.join(wanted)}{cut}."
             )
     return [names.index(name) for name in wanted]
 
