@@ -36,9 +36,15 @@ def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     assert ran
 
 
-def run(command: list[str], folder: Path, code: int) -> None:
+def run(command: list[str], folder: Path, code: int) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == code, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    [shown] = [text for kind, text in blocks(ROOT / "README.md") if kind == "text"]
+    assert shown in run([sys.executable, str(ROOT / "scripts" / "demo.py")], tmp_path, 0)
 
 
 @pytest.mark.parametrize("name", ["commands.md", "names.md", "options.md"])
