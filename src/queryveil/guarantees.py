@@ -13,6 +13,9 @@ COMMON_LIMITS = (
 )
 
 
+GLOBAL_MEAN = "mean of all people"
+
+
 @dataclass(frozen=True)
 class Principle:
     """One of several forms of a guarantee: its promise, and the limits that it alone has."""
@@ -25,22 +28,28 @@ class Principle:
 class GuaranteeDeclaration(Declaration):
     """A guarantee: besides the declaration, its promise as a sentence and what it does not cover.
 
-    Where the guarantee has several forms, its parameter `principle` says which is promised.
+    Where the guarantee has several forms, its parameters `principle` and `average` say which is promised.
     """
 
     promise: str = ""  # a sentence with {parameter} in it
     limits: tuple[str, ...] = ()  # likewise
     principles: Mapping[str, Principle] = field(default_factory=dict)
 
+    def _form(self, bound: Bound) -> Principle:
+        """Return the form that is promised."""
+        if not self.principles:
+            return Principle(self.promise)
+        is_global = bound.word("principle") == "mean" and bound.word("average") == "global"
+        return self.principles[GLOBAL_MEAN if is_global else bound.word("principle")]
+
     def limit_sentences(self, bound: Bound) -> list[str]:
         """Return what the guarantee does not cover, its own limits first."""
-        own = self.principles[bound.word("principle")].limits if self.principles else ()
+        own = self._form(bound).limits
         return [limit.format(**bound.values) for limit in (*own, *self.limits, *COMMON_LIMITS)]
 
     def sentence(self, bound: Bound) -> str:
         """Return the promise with its parameters filled in."""
-        promise = self.principles[bound.word("principle")].promise if self.principles else self.promise
-        return promise.format(**bound.values)
+        return self._form(bound).promise.format(**bound.values)
 
 
 KM = GuaranteeDeclaration(
@@ -111,6 +120,12 @@ LINKABILITY = GuaranteeDeclaration(
             "what is known of all people), or the distribution of the terms",
             "mean",
         ),
+        Parameter(
+            "average",
+            Word(("group", "global")),
+            "whose mean profile size the mean principle uses; global as in the paper, with at least 1/p members",
+            "group",
+        ),
         Parameter("l", Real(1), "how diverse the terms of a group must be", goes_with=("principle", "diversity")),
         Parameter(
             "t",
@@ -127,7 +142,18 @@ LINKABILITY = GuaranteeDeclaration(
         "When groups are made anew after people joined or left, two releases may together reveal who did and "
         "with which terms.",
     ),
-    principles=LINKABILITY_PRINCIPLES,
+    principles={
+        **LINKABILITY_PRINCIPLES,
+        GLOBAL_MEAN: Principle(
+            _CROWD
+            + ", and at least as many terms are published for it as a profile of all people has on average, divided "
+            "by {p}.",
+            (
+                "The bound is on the number of a group's terms: of people with longer profiles than usual more than a "
+                "share of {p} may hold a term of their group, on average too.",
+            ),
+        ),
+    },
 )
 
 DECLARATIONS = (KM, LINKABILITY)

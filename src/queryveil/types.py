@@ -155,7 +155,7 @@ class ReleasedGroups:
 
     groups: NDArray[np.int64]  # (groups,): the ids in the release, ascending
     indptr: NDArray[np.int64]  # (groups + 1,)
-    ids: NDArray[np.int32]  # (rows,): terms, ascending within a group; one listed twice stands there twice
+    ids: NDArray[np.int32]  # (rows,): terms in the order of the rows, which is that of the texts if nothing is wrong
     weights: NDArray[np.float64]  # (rows,)
     terms: tuple[str, ...]
 
@@ -218,7 +218,7 @@ class Verdict:
             others = self.violations - 1
             more = f", and {others:,} more combinations of that size fall short" if others > 0 else ""
             parts.append(f"{self.counterexample} (counting {counted}){more}")
-        elif self.checked:
+        elif self.checked and not self.violations:
             parts.append("the rows that are there keep the claim")
         return f"{self.claim} is violated: {'; '.join(parts)}."
 

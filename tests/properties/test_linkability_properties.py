@@ -63,7 +63,7 @@ def judge(bound: Bound, published: Sequence[Row], people: Sequence[Person]) -> V
     """Judge what a run of the method claims."""
     claim = declarations("method")["linkability"].claim(bound)  # type: ignore[attr-defined]
     released, members = arrays(published, people)
-    return linkability.verify(claim, released, members, floor=floor_of(bound), average=bound.word("average"))
+    return linkability.verify(claim, released, members, floor=floor_of(bound))
 
 
 @st.composite

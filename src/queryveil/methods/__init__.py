@@ -48,12 +48,6 @@ LINKABILITY = Method(
         Parameter("closest", Word(("centroid", "seed")), "to what of a group the next member is closest", "centroid"),
         *_PRINCIPLES,
         Parameter(
-            "average",
-            Word(("group", "global")),
-            "whose mean profile size the mean principle uses; global as in the paper, with at least 1/p members",
-            "group",
-        ),
-        Parameter(
             "weighting",
             Word(("content", "paper")),
             "what a more general meaning weighs: by how much it says, or as much as its term as in the paper",

@@ -59,7 +59,6 @@ def verify(
     members: Members | None,
     *,
     floor: int,
-    average: str = "group",
     progress: Progress = silent,
 ) -> Verdict:
     """Say whether a claim linkability(p, …) holds for released groups.
@@ -71,8 +70,8 @@ def verify(
     claim = str(bound)
     if members is None:
         return Verdict(claim, "unchecked", "people", reason=NO_MEMBERS)
-    _refuse_wrong_arrays(released, members, average)
-    fault = next(_faults(bound, released, members, floor, average, progress), None)
+    _refuse_wrong_arrays(released, members)
+    fault = next(_faults(bound, released, members, floor, progress), None)
     if fault is not None:
         found = (fault.violations, fault.counterexample, fault.reason)
         return Verdict(claim, "violated", "people", len(released.ids), *found)
@@ -82,7 +81,7 @@ def verify(
 
 
 def _faults(
-    bound: Bound, released: ReleasedGroups, members: Members, floor: int, average: str, progress: Progress
+    bound: Bound, released: ReleasedGroups, members: Members, floor: int, progress: Progress
 ) -> Iterator[Fault]:
     """Yield the ways in which the claim is broken; each takes for granted that it is not broken in those before."""
     yield from _damages(released, members)
@@ -94,7 +93,7 @@ def _faults(
     yield from _invented_terms(released, counts)
     principle = bound.word("principle")
     if principle == "mean":
-        yield from (_mean if average == "group" else _global_mean)(p, released, counts)
+        yield from (_mean if bound.word("average") == "group" else _global_mean)(p, released, counts)
     elif principle == "diversity":
         yield from _diversity(bound.real("l"), released, counts)
     elif principle == "closeness":
@@ -320,9 +319,8 @@ def _more(violations: int) -> str:
     return f" (and {violations - 1:,} more such)" if violations > 1 else ""
 
 
-def _refuse_wrong_arrays(released: ReleasedGroups, members: Members, average: str) -> None:
+def _refuse_wrong_arrays(released: ReleasedGroups, members: Members) -> None:
     """Raise unless the arrays are those of one release and of its private side."""
-    _refuse(average not in ("group", "global"), f"there is no mean profile size {average!r}")
     _refuse_wrong_rows("release", released.indptr, released.ids, released.weights, len(released.terms))
     _refuse_wrong_rows("private side", members.indptr, members.ids, members.weights, len(members.terms))
     _refuse(len(released.indptr) != len(released.groups) + 1, "the groups of the release are not those of its rows")

@@ -12,7 +12,7 @@ from queryveil.errors import InputError, ReleaseError
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load
-from queryveil.spec import Name, parse, resolve
+from queryveil.spec import Name, resolve
 from queryveil.types import Members, Progress, Verdict, silent
 
 
@@ -101,13 +101,11 @@ def check_groups(release: Release, claim: str | Name, members: Members | None, p
     bound = resolve("guarantee", claim)
     if bound.declaration.name != "linkability":
         raise InputError(f"{bound} is no claim about groups, which this release holds; claim linkability(p=…).")
-    method = dict(parse(release.manifest["method"]).arguments)
     verdict: Verdict = bound.declaration.load()(
         bound,
         groups_of(release.rows),
         members,
         floor=int(release.manifest["floor"]),
-        average=str(method.get("average", "group")),
         progress=progress,
     )
     return verdict
