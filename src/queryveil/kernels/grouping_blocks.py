@@ -9,28 +9,36 @@ from queryveil.kernels.grouping import Rows
 
 @jit
 def nearest_centres(
-    rows: Rows, which: NDArray[np.int64], centres: NDArray[np.float32], part: NDArray[np.int32]
-) -> None:
-    """Set, for every row of `which`, the centre with the highest dot product; ties go to the first."""
-    n_centres = centres.shape[1]  # centres: (dimensions, centres)
+    rows: Rows, which: NDArray[np.int64], number: NDArray[np.int32], centres: NDArray[np.float32],
+    part: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Set, for every row of `which`, the centre with the highest dot product; ties go to the first.
+
+    `centres` is (dimensions that some centre has, centres); `number` says where a dimension stands there, -1: nowhere.
+    """
+    n_centres = centres.shape[1]
     score = np.empty(n_centres, np.float32)
     for i in range(len(which)):
         score[:] = 0.0
         for j in range(rows.feature_indptr[which[i]], rows.feature_indptr[which[i] + 1]):
-            value = np.float32(rows.feature_values[j])
-            row = centres[rows.feature_ids[j]]
-            for c in range(n_centres):
-                score[c] += value * row[c]
+            place = number[rows.feature_ids[j]]
+            if place >= 0:
+                value = np.float32(rows.feature_values[j])
+                for c in range(n_centres):
+                    score[c] += value * centres[place, c]
         part[i] = np.argmax(score)
 
 
 @jit
-def sum_parts(rows: Rows, which: NDArray[np.int64], part: NDArray[np.int32], centres: NDArray[np.float32]) -> None:
+def sum_parts(
+    rows: Rows, which: NDArray[np.int64], number: NDArray[np.int32], part: NDArray[np.int32],
+    centres: NDArray[np.float32],
+) -> None:  # fmt: skip
     """Set each centre to the direction of the sum of its rows; one without rows is zero."""
     centres[:] = 0.0
     for i in range(len(which)):
         for j in range(rows.feature_indptr[which[i]], rows.feature_indptr[which[i] + 1]):
-            centres[rows.feature_ids[j], part[i]] += np.float32(rows.feature_values[j])
+            centres[number[rows.feature_ids[j]], part[i]] += np.float32(rows.feature_values[j])
     length = np.zeros(centres.shape[1])
     for d in range(centres.shape[0]):
         for c in range(centres.shape[1]):
@@ -40,6 +48,19 @@ def sum_parts(rows: Rows, which: NDArray[np.int64], part: NDArray[np.int32], cen
     for d in range(centres.shape[0]):
         for c in range(centres.shape[1]):
             centres[d, c] *= np.float32(length[c])
+
+
+@jit
+def number_dimensions(rows: Rows, which: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
+    """Number the dimensions of some rows as they come; return the numbers, -1 for others, and how many there are."""
+    number = np.full(rows.n_dimensions, -1, np.int32)
+    n_known = 0
+    for i in range(len(which)):
+        for j in range(rows.feature_indptr[which[i]], rows.feature_indptr[which[i] + 1]):
+            if number[rows.feature_ids[j]] < 0:
+                number[rows.feature_ids[j]] = n_known
+                n_known += 1
+    return number, n_known
 
 
 @jit

@@ -15,7 +15,7 @@ from queryveil.errors import GuaranteeError
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.methods.linkability.representatives import representatives
-from queryveil.methods.linkability.task import part_of, task_of
+from queryveil.methods.linkability.task import task_of
 from queryveil.spec import Bound
 from queryveil.types import Features, Grouped, Profiles, Progress, silent
 
@@ -36,9 +36,7 @@ def run(
     """
     common = without_rare(profiles, bound)
     usable = np.flatnonzero(np.diff(common.indptr))
-    group = np.full(profiles.n_histories, -1, np.int32)
-    if len(usable):
-        group[usable] = group_all(part_of(task_of(common, features, bound), usable), rng, exact_up_to, progress)
+    group = group_all(task_of(common, features, bound), usable, rng, exact_up_to, progress)
     made = representatives(common, group, bound)
     if not made.n_groups:
         raise GuaranteeError(
@@ -53,8 +51,8 @@ def _summary(profiles: Profiles, common: Profiles, made: Grouped) -> dict[str, o
     without = int(np.count_nonzero(np.diff(common.indptr) == 0))
     return {
         "groups": made.n_groups,
-        "people without a usable term": without,
-        "people who fit nowhere": int(np.count_nonzero(made.group < 0)) - without,
-        "pairs below the floor": len(profiles.ids) - len(common.ids),
+        "people_without_terms": without,
+        "people_fit_nowhere": int(np.count_nonzero(made.group < 0)) - without,
+        "pairs_below_floor": len(profiles.ids) - len(common.ids),
         **made.summary,
     }

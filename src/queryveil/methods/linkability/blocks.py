@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.grouping import CLOSENESS, LEFT_OVER, make_tally
-from queryveil.kernels.grouping_blocks import nearest_centres, sum_parts
+from queryveil.kernels.grouping import CLOSENESS, FREE, LEFT_OVER, make_tally
+from queryveil.kernels.grouping_blocks import nearest_centres, number_dimensions, sum_parts
 from queryveil.kernels.grouping_leftovers import gather
 from queryveil.methods.linkability.greedy import group_rows, numbered, place_left
 from queryveil.methods.linkability.task import Task, part_of
@@ -31,20 +31,25 @@ _STAGE = "grouping"
 Indices = NDArray[np.int64]
 
 
-def group_all(task: Task, rng: np.random.Generator, exact_up_to: int, progress: Progress) -> NDArray[np.int32]:
-    """Return the group of every row, −1 where it fits nowhere; all groups are legal."""
-    group = np.full(task.n_rows, LEFT_OVER, np.int32)
-    if task.n_rows <= exact_up_to:
-        _group_blocks(task, [np.arange(task.n_rows)], rng, group, progress)
+def group_all(
+    task: Task, rows: Indices, rng: np.random.Generator, exact_up_to: int, progress: Progress
+) -> NDArray[np.int32]:
+    """Return the group of every row, −1 where it is not among the given ones or fits nowhere; all groups are legal."""
+    group = np.full(task.n_rows, FREE, np.int32)
+    group[rows] = LEFT_OVER
+    if not len(rows):
+        return group
+    if len(rows) <= exact_up_to:
+        _group_blocks(task, [rows], rng, group, progress)
         return numbered(group)
-    pending, block = np.arange(task.n_rows), BLOCK
+    pending, block = rows, BLOCK
     while len(pending):
         blocks = cut(task, pending, block, rng, progress)
         pending = _group_blocks(task, blocks, rng, group, progress)
         if len(blocks) == 1:
             break
         block *= _GROWTH
-    if len(pending) and len(pending) < task.n_rows and task.is_open:
+    if 0 < len(pending) < len(rows) and task.is_open:
         place_left(task, group, make_tally(task.n_entries), lambda done: progress(_STAGE, done, task.n_rows))
     if task.is_open and not _is_any_block_as_good(task):
         group = _with_loosest_anew(task, numbered(group), rng, progress)
@@ -126,22 +131,24 @@ def cut(task: Task, rows: Indices, block: int, rng: np.random.Generator, progres
         else:
             done.append(part)
         progress("cutting into blocks", sum(map(len, done)), len(rows))
-    return done
+    return sorted(done, key=len, reverse=True)  # so that all workers end at about the same time
 
 
 def _split(task: Task, rows: Indices, block: int, rng: np.random.Generator) -> list[Indices]:
     """Cut rows into parts of alike ones, none of them small."""
     n_parts = min(_PARTS, len(rows) // block)
     sample = np.sort(rng.choice(rows, min(len(rows), n_parts * _SAMPLE), replace=False))
-    centres = np.empty((task.rows.n_dimensions, n_parts), np.float32)
+    number, n_known = number_dimensions(task.rows, sample)
+    centres = np.empty((n_known, n_parts), np.float32)
     part = np.empty(len(sample), np.int32)
-    sum_parts(task.rows, rng.choice(sample, n_parts, replace=False), np.arange(n_parts, dtype=np.int32), centres)
+    first = rng.choice(sample, n_parts, replace=False)
+    sum_parts(task.rows, first, number, np.arange(n_parts, dtype=np.int32), centres)
     for _ in range(_ROUNDS):
-        nearest_centres(task.rows, sample, centres, part)
-        sum_parts(task.rows, sample, part, centres)
+        nearest_centres(task.rows, sample, number, centres, part)
+        sum_parts(task.rows, sample, number, part, centres)
     part = np.empty(len(rows), np.int32)
-    nearest_centres(task.rows, rows, centres, part)
-    parts = _without_small([rows[part == number] for number in range(n_parts)], block // 4)
+    nearest_centres(task.rows, rows, number, centres, part)
+    parts = _without_small([rows[part == each] for each in range(n_parts)], block // 4)
     return parts if len(parts) > 1 else np.array_split(rows, n_parts)  # nothing tells them apart
 
 

@@ -74,7 +74,7 @@ def place_left(task: Task, group: NDArray[np.int32], tally: Tally, report: Repor
 
 def numbered(group: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return groups numbered from 0 without gaps, −1 for none."""
-    number = np.full(len(group) + 1, -1, np.int32)
+    number = np.full(int(group.max(initial=-1)) + 2, -1, np.int32)
     used = np.unique(group[group >= 0])
     number[used] = np.arange(len(used), dtype=np.int32)
     renumbered: NDArray[np.int32] = number[group.clip(-1)]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels.grouping import SLACK
+from queryveil.kernels.grouping_sums import sum_groups
 from queryveil.methods.linkability.principles import highest_shares, smallest_group
 from queryveil.spec import Bound
 from queryveil.types import Grouped, Profiles
@@ -20,23 +21,23 @@ from queryveil.types import Grouped, Profiles
 def representatives(profiles: Profiles, group: NDArray[np.int32], bound: Bound) -> Grouped:
     """Return the groups with what is published of each."""
     n_groups, n_entries = int(group.max(initial=-1)) + 1, len(profiles.vocabulary)
-    members = np.bincount(group[group >= 0], minlength=n_groups)
-    row_group = np.repeat(group, np.diff(profiles.indptr))
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
-    # pairs of group and entry as one number, so that equal ones stand side by side when sorted
-    key = row_group[row_group >= 0].astype(np.int64) * n_entries + profiles.ids[row_group >= 0]
-    cells, cell = np.unique(key, return_inverse=True)
-    of_group, entry = cells // n_entries, (cells % n_entries).astype(np.int32)
-    holders = np.bincount(cell, minlength=len(cells))
-    total = np.bincount(cell, weights[row_group >= 0], minlength=len(cells))
+    sizes = np.bincount(group[group >= 0], minlength=n_groups)
+    by_group = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
+    # cells: (group, entry) pairs, by group and entry
+    start, entry, holders, total = sum_groups(
+        profiles.indptr, profiles.ids, weights, group, by_group, n_groups, n_entries
+    )
+    of_group = np.repeat(np.arange(n_groups), np.diff(start))
+    members = sizes[of_group]
     is_union = bound.word("representative") == "union"
-    value = total / (holders if is_union else members[of_group])
+    value = total / (holders if is_union else members)
     if "shrink" in bound.values:
-        value = _pulled(profiles, weights, value, entry, members[of_group], is_union, bound)
+        value = _pulled(profiles, weights, value, entry, members, is_union, bound)
     highest = highest_shares(profiles, bound)
-    shown = np.ones(len(cells), np.bool_)
+    shown = np.ones(len(entry), np.bool_)
     if highest is not None:
-        shown = holders <= members[of_group] * highest[entry] * (1 + SLACK)
+        shown = holders <= members * highest[entry] * (1 + SLACK)
     indptr = np.searchsorted(of_group[shown], np.arange(n_groups + 1)).astype(np.int64)
     summary = {"suppressed_terms": int(np.count_nonzero(~shown))}
     return Grouped(group, indptr, entry[shown], value[shown], summary)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from queryveil.kernels.grouping import CLOSENESS, Rows, Rule
 from queryveil.kernels.grouping_blocks import localize
 from queryveil.kernels.grouping_published import Weighed
+from queryveil.kernels.grouping_sums import at_unit_length
 from queryveil.methods.linkability.principles import highest_shares, rule_for
 from queryveil.spec import Bound
 from queryveil.types import Features, Profiles
@@ -40,8 +41,7 @@ class Task:
 
 def task_of(profiles: Profiles, features: Features, bound: Bound) -> Task:
     """Return the task of grouping all histories; features come to unit length."""
-    row = np.repeat(np.arange(profiles.n_histories), np.diff(features.indptr))
-    values = _at_unit_length(row, features.values, profiles.n_histories)
+    values = at_unit_length(features.indptr, features.values)
     highest = highest_shares(profiles, bound)
     return Task(
         Rows(profiles.indptr, profiles.ids, features.indptr, features.ids, values, features.n_dimensions),
@@ -56,14 +56,7 @@ def task_of(profiles: Profiles, features: Features, bound: Bound) -> Task:
 
 def _weighed(profiles: Profiles, highest: NDArray[np.float64]) -> Weighed:
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
-    row = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
-    return Weighed(weights, _at_unit_length(row, weights, profiles.n_histories), highest)
-
-
-def _at_unit_length(row: NDArray[np.int64], values: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
-    length = np.sqrt(np.bincount(row, values**2, minlength=n_rows))
-    unit: NDArray[np.float64] = values / length[row]
-    return unit
+    return Weighed(weights, at_unit_length(profiles.indptr, weights), highest)
 
 
 def part_of(task: Task, which: NDArray[np.int64]) -> Task:
