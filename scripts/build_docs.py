@@ -12,10 +12,11 @@ from pathlib import Path
 from queryveil.cli.options import help_text
 from queryveil.guarantees import GuaranteeDeclaration
 from queryveil.logs.options import CLEANING, READING
+from queryveil.semantics.options import MEANING
 from queryveil.spec import KINDS, Declaration, Parameter, declarations
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
-COMMANDS = ("anonymize", "verify", "measure", "compare", "why", "reproduce", "generate", "list")
+COMMANDS = ("anonymize", "verify", "measure", "compare", "why", "profiles", "reproduce", "generate", "list")
 NOTE = "<!-- Made by scripts/build_docs.py from the declarations; do not edit. -->\n"
 
 
@@ -61,25 +62,35 @@ def _declaration(declaration: Declaration) -> str:
         text += "\n| parameter | values | default | purpose |\n|---|---|---|---|\n"
         text += "".join(_parameter_row(parameter) for parameter in declaration.parameters)
     if isinstance(declaration, GuaranteeDeclaration):
-        text += "\nIts limits:\n\n" + "".join(f"- {re.sub(r'[{}]', '', limit)}\n" for limit in declaration.limits)
+        limits = [*declaration.limits]
+        for principle, form in declaration.principles.items():
+            text += f"\n`{principle}`: {_without_braces(form.promise)}\n"
+            limits += [f"`{principle}`: {limit}" for limit in form.limits]
+        text += "\nIts limits:\n\n" + "".join(f"- {_without_braces(limit)}\n" for limit in limits)
     if declaration.paper:
         text += f"\nPaper: {declaration.paper}.\n"
     return text
 
 
+def _without_braces(text: str) -> str:
+    return re.sub(r"[{}]", "", text)
+
+
 def _parameter_row(parameter: Parameter) -> str:
     default = "required" if parameter.default is None else f"`{parameter.default}`"
+    if parameter.is_optional:
+        default = "none"
     return f"| `{parameter.name}` | {parameter.type.describe()} | {default} | {parameter.purpose} |\n"
 
 
 def options_page() -> str:
-    """Return the options of reading and cleaning."""
+    """Return the options of reading, cleaning and meaning."""
     parts = [
         NOTE,
-        "# Options of reading and cleaning\n\n"
+        "# Options of reading, cleaning and meaning\n\n"
         'On the command line with two dashes (`--bot-session gap`), in Python as keywords (`bot_session="gap"`).\n',
     ]
-    for title, group in (("Reading", READING), ("Cleaning", CLEANING)):
+    for title, group in (("Reading", READING), ("Cleaning", CLEANING), ("Meaning", MEANING)):
         parts.append(f"\n## {title}\n\n| option | default | what it does |\n|---|---|---|\n")
         for parameter in group:
             default = "" if parameter.default == "" else f"`{parameter.default}`"

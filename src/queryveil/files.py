@@ -136,7 +136,7 @@ def check_new_file(out: Path, *, overwrite: bool) -> None:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; give the name of a file.")
     if out.exists() and not overwrite:
-        raise OutputError(f"{out} exists already; choose another name or allow it to be overwritten.")
+        raise OutputError(f"{out} exists already; choose another name, or replace it with --force.")
     if not out.parent.is_dir():
         raise OutputError(f"cannot write {out}: there is no folder {out.parent}; make it first.")
 

@@ -132,6 +132,8 @@ def encode(manifest: Mapping[str, Any]) -> bytes:
 def load(release: Path) -> dict[str, Any]:
     """Read the manifest of a release folder."""
     path = release / NAME
+    if release.is_file():
+        raise ReleaseError(f"{release} is a file, not the folder of a release; check the path.")
     try:
         manifest = json.loads(path.read_bytes())
         json.dumps(manifest, ensure_ascii=False).encode()  # half a surrogate pair could not be printed

@@ -34,6 +34,8 @@ def measure(
     progress: Progress = silent,
 ) -> list[Score]:
     """Score a release; the log is cleaned in the way that the release's manifest says."""
+    for name in measures:
+        resolve("measure", name)  # a mistyped name is told before anything is read
     loaded = load(release)
     measures = measures or _usual(loaded, market is not None)
     for name in measures:
