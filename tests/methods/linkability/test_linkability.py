@@ -124,7 +124,7 @@ def test_groups_of_blocks_are_legal_and_leave_nobody_out(
     name = f"linkability(p={p}, principle={principle})"
     grouped = made(profiles, name, exact_up_to=0)
     check(profiles, resolve("method", name), grouped)
-    assert grouped.summary["people_fit_nowhere"] == 0
+    assert grouped.summary["people who fit nowhere"] == 0
 
 
 @settings(max_examples=100, deadline=None)
@@ -226,15 +226,15 @@ def test_nobody_is_put_with_people_less_alike_than_asked() -> None:
     grouped = made(profiles, "linkability(p=0.5, principle=posterior, min_similarity=0.1, floor=1)")
     assert grouped.group.tolist()[-2:] == [-1, -1]
     assert (grouped.group[:4] >= 0).all()
-    assert grouped.summary["people_fit_nowhere"] == 2
+    assert grouped.summary["people who fit nowhere"] == 2
 
 
 def test_a_person_without_a_term_that_is_common_enough_is_suppressed_and_counted() -> None:
     histories = [["a", "b"], ["c", "d"], ["a", "c"], ["b", "d"], ["mine"]]
     grouped = made(profiles_of(histories), "linkability(p=0.5)")
     assert (grouped.group >= 0).tolist() == [True, True, True, True, False]
-    assert grouped.summary["people_without_terms"] == 1
-    assert grouped.summary["pairs_below_floor"] == 1
+    assert grouped.summary["people without a usable term"] == 1
+    assert grouped.summary["pairs below the floor"] == 1
 
 
 @pytest.mark.parametrize("histories", [[["a"]], [["a"], ["a"], ["a"]], [["a", "b"], ["a", "b"]], [["a"], ["b"], ["c"]]])

@@ -51,8 +51,8 @@ def _summary(profiles: Profiles, common: Profiles, made: Grouped) -> dict[str, o
     without = int(np.count_nonzero(np.diff(common.indptr) == 0))
     return {
         "groups": made.n_groups,
-        "people_without_terms": without,
-        "people_fit_nowhere": int(np.count_nonzero(made.group < 0)) - without,
-        "pairs_below_floor": len(profiles.ids) - len(common.ids),
+        "people without a usable term": without,
+        "people who fit nowhere": int(np.count_nonzero(made.group < 0)) - without,
+        "pairs below the floor": len(profiles.ids) - len(common.ids),
         **made.summary,
     }
