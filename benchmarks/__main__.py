@@ -5,6 +5,7 @@ import sys
 from benchmarks import (
     aol,
     command,
+    groups,
     kept,
     kernels,
     long_histories,
@@ -18,7 +19,7 @@ from benchmarks import (
 )
 from benchmarks.sides import SMALL, Figures
 
-LARGE = (pairs, command, sizes, kept, targets)  # of logs that have two sizes
+LARGE = (pairs, command, sizes, kept, targets, groups)  # of logs that have two sizes
 
 
 def show(module: object, figures: Figures) -> None:

@@ -82,6 +82,7 @@ def material(word: str) -> tuple[Profiles, Content, dict[str, Any]]:
         resolve("method", "km(k=3, m=2)"),
         resolve("guarantee", "km(k=3, m=2)"),
         content.rows,
+        floor=3,
         cleaning={"options": {}},
         counts={"after": manifests.counts_of(profiles, mask)},
         partition=None,

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,7 @@ def write_log(path: Path, people: range, seed: int = 5, extra: int = 3) -> Path:
     return path
 
 
-def group(tmp_path: Path, log: Path, name: str = "one", method: str = METHOD, **options: object) -> Anonymized:
+def group(tmp_path: Path, log: Path, name: str = "one", method: str = METHOD, **options: Any) -> Anonymized:
     out, private = tmp_path / name, tmp_path / f"{name}-private"
     return queryveil.anonymize(log, method, out, private=private, seed=1, **options)
 
@@ -171,9 +172,7 @@ def test_a_taxonomy_and_other_networks_are_used(tmp_path: Path, log: Path) -> No
         ({"keep": ["time"]}, "needs single queries"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(
-    tmp_path: Path, log: Path, options: dict[str, object], sentence: str
-) -> None:
+def test_options_that_do_not_fit_are_refused(tmp_path: Path, log: Path, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(Exception, match=sentence):
         group(tmp_path, log, **options)
     assert sorted(tmp_path.iterdir()) == [log]
@@ -182,6 +181,16 @@ def test_options_that_do_not_fit_are_refused(
 def test_no_private_folder_is_refused(tmp_path: Path, log: Path) -> None:
     with pytest.raises(InputError, match="needs a private folder"):
         queryveil.anonymize(log, METHOD, tmp_path / "one")
+
+
+def test_who_is_in_a_group_with_nothing_to_publish_is_suppressed(tmp_path: Path) -> None:
+    lines = [f"a{i},a,1" for i in range(8)] + [f"b{i},{term},1" for i in range(4) for term in ("b", "c")]
+    log = tmp_path / "alike.csv"
+    log.write_text("user,term,weight\n" + "\n".join(lines) + "\n")
+    done = group(tmp_path, log, method="linkability(p=0.5, principle=posterior)")
+    assert done.private is not None
+    assert queryveil.verify(done.release, private=done.private).holds
+    assert {of for of in members(done.private).values() if of is not None} == set(published(done.release))
 
 
 def test_too_few_people_are_refused(tmp_path: Path) -> None:

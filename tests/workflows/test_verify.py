@@ -318,6 +318,7 @@ def release_of(
         resolve("method", claim),
         resolve("guarantee", claim),
         content.rows,
+        floor=resolve("guarantee", claim).integer("k"),
         cleaning={"options": {}},
         counts={"after": manifests.counts_of(profiles, kept)},
         partition=None,

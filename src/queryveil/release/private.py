@@ -84,8 +84,8 @@ def check_belongs(private: Path, content_sha256: str) -> None:
     """Refuse a private folder that was made for other rows than a release's manifest names."""
     if load_run(private).get("content_sha256") != content_sha256:
         raise ReleaseError(
-            f"{private} does not belong to this release: it was made for other rows; check which private "
-            "folder is given, or whether the release was changed."
+            f"{private} does not belong to this release: it was made for other rows; check --private, "
+            "or whether the release was changed."
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from queryveil.errors import GuaranteeError
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
 from queryveil.methods.linkability.principles import without_rare
-from queryveil.methods.linkability.representatives import representatives
+from queryveil.methods.linkability.representatives import representatives, without
 from queryveil.methods.linkability.task import task_of
 from queryveil.spec import Bound
 from queryveil.types import Features, Grouped, Profiles, Progress, silent
@@ -38,6 +38,7 @@ def run(
     usable = np.flatnonzero(np.diff(common.indptr))
     group = group_all(task_of(common, features, bound), usable, rng, exact_up_to, progress)
     made = representatives(common, group, bound)
+    made, _ = without(made, np.diff(made.indptr) == 0)  # of which nothing may be published
     if not made.n_groups:
         raise GuaranteeError(
             f"{bound}: the {len(usable):,} people with terms to publish make no legal group; "

@@ -17,7 +17,7 @@ from queryveil.errors import GuaranteeError
 from queryveil.kernels.grouping import SLACK
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.principles import highest_shares, rule_for, smallest_group, without_rare
-from queryveil.methods.linkability.representatives import representatives
+from queryveil.methods.linkability.representatives import representatives, without
 from queryveil.spec import Bound
 from queryveil.types import Features, Grouped, Profiles, Progress, only, silent
 
@@ -75,11 +75,12 @@ def go_on(
     made = _published(common, group, before, is_frozen, bound)
     group = np.where(_of(~_is_legal(common, group, made, bound), group), _NOBODY, group).astype(np.int32)
     counted = np.where(_of(is_frozen, group), _NOBODY, group).astype(np.int32)
-    as_before = _of(is_frozen, before.counted)
-    counted[as_before] = before.counted[as_before]
-    return _without_empty(
-        _summed_up(made, stayed, group, is_frozen, usable, before), counted, is_frozen, before.n_groups
-    )
+    still = _of(is_frozen, before.counted)
+    counted[still] = before.counted[still]
+    made = _summed_up(made, stayed, group, is_frozen, usable, before)
+    made, number = without(made, np.bincount(group[group >= 0], minlength=made.n_groups) == 0)
+    as_before = np.where(is_frozen, number[:-1], _NOBODY)[: before.n_groups].astype(np.int32)
+    return Continued(made, number[counted], as_before)
 
 
 def _summed_up(
@@ -104,22 +105,6 @@ def _summed_up(
         "people without a usable term": int(np.count_nonzero(~usable)),
     }
     return replace(made, group=group, summary=summary)
-
-
-def _without_empty(grouped: Grouped, counted: NDArray[np.int32], is_frozen: NDArray[np.bool_], n_old: int) -> Continued:
-    """Return the groups without those that nobody is in, numbered anew."""
-    is_used = np.bincount(grouped.group[grouped.group >= 0], minlength=grouped.n_groups) > 0
-    number = np.append(np.where(is_used, np.cumsum(is_used) - 1, _NOBODY), _NOBODY).astype(np.int32)
-    shown = np.repeat(is_used, np.diff(grouped.indptr))
-    lengths = np.diff(grouped.indptr)[is_used]
-    made = replace(
-        grouped,
-        group=number[grouped.group],
-        indptr=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
-        ids=grouped.ids[shown],
-        weights=grouped.weights[shown],
-    )
-    return Continued(made, number[counted], np.where(is_frozen, number[:-1], _NOBODY)[:n_old].astype(np.int32))
 
 
 def _of(groups: NDArray[np.bool_], group: NDArray[np.int32]) -> NDArray[np.bool_]:

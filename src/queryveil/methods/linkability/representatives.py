@@ -8,6 +8,8 @@ with s = shrink·⌈1/p⌉ / n, which is `shrink` for the smallest group there c
 people were added, one that is missing would be known to be suppressed, and so be held by many.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,8 +41,17 @@ def representatives(profiles: Profiles, group: NDArray[np.int32], bound: Bound) 
     if highest is not None:
         shown = holders <= members * highest[entry] * (1 + SLACK)
     indptr = np.searchsorted(of_group[shown], np.arange(n_groups + 1)).astype(np.int64)
-    summary = {"suppressed_terms": int(np.count_nonzero(~shown))}
+    summary = {"terms of groups suppressed": int(np.count_nonzero(~shown))}
     return Grouped(group, indptr, entry[shown], value[shown], summary)
+
+
+def without(made: Grouped, dropped: NDArray[np.bool_]) -> tuple[Grouped, NDArray[np.int32]]:
+    """Return the groups without some, and the new number of every old one; who was in a dropped one is in none."""
+    number = np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1).astype(np.int32)
+    shown = np.repeat(~dropped, np.diff(made.indptr))
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(made.indptr)[~dropped])))
+    kept = replace(made, group=number[made.group], indptr=indptr, ids=made.ids[shown], weights=made.weights[shown])
+    return kept, number
 
 
 def _pulled(
