@@ -28,7 +28,6 @@ from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Verdict, silent
 from queryveil.workflows.ahead import load_ahead
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
-from queryveil.workflows.grouping import Place, group
 from queryveil.workflows.measure import default_measures, score, set_beside
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import Start, open_start
@@ -67,6 +66,8 @@ def anonymize(
     bound = resolve("method", method)
     declared, kind = _checked(bound, source, options)
     if kind == "groups":
+        from queryveil.workflows.grouping import Place, group  # what groups need takes long to import
+
         place = Place(out, private, options.seed, options.force, options.groups, options.groups_private)
         return group(source, bound, place, options.meaning, progress)
     if options.groups is not None:
