@@ -129,3 +129,13 @@ def test_progress_shows_on_a_terminal_only(folder: Path, tmp_path: Path) -> None
     assert child.returncode == 0
     assert b"\x1b" in shown
     assert b"done in" in shown
+
+
+def test_what_was_tried_and_chosen_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("user,query,country\n" + "".join(f"{i},red shoes,{'de' if i < 4 else 'fr'}\n" for i in range(8)))
+    assert run(["anonymize", str(log), "--method", "km(k=2, m=2)", "--out", str(tmp_path / "whole")]) == 0
+    assert "logsize kept, in %: 100.00 by paper, 100.00 by growth" in capsys.readouterr().err
+    parts = ("--partition-by", "country", "--out", str(tmp_path / "parts"))
+    assert run(["anonymize", str(log), "--method", "km(k=2, m=2)", *parts]) == 0
+    assert "parts by what was chosen: 2 " in capsys.readouterr().err

@@ -147,10 +147,12 @@ def _say(done: Any) -> None:
 
 
 def _what_it_did(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Say in sentences what a method tried and chose; a figure by itself is said with its name."""
+    """Say in sentences what a method tried and chose; a count is said with its name."""
     for what, value in summary.items():
         if isinstance(value, Mapping) and value and all(isinstance(share, float) for share in value.values()):
             tried = ", ".join(f"{share:.2f} by {way}" for way, share in value.items())
             yield f"{what}: {tried}; {summary.get('chosen', 'the best')} was chosen"
+        elif isinstance(value, Mapping) and value and all(isinstance(number, int) for number in value.values()):
+            yield f"{what}: {', '.join(f'{number:,} {way}' for way, number in value.items())}"
         elif isinstance(value, int) and not isinstance(value, bool):
             yield f"{value:,} {what}"

@@ -62,7 +62,12 @@ def best(
     kept = {name: aim.kept(mask) for name, mask in found.items()}
     chosen = max(kept, key=lambda name: kept[name])
     tried = {name: round(share, 2) for name, (share, _) in kept.items()}
-    return found[chosen], {"algorithm": "best", "chosen": chosen, f"{aim.target} kept, in %": tried, "tries": n_tries}
+    return found[chosen], {
+        "algorithm": "best",
+        "chosen": chosen,
+        f"{aim.target} kept, in %": tried,
+        "tries to grow it": n_tries,
+    }
 
 
 def _until(stop: Event) -> Progress:

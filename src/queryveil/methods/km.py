@@ -57,4 +57,4 @@ def run(
     if start is not None:
         started, mask = mask, np.zeros(len(profiles.ids), np.bool_)
         mask[start] = started
-    return Kept(mask, {**summary, "deleted": int(np.count_nonzero(~mask))})
+    return Kept(mask, {**summary, "pairs deleted": int(np.count_nonzero(~mask))})

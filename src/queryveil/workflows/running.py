@@ -1,5 +1,7 @@
 """One run of a method on the profiles of a log, and the check of what it would release."""
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,15 +41,17 @@ def run_method(
         kept: Kept = method(profiles, bound, rng=rng, worth=worth, start=start, progress=progress)
         return _not_empty(kept, bound)
     mask = np.zeros(len(profiles.ids), np.bool_)
-    suppressed = 0
+    suppressed, chosen = 0, Counter[str]()
     for part in range(len(profiles.partition_values)):
         part_profiles, place = part_of(profiles, part)
         if part_profiles.n_people < bound.integer("k"):
             suppressed += 1
             continue
         begun = None if start is None else start[place]
-        mask[place] = method(part_profiles, bound, rng=rng, worth=worth, start=begun, progress=progress).mask
-    parts = {"parts": len(profiles.partition_values), TOO_FEW: suppressed}
+        kept = method(part_profiles, bound, rng=rng, worth=worth, start=begun, progress=progress)
+        mask[place] = kept.mask
+        chosen[kept.summary.get("chosen", kept.summary["algorithm"])] += 1
+    parts = {"parts": len(profiles.partition_values), TOO_FEW: suppressed, "parts by what was chosen": dict(chosen)}
     return _not_empty(Kept(mask, {"algorithm": bound["algorithm"], **parts}), bound)
 
 
