@@ -11,7 +11,7 @@ import numpy as np
 
 from queryveil._version import __version__
 from queryveil.engines import LogSource, open_log
-from queryveil.errors import GuaranteeError, InputError, InternalError
+from queryveil.errors import GuaranteeError, InputError
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.methods.linkability.later import Continued, go_on
@@ -32,7 +32,7 @@ from queryveil.types import Grouped, Profiles, Progress, Score, Verdict, only
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.continuing import Older, open_older
 from queryveil.workflows.measure import score_groups
-from queryveil.workflows.running import method_of
+from queryveil.workflows.running import method_of, must_hold
 from queryveil.workflows.verify import check_groups
 
 
@@ -188,12 +188,7 @@ def _write(
     release = load(staged.release)
     released = groups_of(release.rows)
     members = members_of(profiles, content.release_id, released)
-    verdict = check_groups(release, manifest["guarantee"], members, progress)
-    if not verdict.holds:
-        raise InternalError(
-            f"the release made for {manifest['method']} was refused by its own verifier ({verdict.state}), so "
-            "nothing was released; please report this with the method's name and the size of the log."
-        )
+    verdict = must_hold(check_groups(release, manifest["guarantee"], members, progress), release)
     scores = score_groups(released, members, (f"linkability(p={bound['p']})",), rng, progress)
     (staged.release / manifests.NAME).unlink()
     manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]

@@ -71,6 +71,11 @@ def histories_behind(content: Content) -> NDArray[np.int64]:
 def confirmed(release: Release, people: NDArray[np.int32], progress: Progress = silent) -> Verdict:
     """Return the verdict on a release of ours, which must hold: a release that its verifier refuses is our bug."""
     verdict = check_release(release, release.manifest["guarantee"], people=people, progress=progress)
+    return must_hold(verdict, release)
+
+
+def must_hold(verdict: Verdict, release: Release) -> Verdict:
+    """Return a verdict on a release of ours if it holds."""
     if not verdict.holds:
         raise InternalError(
             f"the release made for {release.manifest['method']} was refused by its own verifier ({verdict.state}), so "

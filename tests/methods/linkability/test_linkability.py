@@ -112,6 +112,7 @@ def test_every_group_is_legal(name: str, seed: int, in_blocks: bool) -> None:
     except GuaranteeError:
         return
     check(profiles, resolve("method", name), grouped)
+    assert grouped.n_groups == len(set(grouped.group[grouped.group >= 0])) > 0
 
 
 @pytest.mark.parametrize("principle", PRINCIPLES)
