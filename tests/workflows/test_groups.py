@@ -193,6 +193,12 @@ def test_who_is_in_a_group_with_nothing_to_publish_is_suppressed(tmp_path: Path)
     assert {of for of in members(done.private).values() if of is not None} == set(published(done.release))
 
 
+def test_a_table_of_profiles_is_not_taken_for_a_log(tmp_path: Path) -> None:
+    table = pa.table({"user": ["a", "b"], "term": ["tea", "tea"], "weight": [1.0, 2.0]})
+    with pytest.raises(InputError, match="write it to a file"):
+        queryveil.anonymize(table, METHOD, tmp_path / "one", private=tmp_path / "two")
+
+
 def test_too_few_people_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GuaranteeError, match="no legal group"):
         group(tmp_path, write_log(tmp_path / "few.csv", range(3)), method="linkability(p=0.1, floor=1)")

@@ -13,7 +13,7 @@ from queryveil._version import __version__
 from queryveil.engines import LogSource, open_log
 from queryveil.errors import GuaranteeError, InputError
 from queryveil.histories.build import build
-from queryveil.histories.profile_files import is_profile_file, read_profiles
+from queryveil.histories.profile_files import COLUMNS, is_profile_file, read_profiles
 from queryveil.methods.linkability.later import Continued, go_on
 from queryveil.methods.linkability.principles import floor_of, without_rare
 from queryveil.release import manifest as manifests
@@ -129,6 +129,8 @@ def _refuse_parts(source: LogSource, bound: Bound) -> None:
 def _profiles(source: LogSource, meaning: Meaning, progress: Progress) -> tuple[Profiles, Mapping[str, Any]]:
     """Read a profile file, or build the profiles of a log; and say how it was cleaned."""
     options = source.cleaning.as_record()
+    if source.table is not None and set(COLUMNS) <= set(source.table.column_names):
+        raise InputError("a table of user, term, weight would be read as a log; write it to a file and give that.")
     if len(source.paths) == 1 and is_profile_file(source.paths[0]):
         if meaning.weights != "paper":
             raise InputError(f"--weights: {source.paths[0]} is a profile file and has weights; leave --weights out.")
