@@ -23,16 +23,18 @@ MAY_IMPORT = {
     "histories": "errors types kernels lexicons logs engines",
     "market": "errors logs",
     "semantics": "errors spec types kernels lexicons logs",
+    "search": "errors _version spec types files kernels lexicons logs semantics",
     "methods": "errors spec guarantees types kernels market semantics",
     "release": "errors _version spec guarantees types files kernels histories",
     "verifiers": "errors spec types kernels",
-    "measures": "errors spec types kernels market",
+    "measures": "errors spec types kernels market search",
     "report": "errors spec types",
-    "experiments": "errors spec types kernels histories market methods measures report",
+    "experiments": "errors spec types kernels histories market methods measures report "
+    "search",
     "workflows": "errors _version spec types files logs engines histories market semantics methods release measures "
-    "report experiments",
-    "api": "errors _version spec types logs engines histories semantics release report workflows",
-    "cli": "errors _version spec types logs engines semantics workflows",
+    "report experiments search",
+    "api": "errors _version spec types logs engines histories semantics release report search workflows",
+    "cli": "errors _version spec types logs engines semantics search workflows",
     "__init__": "_version api",
     "__main__": "cli",
 }

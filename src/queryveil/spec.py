@@ -31,6 +31,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "format": "queryveil.logs.formats",
         "engine": "queryveil.engines",
         "network": "queryveil.semantics",
+        "corpus": "queryveil.search.corpora",
     }
 )
 
