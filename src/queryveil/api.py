@@ -19,12 +19,14 @@ from queryveil.release.reader import load as load_release
 from queryveil.semantics.options import MEANING, Meaning
 from queryveil.spec import Name, Parameter, Value, nearest
 from queryveil.types import Profiles, Progress, Scores, Verdict, silent
+from queryveil.workflows.searching import Searcher as Searcher
 
 if TYPE_CHECKING:
     from queryveil.report.compared import Compared
     from queryveil.report.reproduced import Reproduced
     from queryveil.workflows.anonymized import Anonymized
     from queryveil.workflows.fates import Why
+    from queryveil.workflows.indexing import Indexed
     from queryveil.workflows.profiling import WrittenProfiles
 
 Place = str | Path
@@ -133,12 +135,15 @@ def measure(
     measures: Sequence[str | Name] = (),
     private: Place | None = None,
     market: Place | None = None,
+    index: Place | None = None,
+    trec: Place | None = None,
     seed: int = 0,
     progress: Progress = silent,
     **options: Any,
 ) -> Scores:
     """Score a release against the log it was made from, by all usual measures unless some are named."""
     from queryveil.workflows.measure import measure as run
+    from queryveil.workflows.rankings import SearchPlaces
 
     return Scores(
         run(
@@ -147,6 +152,7 @@ def measure(
             measures=measures,
             private=_place(private),
             market=_place(market),
+            places=SearchPlaces(_place(index), _place(trec)),
             reading=Reading(**_of(READING, options)),
             seed=seed,
             progress=progress,
@@ -227,6 +233,21 @@ def why(
     from queryveil.workflows.why import why as run
 
     return run(Path(release), Path(private), user, history=history, term=term, progress=progress)
+
+
+def index(
+    corpus: Place,
+    out: Place,
+    *,
+    form: str = "",
+    add: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> "Indexed":
+    """Make an index of documents, or add documents to one; `"wordnet"` is the bundled corpus."""
+    from queryveil.workflows.indexing import index as run
+
+    return run(corpus, Path(out), form=form, add=add, force=force, progress=progress)
 
 
 def load(release: Place) -> Release:

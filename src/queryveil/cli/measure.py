@@ -28,12 +28,21 @@ def measure(
         Path | None,
         typer.Option(help="A market table (columns term, bid, clicks, impressions).", show_default=False),
     ] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(help="An index (queryveil index) in which the measure search searches.", show_default=False),
+    ] = None,
+    trec: Annotated[
+        Path | None,
+        typer.Option(help="A new folder for the rankings of search, as run and qrels files.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", parser=whole_number, metavar="N")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     **options: Any,
 ) -> int:
     """Measure a release against the log it was made from; the log is cleaned as the manifest says."""
     from queryveil.workflows.measure import measure as run
+    from queryveil.workflows.rankings import SearchPlaces
 
     with progress_bar() as progress:
         scores = run(
@@ -42,6 +51,7 @@ def measure(
             measures=tuple(measure or ()),
             private=private,
             market=market,
+            places=SearchPlaces(index, trec),
             reading=Reading(**options),
             seed=seed,
             progress=progress,
@@ -50,4 +60,6 @@ def measure(
         print_json([score.__dict__ for score in scores])
     else:
         typer.echo(score_table(scores))
+    if trec is not None:
+        typer.echo(f"{trec}: what is relevant there was said by people's own profiles; it is for the owner.", err=True)
     return 0

@@ -7,16 +7,19 @@ from queryveil.spec import Declaration, Integer, Parameter, Real
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."
 )
+NEEDS_INDEX = "the measure {} needs an index of documents to search; make one with queryveil index, give it by --index."
 
 
 @dataclass(frozen=True)
 class Measure(Declaration):
     """A measure: besides the declaration, whether it needs to know what terms are worth, and of which releases it is.
 
-    Measures of groups take the released groups and their members, all others a `Comparison`.
+    Measures of groups take the released groups and their members, all others a `Comparison`; those that need an index
+    take a `Searched` besides.
     """
 
     needs_market: bool = False
+    needs_index: bool = False
     kinds: tuple[str, ...] = ("histories", "log")
 
 
@@ -61,4 +64,22 @@ LINKABILITY = Measure(
     kinds=("groups",),
 )
 
-DECLARATIONS = (RETENTION, MARKET, UNIQUE, CORRELATIONS, LINKABILITY)
+SEARCH = Measure(
+    name="search",
+    purpose="how well search results ranked for a person's group agree with those ranked for the person (--index)",
+    parameters=(
+        Parameter("people", Integer(minimum=1), "how many people are looked at, drawn at random", 1_000),
+        Parameter("queries", Integer(minimum=1), "how many queries of each, made of terms of theirs", 5),
+        Parameter("depth", Integer(minimum=2), "how many of the engine's results are ranked", 100),
+        Parameter(
+            "relevant", Integer(minimum=1), "how many of them are relevant: those the own profile puts first", 30
+        ),
+        Parameter("blend", Real(0, 1), "how much the engine's own score weighs against the profile's", 0),
+    ),
+    paper=LINKABILITY.paper,
+    functions={"local": "queryveil.measures.utility.search:compute"},
+    needs_index=True,
+    kinds=("groups",),
+)
+
+DECLARATIONS = (RETENTION, MARKET, UNIQUE, CORRELATIONS, LINKABILITY, SEARCH)

@@ -20,6 +20,7 @@ from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, histories_of, load
 from queryveil.spec import Bound, Name, declarations, resolve
 from queryveil.types import Members, Profiles, Progress, ReleasedGroups, Score, silent
+from queryveil.workflows.rankings import Rankings, SearchPlaces
 
 
 def measure(
@@ -29,6 +30,7 @@ def measure(
     measures: Sequence[str | Name] = (),
     private: Path | None = None,
     market: Path | None = None,
+    places: SearchPlaces = SearchPlaces(),
     reading: Reading = Reading(),
     seed: int = 0,
     progress: Progress = silent,
@@ -37,13 +39,15 @@ def measure(
     for name in measures:
         resolve("measure", name)  # a mistyped name is told before anything is read
     loaded = load(release)
-    measures = measures or _usual(loaded, market is not None)
-    for name in measures:
-        check_measure(resolve("measure", name), market is not None, loaded.kind)
+    measures = measures or _usual(loaded, market is not None, places)
+    bounds = [resolve("measure", name) for name in measures]
+    for bound in bounds:
+        check_measure(bound, market is not None, loaded.kind)
+    places.check(bounds)
     if loaded.faults:
         raise InputError(f"{release}: {loaded.faults[0]}; verify the release before measuring it.")
     if loaded.kind == "groups":
-        return _measure_groups(loaded, measures, private, seed, progress)
+        return _measure_groups(loaded, measures, private, places, seed, progress)
     cleaning = Cleaning.from_record(loaded.manifest["cleaning"]["options"])
     worths = None if market is None else read_market(market, cleaning.charset)
     with open_log(LogSource(tuple(against), reading, cleaning), progress=progress) as log:
@@ -63,16 +67,21 @@ def default_measures(has_market: bool) -> tuple[str, ...]:
     return ("retention", *(("market",) if has_market else ()), "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
-def _usual(release: Release, has_market: bool) -> tuple[str, ...]:
+def _usual(release: Release, has_market: bool, places: SearchPlaces) -> tuple[str, ...]:
     """Return what is measured of a release unless something is asked for."""
     if release.kind != "groups":
         return default_measures(has_market)
     bound = resolve("guarantee", release.manifest["guarantee"])
-    return (f"linkability(p={bound['p']})",)
+    return (f"linkability(p={bound['p']})", *(() if places.index is None else ("search",)))
 
 
 def _measure_groups(
-    release: Release, measures: Sequence[str | Name], private: Path | None, seed: int, progress: Progress
+    release: Release,
+    measures: Sequence[str | Name],
+    private: Path | None,
+    places: SearchPlaces,
+    seed: int,
+    progress: Progress,
 ) -> list[Score]:
     """Score a release of groups against the profiles in its private folder."""
     if private is None:
@@ -82,7 +91,10 @@ def _measure_groups(
     privates.check_belongs(private, release.manifest["content_sha256"])
     released = groups_of(release.rows)
     members, _ = load_members(private, released)
-    return score_groups(released, members, measures, np.random.default_rng(seed), progress)
+    rng, rankings = np.random.default_rng(seed), Rankings(places, release)
+    scores = score_groups(released, members, measures, rng, progress, rankings)
+    rankings.write(rng)
+    return scores
 
 
 def score_groups(
@@ -91,13 +103,15 @@ def score_groups(
     measures: Sequence[str | Name],
     rng: np.random.Generator,
     progress: Progress,
+    rankings: Rankings | None = None,
 ) -> list[Score]:
     """Compute every measure asked for of a release of groups."""
     scores: list[Score] = []
     for number, name in enumerate(measures):
         progress("measuring", number, len(measures))
         bound = resolve("measure", name)
-        scores += bound.declaration.load()(released, members, bound, rng=rng, progress=progress)
+        context = {} if rankings is None else rankings.context(bound)
+        scores += bound.declaration.load()(released, members, bound, **context, rng=rng, progress=progress)
     return scores
 
 

@@ -31,7 +31,7 @@ class Lexicon:
         sizes = np.diff(indptr)
         row = np.repeat(np.repeat(np.arange(len(rows.indptr) - 1), np.diff(rows.indptr)), sizes)
         cells, cell = np.unique(row * self.width + self.ids[place], return_inverse=True)
-        total = np.bincount(cell, np.repeat(rows.weights, sizes) * self.factors[place])
+        total = np.bincount(cell, np.repeat(rows.weights, sizes) * self.factors[place]).astype(np.float64)
         ends = np.searchsorted(cells // self.width, np.arange(len(rows.indptr)))
         known = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes > 0)))[rows.indptr]
         return [

@@ -135,7 +135,7 @@ class Log(NamedTuple):
 def _log_of(members: Members, ids: NDArray[np.int32]) -> Log:
     width = len(members.terms)
     holders = np.bincount(members.ids, minlength=width)
-    total = np.bincount(members.ids, members.weights, minlength=width)
+    total = np.bincount(members.ids, members.weights, minlength=width).astype(np.float64)
     return Log(len(members.group), holders[ids], total[ids])
 
 
@@ -153,5 +153,5 @@ def _published(sums: Sums, log: Log, rule: Rule) -> Rows:
     if rule.principle in ("posterior", "belief"):
         highest = rule.p + (log.holders / max(1, log.people) if rule.principle == "belief" else 0.0)
         shown &= sums.holders <= n_members * highest * (1 + SLACK)
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(shown)))
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(shown, dtype=np.int64)))
     return Rows(before[sums.indptr], sums.ids[shown], weights[shown])

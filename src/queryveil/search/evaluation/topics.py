@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from queryveil.search.evaluation.lexicon import Lexicon
 from queryveil.search.evaluation.publication import Rows
 from queryveil.search.index import Index
-from queryveil.search.ranking import cosines
+from queryveil.search.ranking import Ranked, cosines
 from queryveil.search.vectors import ProfileVector
 from queryveil.types import Members, Progress, silent
 
@@ -30,6 +30,7 @@ class Plan:
     queries: int = 5
     depth: int = 100  # results that are ranked
     relevant: int = 30  # of them
+    blend: float = 0.0  # of the engine's own score; what is relevant is always said by the profile alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +41,16 @@ class Topics:
     person: NDArray[np.int64]  # (queries,): the place among `people`, ascending
     queries: tuple[str, ...]
     documents: NDArray[np.int32]  # (queries, depth): in the engine's order; −1 behind the last
+    shares: NDArray[np.float64]  # (queries, depth): the engine's scores as shares of the best one
     is_relevant: NDArray[np.bool_]  # (queries, depth)
     without_term: int  # people of whom the index knows no term
     without_query: int  # people looked at of whom no query finds enough
 
     @property
-    def n_found(self) -> NDArray[np.int64]:
-        """Count the documents of each query."""
-        return np.count_nonzero(self.documents >= 0, axis=1)
-
-    @property
     def n_relevant(self) -> NDArray[np.int64]:
         """Count the relevant documents of each query."""
-        return np.count_nonzero(self.is_relevant, axis=1)
+        counts: NDArray[np.int64] = self.is_relevant.sum(axis=1, dtype=np.int64)
+        return counts
 
     def of_people(self) -> Iterator[slice]:
         """Yield the queries of each person."""
@@ -74,23 +72,30 @@ def choose_topics(
     before = np.concatenate((np.zeros(1, np.int64), np.cumsum(known)))[members.indptr]
     able = np.flatnonzero(np.diff(before))
     drawn = np.sort(rng.permutation(able)[: plan.people])
-    people, person, queries, documents = [], [], [], []
+    people: list[int] = []
+    person: list[int] = []
+    found: list[tuple[str, Ranked]] = []
     for number, one in enumerate(drawn.tolist()):
         progress("searching", number, len(drawn))
         pairs = np.arange(members.indptr[one], members.indptr[one + 1])
         terms = [members.terms[i] for i in members.ids[pairs[known[pairs]]].tolist()]
-        found = list(_queries(index, rng.permutation(len(terms)).tolist(), terms, plan))
-        if found:
-            person += [len(people)] * len(found)
+        some = list(_queries(index, rng.permutation(len(terms)).tolist(), terms, plan))
+        if some:
+            person += [len(people)] * len(some)
             people.append(one)
-            queries += [query for query, _ in found]
-            documents += [_filled(result, plan.depth) for _, result in found]
+            found += some
+    shape = (len(found), plan.depth)
+    documents, shares = np.full(shape, -1, np.int32), np.zeros(shape)
+    for row, (_, ranked) in enumerate(found):
+        documents[row, : len(ranked)] = ranked.documents
+        shares[row, : len(ranked)] = ranked.scores / ranked.scores[0]
     topics = Topics(
         np.array(people, np.int64),
         np.array(person, np.int64),
-        tuple(queries),
-        np.array(documents, np.int32).reshape(len(queries), plan.depth),
-        np.zeros((len(queries), plan.depth), np.bool_),
+        tuple(query for query, _ in found),
+        documents,
+        shares,
+        np.zeros(shape, np.bool_),
         int(len(members.group) - len(able)),
         len(drawn) - len(people),
     )
@@ -101,7 +106,7 @@ def choose_topics(
     return topics
 
 
-def _queries(index: Index, order: list[int], terms: list[str], plan: Plan) -> Iterator[tuple[str, NDArray[np.int32]]]:
+def _queries(index: Index, order: list[int], terms: list[str], plan: Plan) -> Iterator[tuple[str, Ranked]]:
     """Yield queries that begin with a term each; what finds less than twice what is relevant is none."""
     n_queries = 0
     for place in range(len(order)):
@@ -109,7 +114,7 @@ def _queries(index: Index, order: list[int], terms: list[str], plan: Plan) -> It
             return
         for end in range(place + 1, min(place + MOST_WORDS, len(order)) + 1):
             query = " ".join(terms[i] for i in order[place:end])
-            found = index.search(query, plan.depth).documents
+            found = index.search(query, plan.depth)
             if len(found) == plan.depth:
                 break
         if len(found) >= 2 * plan.relevant:
@@ -117,19 +122,16 @@ def _queries(index: Index, order: list[int], terms: list[str], plan: Plan) -> It
             yield query, found
 
 
-def _filled(documents: NDArray[np.int32], depth: int) -> NDArray[np.int32]:
-    """Return the documents with −1 behind the last."""
-    return np.concatenate((documents, np.full(depth - len(documents), -1, np.int32)))
-
-
-def order_by(index: Index, topics: Topics, profiles: list[ProfileVector]) -> NDArray[np.int64]:
+def order_by(index: Index, topics: Topics, profiles: list[ProfileVector], blend: float = 0.0) -> NDArray[np.int64]:
     """Return the order in which each person's profile puts the documents of their queries: (queries, depth) places.
 
-    Ties, and an empty profile, keep the engine's order; places without a document come last.
+    This is what `rerank` does, for many queries. Ties, and an empty profile, keep the engine's order; places without a
+    document come last.
     """
     scores = np.full(topics.documents.shape, -np.inf)
     for profile, part in zip(profiles, topics.of_people(), strict=True):
         documents = topics.documents[part]
         filled = documents >= 0
-        scores[part][filled] = cosines(index, documents[filled], [profile])[0]
+        similarity = cosines(index, documents[filled], [profile])[0]
+        scores[part][filled] = (1 - blend) * similarity + blend * topics.shares[part][filled]
     return np.argsort(-scores, axis=1, kind="stable")

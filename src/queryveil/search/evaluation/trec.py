@@ -1,26 +1,34 @@
 """Run and qrels files, as trec_eval and its kin read them.
 
-A topic is a query, by its number; who asked it and what it says are not in the files. Scores are places counted from
-the end, since the tools sort by score and break ties in their own way.
+A topic is a query; topics are numbered in a random order, so neither who asked nor what one person asked together is in
+the files. Scores are places counted from the end, since the tools sort by score and break ties in their own way. What
+is white space in a document's id is written as %20 and the like, since columns end there.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from queryveil.search.evaluation.topics import Topics
 from queryveil.search.evaluation.variants import Evaluation
 
 QRELS = "qrels.txt"
 
 
-def trec_files(evaluation: Evaluation, names: Sequence[str]) -> Mapping[str, bytes]:
-    """Return the files by name: what is relevant, and a run for every variant; `names` are those of documents."""
-    files = {QRELS: _qrels(evaluation.topics, names)}
+def trec_files(evaluation: Evaluation, ids: Sequence[str], rng: np.random.Generator) -> Mapping[str, bytes]:
+    """Return the files by name: what is relevant, and a run for every variant; `ids` are those of documents."""
+    topics = evaluation.topics
+    numbers = (rng.permutation(len(topics.queries)) + 1).tolist()
+    used = np.unique(topics.documents[topics.documents >= 0]).tolist()
+    names = {document: re.sub(r"[\s%]", _escaped, ids[document]) for document in used}
+    relevant = topics.is_relevant.astype(np.int64).tolist()
+    judged = zip(numbers, topics.documents, relevant, strict=True)
+    lines = {QRELS: {number: _qrels(number, row, judgement, names) for number, row, judgement in judged}}
     for variant, order in evaluation.orders.items():
-        documents = np.take_along_axis(evaluation.topics.documents, order, axis=1)
-        files[f"{run_name(variant)}.run"] = _run(documents, run_name(variant), names)
-    return files
+        documents, tag = np.take_along_axis(topics.documents, order, axis=1), run_name(variant)
+        lines[f"{tag}.run"] = {n: _run(n, row, tag, names) for n, row in zip(numbers, documents, strict=True)}
+    return {name: "".join(text[number] for number in sorted(text)).encode() for name, text in lines.items()}
 
 
 def run_name(variant: str) -> str:
@@ -28,22 +36,15 @@ def run_name(variant: str) -> str:
     return variant.replace(",", "").replace(" ", "-")
 
 
-def _qrels(topics: Topics, names: Sequence[str]) -> bytes:
-    lines = [
-        f"{topic} 0 {names[document]} {int(relevant)}\n"
-        for topic, (row, is_relevant) in enumerate(zip(topics.documents, topics.is_relevant, strict=True), 1)
-        for document, relevant in zip(row.tolist(), is_relevant.tolist(), strict=True)
-        if document >= 0
-    ]
-    return "".join(lines).encode()
+def _escaped(match: re.Match[str]) -> str:
+    return f"%{ord(match[0]):02X}"
 
 
-def _run(documents: np.ndarray[tuple[int, int], np.dtype[np.int32]], tag: str, names: Sequence[str]) -> bytes:
-    depth = documents.shape[1]
-    lines = [
-        f"{topic} Q0 {names[document]} {rank} {depth - rank + 1} {tag}\n"
-        for topic, row in enumerate(documents, 1)
-        for rank, document in enumerate(row.tolist(), 1)
-        if document >= 0
-    ]
-    return "".join(lines).encode()
+def _qrels(topic: int, documents: NDArray[np.int32], relevant: Sequence[int], names: Mapping[int, str]) -> str:
+    found = zip(documents.tolist(), relevant, strict=True)
+    return "".join(f"{topic} 0 {names[document]} {is_relevant}\n" for document, is_relevant in found if document >= 0)
+
+
+def _run(topic: int, documents: NDArray[np.int32], tag: str, names: Mapping[int, str]) -> str:
+    found = [names[document] for document in documents.tolist() if document >= 0]
+    return "".join(f"{topic} Q0 {name} {rank} {len(found) - rank + 1} {tag}\n" for rank, name in enumerate(found, 1))

@@ -38,6 +38,7 @@ class Searching:
     lexicon: Lexicon
     members: Members  # their groups are those of one release; others may be given
     topics: Topics
+    blend: float = 0.0  # of the engine's own score with that of a profile
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ def by_group(searching: Searching, rows: Rows, group: Whole) -> Whole:
     profiles: list[ProfileVector] = [nobody] * len(group)
     for person, vector in zip(np.flatnonzero(group >= 0).tolist(), place.tolist(), strict=True):
         profiles[person] = vectors[vector]
-    return order_by(searching.index, searching.topics, profiles)
+    return order_by(searching.index, searching.topics, profiles, searching.blend)
 
 
 def published(searching: Searching, group: Whole, rule: Rule) -> Whole:
@@ -115,7 +116,7 @@ def left_out(searching: Searching, group: Whole, rule: Rule) -> Whole:
     for start in range(0, len(people), _PEOPLE_AT_ONCE):
         some = people[start : start + _PEOPLE_AT_ONCE]
         profiles += searching.lexicon.vectors(publish_without(sums, group, some, searching.members, rule))
-    return order_by(searching.index, searching.topics, profiles)
+    return order_by(searching.index, searching.topics, profiles, searching.blend)
 
 
 def figures_of(topics: Topics, order: Whole) -> Figures:
