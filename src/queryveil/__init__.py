@@ -10,9 +10,11 @@ from queryveil._version import __version__
 
 if TYPE_CHECKING:
     from queryveil.api import (
+        Searcher,
         anonymize,
         compare,
         generate,
+        index,
         load,
         measure,
         name,
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Searcher",
     "__version__",
     "anonymize",
     "compare",
     "generate",
+    "index",
     "load",
     "measure",
     "name",

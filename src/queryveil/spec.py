@@ -36,6 +36,11 @@ KINDS: Mapping[str, str] = MappingProxyType(
 )
 
 
+def plural(kind: str) -> str:
+    """Return the word for several things of a kind."""
+    return "corpora" if kind == "corpus" else f"{kind}s"
+
+
 @dataclass(frozen=True)
 class Integer:
     """A whole number within inclusive bounds."""

@@ -171,7 +171,7 @@ class Members:
     terms: tuple[str, ...]  # begins with the terms of the release, in their order; then those that were not released
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Write a text of somebody's file so that it cannot steer a terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
@@ -186,7 +186,7 @@ class Violation:
 
     def __str__(self) -> str:
         holders = "1 holder has" if self.support == 1 else f"{self.support} holders have"
-        return f"{{{', '.join(map(_printable, self.entries))}}}: {holders} it, at least {self.required} must"
+        return f"{{{', '.join(map(printable, self.entries))}}}: {holders} it, at least {self.required} must"
 
 
 @dataclass(frozen=True)

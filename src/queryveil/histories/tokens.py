@@ -17,11 +17,12 @@ Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # row in the batch, number 
 
 
 class Tokeniser:
-    """Turns batches of queries into (row, term) pairs; a term counts once per query."""
+    """Turns batches of queries into (row, term) pairs; a term counts once per query, unless repeats are wanted."""
 
-    def __init__(self, charset: str = "letters", *, whole: bool = False) -> None:
+    def __init__(self, charset: str = "letters", *, whole: bool = False, repeats: bool = False) -> None:
         self.charset = charset
         self.whole = whole
+        self.repeats = repeats
         self.n_terms = 0
         self._n_rows = 0
         self._table: NDArray[np.uint64] = np.zeros((1 << 12, 2), np.uint64)
@@ -47,8 +48,8 @@ class Tokeniser:
         n_pairs = row = 0
         while row < len(folded):
             n_pairs, self.n_terms, next_row = tokenise(
-                data, offsets, row, self.whole, self._table, self._arena, self._starts, self._keys, self._seen,
-                self.n_terms, self._n_rows, rows, terms, n_pairs,
+                data, offsets, row, self.whole, self.repeats, self._table, self._arena, self._starts, self._keys,
+                self._seen, self.n_terms, self._n_rows, rows, terms, n_pairs,
             )  # fmt: skip
             if next_row < len(folded):
                 self._table = np.zeros((2 * len(self._table), 2), np.uint64)

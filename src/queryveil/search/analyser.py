@@ -23,18 +23,22 @@ class Analyser:
 
     def __init__(self, known: Container[str] = ()) -> None:
         """Take terms that are known to be terms: they need no look into WordNet, which takes a while to read."""
-        self._known = known
-        self._terms: dict[str, str] = {}  # word → its term, "" where it is left out
+        self._terms = _Terms(known)
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in order, with repetitions."""
         found = self._terms
-        words = fold(text).split()
-        for word in set(words).difference(found):
-            found[word] = self._term(word)
-        return [term for word in words if (term := found[word])]
+        return [term for word in fold(text).split() if (term := found[word])]
 
-    def _term(self, word: str) -> str:
-        if word in ENGLISH:
-            return ""
-        return word if word in self._known else lemmatize(word) or word
+
+class _Terms(dict[str, str]):
+    """Word → its term, "" where it is left out; filled in as words are met."""
+
+    def __init__(self, known: Container[str]) -> None:
+        super().__init__(dict.fromkeys(ENGLISH, ""))
+        self._known = known
+
+    def __missing__(self, word: str) -> str:
+        term = word if word in self._known else lemmatize(word) or word
+        self[word] = term
+        return term

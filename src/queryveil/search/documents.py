@@ -35,17 +35,14 @@ class Documents:
         """Map every id to its document's number."""
         return MappingProxyType({name: number for number, name in enumerate(self.ids)})
 
-    def id(self, number: int) -> str:
-        """Return a document's id."""
-        return str(self.table["id"][int(number)].as_py())
+    def get(self, number: int) -> tuple[str, str, str]:
+        """Return a document's id, title and text."""
+        name, title, text = (column[number].as_py() for column in self._columns)
+        return name, title, text
 
-    def title(self, number: int) -> str:
-        """Return a document's title."""
-        return str(self.table["title"][int(number)].as_py())
-
-    def text(self, number: int) -> str:
-        """Return a document's text."""
-        return str(self.table["text"][int(number)].as_py())
+    @cached_property
+    def _columns(self) -> list[pa.ChunkedArray]:
+        return list(self.table.columns)
 
 
 def open_documents(path: Path) -> Documents:

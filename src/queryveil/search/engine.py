@@ -4,12 +4,15 @@ It gets terms, not text, so that it can never disagree with the analyser. A word
 the text. Scores do not depend on how the engine cuts its files into segments, and ties go by document number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import tantivy
 from numpy.typing import NDArray
+
+from queryveil.errors import InternalError, OutputError
 
 # "index_format v7": what an engine of this version reads
 FORMAT: str = tantivy.__version__.rpartition(", ")[2]  # type: ignore[attr-defined]
@@ -32,24 +35,49 @@ def _with_analyser(index: tantivy.Index) -> tantivy.Index:
 
 
 class EngineWriter:
-    """Adds documents to an engine's folder, which may be new; they are there once it is closed."""
+    """Adds documents to an engine's folder, which may be new; they are there once they are committed."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
-        self._writer = _with_analyser(tantivy.Index(_schema(), path=str(folder))).writer(_HEAP, 1)
+        with _faults():
+            index = _with_analyser(tantivy.Index(_schema(), path=str(folder)))
+            self._writer: tantivy.IndexWriter | None = index.writer(_HEAP, 1)
 
-    def add(self, number: int, title: Sequence[str], text: Sequence[str]) -> None:
-        """Add a document by the terms of its title and of its text."""
+    def add(self, number: int, title: str, text: str) -> None:
+        """Add a document by the terms of its title and of its text, with spaces between them."""
         document = tantivy.Document()
-        document.add_text("title", " ".join(title))
-        document.add_text("text", " ".join(text))
+        document.add_text("title", title)
+        document.add_text("text", text)
         document.add_unsigned("number", number)
-        self._writer.add_document(document)
+        with _faults():
+            self._open().add_document(document)
+
+    def commit(self) -> None:
+        """Write everything out."""
+        with _faults():
+            self._open().commit()
 
     def close(self) -> None:
-        """Write everything out."""
-        self._writer.commit()
-        self._writer.wait_merging_threads()
+        """Wait until nothing is being written any more; what was not committed is lost."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            with _faults():
+                writer.rollback()
+                writer.wait_merging_threads()
+
+    def _open(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            raise InternalError("documents were added to an engine that is closed.")
+        return self._writer
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Turn the engine's errors, which are those of the disk here, into ours."""
+    try:
+        yield
+    except ValueError:
+        raise OutputError("the search engine could not write its files; see whether the disk is full.") from None
 
 
 class Engine:

@@ -18,16 +18,33 @@ class Document:
     place: str  # where it stands, for a message
 
 
-class Reader(Protocol):
-    """The function that a corpus declares: it reads the documents of one file."""
+@dataclass(frozen=True)
+class File:
+    """A file of a corpus: its place, and its name within the corpus."""
 
-    def __call__(self, stream: BinaryIO, path: Path) -> Iterator[Document]:
-        """Yield the documents in the order of the file."""
+    path: Path
+    name: str
+
+
+class Reader(Protocol):
+    """What a corpus of files declares as its function; a bundled one takes nothing."""
+
+    def __call__(self, stream: BinaryIO, file: File) -> Iterator[Document]:
+        """Yield the documents of a file in order; the stream gives its decompressed bytes."""
 
 
 @dataclass(frozen=True)
 class Corpus(Declaration):
     """A form in which documents come: in files, or bundled with queryveil and then without any."""
 
-    recognise: Callable[[Path, bytes], bool] = field(default=lambda path, head: False, repr=False)
+    recognise: Callable[[str, bytes], bool] = field(default=lambda name, head: False, repr=False)
+    # from a file's name and first bytes
     is_bundled: bool = False
+
+
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
+
+
+def tidy(text: str) -> str:
+    """Return a text on one line, with single spaces and without control characters, which could steer a terminal."""
+    return " ".join(text.translate(_CONTROLS).split())
