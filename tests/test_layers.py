@@ -29,8 +29,7 @@ MAY_IMPORT = {
     "verifiers": "errors spec types kernels",
     "measures": "errors spec types kernels market search",
     "report": "errors spec types",
-    "experiments": "errors spec types kernels histories market methods measures report "
-    "search",
+    "experiments": "errors spec types kernels lexicons histories market semantics methods measures report search",
     "workflows": "errors _version spec types files logs engines histories market semantics methods release measures "
     "report experiments search",
     "api": "errors _version spec types logs engines histories semantics release report search workflows",

@@ -205,17 +205,18 @@ def reproduce(
     algorithm: str = "paper",
     out: Place | None = None,
     force: bool = False,
+    index: Place | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> "Reproduced":
-    """Make a paper's tables and figures again, on a log with its market table or on a generated one."""
+    """Make a paper's tables and figures again, on a log (burghardt: with its market table) or on a generated one."""
     from queryveil.workflows.reproduce import ReproduceOptions
     from queryveil.workflows.reproduce import reproduce as run
 
     return run(
         paper,
         _source(() if log is None else log, (), options),
-        options=ReproduceOptions(_place(market), like, users, seed, algorithm, _place(out), force),
+        options=ReproduceOptions(_place(market), like, users, seed, algorithm, _place(out), force, _place(index)),
         progress=progress,
     )
 

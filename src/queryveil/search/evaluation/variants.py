@@ -60,23 +60,36 @@ def evaluate(
     progress: Progress = silent,
 ) -> Evaluation:
     """Search with what is published of groups, and with everything it must be compared to."""
-    members, topics = searching.members, searching.topics
-    group = members.group.astype(np.int64)
+    topics, n_people = searching.topics, len(searching.members.group)
+    orders = evaluate_groups(searching, released, rule, rng, progress)
+    progress(f"ranking for {EVERYBODY}", len(orders), len(VARIANTS))
+    orders[EVERYBODY] = published(searching, np.zeros(n_people, np.int64), rule)
+    orders[PLAIN] = plain(topics)
+    figures = {variant: figures_of(topics, orders[variant]) for variant in VARIANTS}
+    return Evaluation(topics, orders, figures, resample(topics.person, rng))
+
+
+def evaluate_groups(
+    searching: Searching,
+    released: ReleasedGroups,
+    rule: Rule,
+    rng: np.random.Generator,
+    progress: Progress = silent,
+) -> dict[str, Whole]:
+    """Return the orders of what is published of groups and of random ones, each with and without oneself."""
+    group = searching.members.group.astype(np.int64)
+    shuffled = shuffle(group, rng)
     steps: dict[str, Callable[[], Whole]] = {
         OURS: lambda: by_group(searching, Rows(released.indptr, released.ids, released.weights), group),
         OURS_LEFT: lambda: left_out(searching, group, rule),
         RANDOM: lambda: published(searching, shuffled, rule),
         RANDOM_LEFT: lambda: left_out(searching, shuffled, rule),
-        EVERYBODY: lambda: published(searching, np.zeros(len(group), np.int64), rule),
-        PLAIN: lambda: plain(topics),
     }
-    shuffled = shuffle(group, rng)
     orders: dict[str, Whole] = {}
     for number, (variant, step) in enumerate(steps.items()):
-        progress("ranking for " + variant, number, len(steps))
+        progress(f"ranking for {variant}", number, len(VARIANTS))
         orders[variant] = step()
-    figures = {variant: figures_of(topics, orders[variant]) for variant in VARIANTS}
-    return Evaluation(topics, orders, figures, resample(topics.person, rng))
+    return orders
 
 
 def shuffle(group: Whole, rng: np.random.Generator) -> Whole:
