@@ -12,6 +12,7 @@ from benchmarks import (
     optimum,
     pairs,
     reading,
+    search,
     sizes,
     startup,
     targets,
@@ -35,7 +36,7 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, long_histories):
+    for module in (kernels, verifier, reading, startup, search, long_histories):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))

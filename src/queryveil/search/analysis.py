@@ -8,12 +8,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.histories.tokens import Tokeniser
-from queryveil.kernels import uncompiled
 from queryveil.search.analyser import ANALYSER, Analyser
 from queryveil.search.vectors import Counts
 
 _LEFT_OUT = -1
-_SMALL = 20_000  # characters: fewer take less time as plain Python than numba takes to start
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +36,7 @@ class BatchAnalyser:
 
     def analyse(self, texts: Sequence[str]) -> Analysed:
         """Return the terms of every text, in order and with repetitions."""
-        with uncompiled(sum(map(len, texts)) < _SMALL):
-            rows, words = self._tokeniser.add(pa.array(texts, pa.large_string()))
+        rows, words = self._tokeniser.add(pa.array(texts, pa.large_string()))
         self._learn(self._tokeniser.vocabulary()[len(self._term_of) :].to_pylist())
         terms = self._term_of[words]
         is_kept = terms != _LEFT_OUT
