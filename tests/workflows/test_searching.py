@@ -59,8 +59,8 @@ def test_an_index_is_made_and_searched(folder: Path, capsys: pytest.CaptureFixtu
     Path("docs.jsonl").write_text(Path("docs.jsonl").read_text() + '\n{"id": 4}\n{"id": 5, "text": "?!"}\n')
     assert run(["index", "docs.jsonl", "--out", "index"]) == 0
     printed = capsys.readouterr()
-    assert printed.out == "index: 3 documents, 8 terms (jsonl); 3 were added\n"
-    assert printed.err == "2 documents have no text and were left out, first docs.jsonl, line 4.\n"
+    assert printed.out == "index: documents 3, terms 8, added 3 (form jsonl)\n"
+    assert printed.err == "left out, having no text: 2, the first at docs.jsonl, line 4\n"
     assert run(["search", "index", "java", "-n", "2"]) == 0
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines()[1:]] == ["island", "language"]
     assert run(["search", "index", "java", "--plain", "--json"]) == 0
@@ -78,8 +78,8 @@ def test_documents_are_added(indexed: Path, capsys: pytest.CaptureFixture[str]) 
     assert (done["corpus"], done["documents"], done["added"], done["files_passed_over"]) == ("text", 4, 1, 1)
     assert run(["index", "docs.jsonl", "--out", "index", "--add"]) == 0
     printed = capsys.readouterr()
-    assert printed.out.endswith("; 0 were added\n")
-    assert printed.err == "3 documents were in the index already.\n"
+    assert ", added 0 (" in printed.out
+    assert printed.err == "in the index already: 3\n"
     Path("docs.jsonl").write_text('{"id": "island", "text": "another text"}')
     fails(
         "index docs.jsonl --out index --add",
@@ -88,7 +88,7 @@ def test_documents_are_added(indexed: Path, capsys: pytest.CaptureFixture[str]) 
         capsys,
     )
     assert run(["index", "docs.jsonl", "--out", "index", "--force"]) == 0
-    assert capsys.readouterr().out == "index: 1 documents, 2 terms (jsonl); 1 were added\n"
+    assert capsys.readouterr().out == "index: documents 1, terms 2, added 1 (form jsonl)\n"
     assert sorted(path.name for path in indexed.iterdir()) == ["docs.jsonl", "index", "notes", "profiles.csv"]
 
 
@@ -120,6 +120,8 @@ def test_bad_places_get_one_sentence(indexed: Path, capsys: pytest.CaptureFixtur
     (indexed / "mine" / "thesis.txt").write_text("precious")
     sentence = "mine was not made by queryveil, so --force does not replace it; choose another place."
     fails("index docs.jsonl --out mine --force", sentence, capsys)
+    sentence = "mine/index would lie among the documents of mine; choose another place."
+    fails("index mine --out mine/index", sentence, capsys)
     (indexed / "index" / "ids.npy").write_bytes(b"")
     sentence = "index is damaged: ids.npy has been changed; make it anew with queryveil index --force."
     fails("search index java", sentence, capsys)

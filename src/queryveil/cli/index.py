@@ -40,7 +40,7 @@ def index(
         print_json({**asdict(done), "path": str(done.path)})
         return 0
     typer.echo(
-        f"{done.path}: {done.documents:,} documents, {done.terms:,} terms ({done.corpus}); {done.added:,} were added"
+        f"{done.path}: documents {done.documents:,}, terms {done.terms:,}, added {done.added:,} (form {done.corpus})"
     )
     for line in _remarks(done):
         typer.echo(line, err=True)
@@ -51,11 +51,9 @@ def _remarks(done: "Indexed") -> list[str]:
     """Say what was left out."""
     remarks = []
     if done.known:
-        remarks.append(f"{done.known:,} documents were in the index already.")
+        remarks.append(f"in the index already: {done.known:,}")
     if done.without_text:
-        remarks.append(
-            f"{done.without_text:,} documents have no text and were left out, first {done.first_without_text}."
-        )
+        remarks.append(f"left out, having no text: {done.without_text:,}, the first at {done.first_without_text}")
     if done.files_passed_over:
-        remarks.append(f"{done.files_passed_over:,} files are in another form and were passed over.")
+        remarks.append(f"files passed over, being in another form: {done.files_passed_over:,}")
     return remarks

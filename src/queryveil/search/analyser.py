@@ -30,6 +30,10 @@ class Analyser:
         found = self._terms
         return [term for word in fold(text).split() if (term := found[word])]
 
+    def term(self, word: str) -> str:
+        """Return the term of a word that was cut out of a folded text, "" where it is left out."""
+        return self._terms[word]
+
 
 class _Terms(dict[str, str]):
     """Word → its term, "" where it is left out; filled in as words are met."""

@@ -49,12 +49,12 @@ class BatchAnalyser:
         self._term_of = np.concatenate((self._term_of, np.array(found, np.int32)))
 
     def _number(self, word: str) -> int:
-        found = self._analyser.terms(word)
-        if not found:
+        term = self._analyser.term(word)
+        if not term:
             return _LEFT_OUT
-        number = self._numbers.setdefault(found[0], len(self.terms))
+        number = self._numbers.setdefault(term, len(self.terms))
         if number == len(self.terms):
-            self.terms.append(found[0])
+            self.terms.append(term)
         return number
 
     def _joined(self, lengths: NDArray[np.int64], terms: NDArray[np.int32]) -> list[str]:

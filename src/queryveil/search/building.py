@@ -45,8 +45,7 @@ class Builder:
         rows = np.repeat(np.concatenate((place, place)), found.lengths)
         self._counting.add(rows, found.terms, int(has_terms.sum()))
         kept = np.flatnonzero(has_terms).tolist()
-        for number, i in enumerate(kept, start=self.n_documents):
-            self._engine.add(number, found.joined[i], found.joined[n + i])
+        self._engine.add(self.n_documents, (found.joined[i] for i in kept), (found.joined[n + i] for i in kept))
         self._write_documents([documents[i] for i in kept])
         self.n_documents += len(kept)
         return [documents[i] for i in np.flatnonzero(~has_terms).tolist()]

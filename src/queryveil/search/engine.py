@@ -4,7 +4,7 @@ It gets terms, not text, so that it can never disagree with the analyser. A word
 the text. Scores do not depend on how the engine cuts its files into segments, and ties go by document number.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,14 +43,16 @@ class EngineWriter:
             index = _with_analyser(tantivy.Index(_schema(), path=str(folder)))
             self._writer: tantivy.IndexWriter | None = index.writer(_HEAP, 1)
 
-    def add(self, number: int, title: str, text: str) -> None:
-        """Add a document by the terms of its title and of its text, with spaces between them."""
-        document = tantivy.Document()
-        document.add_text("title", title)
-        document.add_text("text", text)
-        document.add_unsigned("number", number)
+    def add(self, first: int, titles: Iterable[str], texts: Iterable[str]) -> None:
+        """Add documents, numbered from the first, by the terms of titles and texts with spaces between them."""
+        writer = self._open()
         with _faults():
-            self._open().add_document(document)
+            for number, (title, text) in enumerate(zip(titles, texts, strict=True), start=first):
+                document = tantivy.Document()
+                document.add_text("title", title)
+                document.add_text("text", text)
+                document.add_unsigned("number", number)
+                writer.add_document(document)
 
     def commit(self) -> None:
         """Write everything out."""

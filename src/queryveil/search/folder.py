@@ -47,9 +47,7 @@ def read_record(folder: Path, engine: str) -> Mapping[str, Any]:
         made_with = {key: record[key] for key in ("layout", "analyser", "engine")}
         files = {str(name): dict(described) for name, described in record["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise CorpusError(
-            f"{folder / NAME} cannot be read; make it anew with queryveil index --force."
-        ) from None
+        raise CorpusError(f"{folder / NAME} cannot be read; make it anew with queryveil index --force.") from None
     expected = {"layout": LAYOUT, "analyser": dict(ANALYSER), "engine": engine}
     for part, value in expected.items():
         if made_with[part] != value:

@@ -46,13 +46,14 @@ def index(
         raise InputError("--add keeps the index there is and --force replaces it; give one of them.")
     place = named(out)
     check_place(place, NAME, force=add or force)
+    if Path(corpus).is_dir() and place.resolve().is_relative_to(Path(corpus).resolve()):
+        raise OutputError(f"{out} would lie among the documents of {corpus}; choose another place.")
     old = open_index(place) if add else None
     found = find_corpus(corpus, form)
     try:
         with places.beside(place) as workspace, _Run(workspace / places.NEW, old) as run:
             for batch in _batches(read(found, progress)):
                 run.add(batch)
-                progress("indexing", run.n_read, 0)
             if not run.builder.n_documents:
                 raise CorpusError(f"{corpus} has no document with text; give documents that have some.")
             if run.n_added:
@@ -70,7 +71,7 @@ class _Run:
     def __init__(self, folder: Path, old: Index | None) -> None:
         folder.mkdir()
         self.builder = Builder(folder, old)
-        self.n_read = self.n_added = self._n_known = self._n_without_text = 0
+        self.n_added = self._n_known = self._n_without_text = 0
         self._first_without_text = ""
         self._old = old
         self._seen: set[str] = set()
@@ -87,7 +88,6 @@ class _Run:
         left_out = self.builder.add(new)
         if left_out and not self._n_without_text:
             self._first_without_text = left_out[0].place
-        self.n_read += len(documents)
         self.n_added += len(new) - len(left_out)
         self._n_known += len(documents) - len(new)
         self._n_without_text += len(left_out)

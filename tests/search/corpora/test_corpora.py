@@ -188,6 +188,9 @@ def test_forms_are_checked(tmp_path: Path) -> None:
         find_corpus(tmp_path, "wordnet")
     with pytest.raises(CorpusError, match="wordnet is bundled and not trec; leave --format out"):
         find_corpus("wordnet", "trec")
+    with pytest.raises(CorpusError, match="is an empty folder; give documents"):
+        find_corpus(tmp_path)
+    (tmp_path / "image").write_bytes(b"\0")
     with pytest.raises(CorpusError, match="has no documents in a form that can be guessed"):
         find_corpus(tmp_path)
     (tmp_path / "a.txt").write_text("text")

@@ -34,6 +34,8 @@ def find_corpus(place: str | Path, name: str = "") -> FoundCorpus:
     if given is not None and given.is_bundled:
         raise CorpusError(f"{name} is bundled and is in no file; write queryveil index {name}.")
     files = files_at(Path(place))
+    if not files:
+        raise CorpusError(f"{place} is an empty folder; give documents.")
     if given is not None and (len(files) == 1 or given.name == "text"):
         return FoundCorpus(given, tuple(files))
     heads = [(file, head_of(file)) for file in files]
@@ -49,6 +51,7 @@ def read(found: FoundCorpus, progress: Progress = silent) -> Iterator[Document]:
     """Yield the documents of a corpus, file by file."""
     reader = found.corpus.load()
     if found.corpus.is_bundled:
+        progress("indexing", 0, 0)
         yield from reader()
         return
     sizes = [file.path.stat().st_size for file in found.files]
