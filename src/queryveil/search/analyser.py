@@ -19,30 +19,18 @@ ANALYSER: Mapping[str, object] = MappingProxyType(
 
 
 class Analyser:
-    """Turns texts into index terms and remembers the term of every word it has met."""
+    """Turns texts into index terms; it keeps nothing of them."""
 
     def __init__(self, known: Container[str] = ()) -> None:
         """Take terms that are known to be terms: they need no look into WordNet, which takes a while to read."""
-        self._terms = _Terms(known)
+        self._known = known
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in order, with repetitions."""
-        found = self._terms
-        return [term for word in fold(text).split() if (term := found[word])]
+        return [term for word in fold(text).split() if (term := self.term(word))]
 
     def term(self, word: str) -> str:
         """Return the term of a word that was cut out of a folded text, "" where it is left out."""
-        return self._terms[word]
-
-
-class _Terms(dict[str, str]):
-    """Word → its term, "" where it is left out; filled in as words are met."""
-
-    def __init__(self, known: Container[str]) -> None:
-        super().__init__(dict.fromkeys(ENGLISH, ""))
-        self._known = known
-
-    def __missing__(self, word: str) -> str:
-        term = word if word in self._known else lemmatize(word) or word
-        self[word] = term
-        return term
+        if word in ENGLISH:
+            return ""
+        return word if word in self._known else lemmatize(word) or word

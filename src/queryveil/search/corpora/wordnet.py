@@ -1,12 +1,15 @@
 """The bundled corpus: the 117,659 glosses of WordNet, with the words they explain as titles."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.lexicons.wordnet import WordNet, glosses, load
 from queryveil.search.corpora.base import Corpus, Document
+
+if TYPE_CHECKING:
+    from queryveil.lexicons.wordnet import WordNet
 
 _PARTS = "nvar"  # noun, verb, adjective, adverb, as WordNet writes them
 
@@ -24,6 +27,8 @@ def read() -> Iterator[Document]:
     First meanings of their words come first, then second ones, so that of two documents that a query finds equally
     good (the island of Java, the language) the more usual one has the lower number.
     """
+    from queryveil.lexicons.wordnet import glosses, load  # listing the corpora must not read tables
+
     wordnet = load()
     texts = glosses().to_pylist()
     lemmas = wordnet.lemmas
@@ -35,7 +40,7 @@ def read() -> Iterator[Document]:
         yield Document(name, title, texts[synset], f"WordNet, {name}")
 
 
-def _sense_numbers(wordnet: WordNet) -> NDArray[np.int64]:
+def _sense_numbers(wordnet: "WordNet") -> NDArray[np.int64]:
     """Return which sense of its usual word each synset is, from 0."""
     sense = np.arange(len(wordnet.sense_synsets)) - np.repeat(wordnet.sense_indptr[:-1], np.diff(wordnet.sense_indptr))
     lemma = np.repeat(np.arange(len(wordnet.lemmas)), np.diff(wordnet.sense_indptr))
