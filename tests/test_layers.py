@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "histories": "errors types kernels lexicons logs engines",
     "market": "errors logs",
     "semantics": "errors spec types kernels lexicons logs",
+    "sensitivity": "errors types files kernels lexicons logs histories semantics",
     "methods": "errors spec guarantees types kernels market semantics",
     "release": "errors _version spec guarantees types files kernels histories",
     "verifiers": "errors spec types kernels",
