@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import Any, Literal
 
@@ -121,6 +122,18 @@ class Kept:
 
     mask: NDArray[np.bool_]  # (pairs,)
     summary: Mapping[str, Any] = field(default_factory=dict)
+    settled: Mapping[str, int] = field(default_factory=dict)  # parameters of the claim that the run has found
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Words by which a query is about a person, a place or something private; all as terms joined by single spaces."""
+
+    names: frozenset[str]  # words that are names by themselves
+    first_names: frozenset[str]  # that may be common words too; with a last name after them they are a name
+    last_names: frozenset[str]
+    places: frozenset[str]  # of one or more words
+    words: frozenset[str]  # private words, of one or more words each
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +182,47 @@ class Members:
     ids: NDArray[np.int32]  # (pairs,): places in `terms`, ascending and unique within a person
     weights: NDArray[np.float64]  # (pairs,)
     terms: tuple[str, ...]  # begins with the terms of the release, in their order; then those that were not released
+
+
+@dataclass(frozen=True, eq=False)
+class LogPair:
+    """People × documents, before and after: how often each person issued each query, and how often it was released.
+
+    A row is a document of a person that is on either side. Every person has something before; people of whom nothing
+    was released have nothing after.
+    """
+
+    indptr: NDArray[np.int64]  # (people + 1,): the rows of each person
+    ids: NDArray[np.int32]  # (rows,): documents, ascending and unique within a person
+    before: NDArray[np.int64]  # (rows,): the person's queries of the original
+    after: NDArray[np.int64]  # (rows,): those of the release
+    persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the original
+    sensitivity: NDArray[np.float64] | None = None  # (rows,): how likely the document is sensitive, where that is asked
+    n_strangers: int = 0  # people of the release who are not in the original
+
+    @property
+    def n_people(self) -> int:
+        """Count the people of the original."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def person(self) -> NDArray[np.int64]:
+        """Return the person of every row."""
+        return np.repeat(np.arange(self.n_people), np.diff(self.indptr))
+
+    @cached_property
+    def n_before(self) -> NDArray[np.int64]:
+        """Count the queries of every person in the original."""
+        return self._by_person(self.before)
+
+    @cached_property
+    def n_after(self) -> NDArray[np.int64]:
+        """Count the queries of every person in the release."""
+        return self._by_person(self.after)
+
+    def _by_person(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        total = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
+        return np.diff(total[self.indptr])
 
 
 def _printable(text: str) -> str:
