@@ -28,10 +28,11 @@ MAY_IMPORT = {
     "release": "errors _version spec guarantees types files kernels histories",
     "verifiers": "errors spec types kernels",
     "measures": "errors spec types kernels market",
+    "attacks": "errors spec types kernels lexicons measures",
     "report": "errors spec types",
     "experiments": "errors spec types kernels histories market methods measures report",
-    "workflows": "errors _version spec types files logs engines histories market semantics methods release measures "
-    "report experiments",
+    "workflows": "errors _version spec types files logs engines histories market semantics sensitivity methods release "
+    "measures attacks report experiments",
     "api": "errors _version spec types logs engines histories semantics release report workflows",
     "cli": "errors _version spec types logs engines semantics workflows",
     "__init__": "_version api",

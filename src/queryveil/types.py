@@ -1,7 +1,7 @@
 """The core types: frozen, and the only things that pass between layers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import Any, Literal
@@ -314,3 +314,41 @@ class Scores(list[Score]):
     def _repr_html_(self) -> str:
         rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.note) for s in self]
         return html_table(("measure", "", "original", "release", ""), rows)
+
+
+Risk = Literal["singling out", "linkability", "inference"]  # the regulators' words (WP29, opinion 05/2014)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share between 0 and 1 with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} %"
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What an attack reached with so much knowledge, beside its control, a guess, and the same attack on the log."""
+
+    attack: str  # the attack's text name
+    risk_of: Risk
+    knowledge: str  # what of a person the attacker knows
+    rate: Rate  # of success against the release
+    control: Rate  # the same attack on people who are not in what is attacked
+    baseline: Rate  # guessing
+    risk: Rate  # what the attack reaches above its control, of what there is to reach
+    original: Rate  # the same attack on the log, merely pseudonymised: low, the attack is too weak to show anything
+    targets: int
+    controls: int
+    controlled_by: str  # who is attacked in the control
+    crowd: float | None = None  # the median number of people that a found target hides among
+    note: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return asdict(self)

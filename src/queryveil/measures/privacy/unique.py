@@ -117,8 +117,11 @@ def _count_singled_out(
     return int(np.count_nonzero(alone)), len(alone)
 
 
-def wilson(hits: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share by E. B. Wilson's score, which holds near 0 and 1 too."""
+def wilson(hits: float, trials: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share by E. B. Wilson's score, which holds near 0 and 1 too.
+
+    Hits may be parts of one, such as a chance in ten: these vary less than hits and misses of the same sum.
+    """
     share, spread = hits / trials, Z * Z / trials
     centre = (share + spread / 2) / (1 + spread)
     half = Z * math.sqrt((share * (1 - share) + spread / 4) / trials) / (1 + spread)
