@@ -50,6 +50,7 @@ MARKET = Measure(
     paper=RETENTION.paper,
     functions={"local": "queryveil.measures.utility.market:compute"},
     needs_market=True,
+    kinds=("histories", "log"),
 )
 
 CORRELATIONS = Measure(
@@ -58,6 +59,7 @@ CORRELATIONS = Measure(
     paper=RETENTION.paper,
     functions={"local": "queryveil.measures.utility.correlations:compute"},
     needs_market=True,
+    kinds=("histories", "log"),
 )
 
 LINKABILITY = Measure(

@@ -31,8 +31,9 @@ def pel_by_person(pair: LogPair, bound: Bound) -> Reals:
     """Return the PEL of every person in percent; nan where there is nothing to be learnt."""
     entropy = _entropy(pair, shares(pair)["before"])
     information = (_by_identity if bound.word("estimate") == "paper" else _by_fate)(pair)
-    has_entropy = entropy > 0
-    return 100.0 * np.divide(information, entropy, out=np.full(len(entropy), np.nan), where=has_entropy)
+    level: Reals = np.full(len(entropy), np.nan)
+    np.divide(100.0 * information, entropy, out=level, where=entropy > 0)
+    return level
 
 
 def _by_identity(pair: LogPair) -> Reals:

@@ -48,7 +48,7 @@ def sensitivity_of(pair: LogPair) -> Reals:
 
 def sum_by_person(pair: LogPair, values: Reals) -> Reals:
     """Sum up the values of each person's rows."""
-    return np.bincount(pair.person, values, minlength=pair.n_people)
+    return np.bincount(pair.person, values, minlength=pair.n_people).astype(np.float64)
 
 
 def shares(pair: LogPair) -> Mapping[str, Reals]:
