@@ -76,6 +76,7 @@ def anonymize(
     taxonomy: Place | None = None,
     groups: Place | None = None,
     groups_private: Place | None = None,
+    places: Place | None = None,
     force: bool = False,
     progress: Progress = silent,
     **options: Any,
@@ -101,6 +102,7 @@ def anonymize(
             meaning=Meaning(**meaning, taxonomy=_place(taxonomy)),
             groups=_place(groups),
             groups_private=_place(groups_private),
+            places=_place(places),
         ),
         progress=progress,
     )
@@ -111,6 +113,7 @@ def verify(
     *,
     claim: str | Name | None = None,
     private: Place | None = None,
+    places: Place | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Verdict:
@@ -122,6 +125,7 @@ def verify(
         claim=claim,
         private=_place(private),
         reading=Reading(**_of(READING, options)),
+        places=_place(places),
         progress=progress,
     )
 

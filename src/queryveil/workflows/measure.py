@@ -47,7 +47,7 @@ def measure(
     cleaning = Cleaning.from_record(loaded.manifest["cleaning"]["options"])
     worths = None if market is None else read_market(market, cleaning.charset)
     with open_log(LogSource(tuple(against), reading, cleaning), progress=progress) as log:
-        original = build(log, progress=progress)
+        original = build(log, unit="query" if loaded.kind == "queries" else "term", progress=progress)
     if worths is not None:
         coverage(original, worths)
     people = history_of = None
