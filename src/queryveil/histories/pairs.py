@@ -1,0 +1,178 @@
+"""Setting two logs beside each other, person by person: what people searched for, and what was released of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from queryveil.engines import QueryLog
+from queryveil.errors import InputError
+from queryveil.histories.build import WORKERS
+from queryveil.histories.matching import Finder, Issued, Match, word_sets
+from queryveil.histories.tokens import Crew, Tokeniser
+from queryveil.types import LogPair, Profiles, Progress, silent
+
+Whole = NDArray[np.int64]
+Sensitivity = Callable[[pa.Array], NDArray[np.float64]]  # texts → how likely each is sensitive
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of two logs, as documents of people."""
+
+    person: NDArray[np.int32]  # (queries,)
+    document: NDArray[np.int32]  # (queries,): a number that both sides share
+    persons: tuple[str, ...]  # person → identifier
+    times: NDArray[np.int32] | None = None  # (queries,): how often each was issued; None: once
+
+
+def read_sides(
+    logs: Iterable[QueryLog], *, charset: str, match: Match = "exact", progress: Progress = silent
+) -> tuple[list[Side], pa.Array]:
+    """Go through logs one after the other; return the documents of each, numbered alike, and their texts."""
+    owners: list[NDArray[np.int32]] = []
+    persons: list[tuple[str, ...]] = []
+    histories: list[tuple[int, NDArray[np.int32]]] = []  # of every batch: which log, and the history of each query
+    with Crew([Tokeniser(charset, whole=match != "terms") for _ in range(WORKERS)]) as crew:
+        for number, log in enumerate(logs):
+            owners.append(log.histories()[0])
+            persons.append(log.persons())
+            for batch in log.batches():
+                histories.append((number, batch["history"].to_numpy()))
+                crew.add(batch["query"])
+                progress("finding queries", len(histories), 0)
+        found, texts = crew.finish()
+    people: list[list[NDArray[np.int32]]] = [[] for _ in owners]
+    documents: list[list[NDArray[np.int32]]] = [[] for _ in owners]
+    for (number, history), (rows, terms) in zip(histories, found, strict=True):
+        people[number].append(owners[number][history[rows]])
+        documents[number].append(terms)
+    return [
+        Side(_joined(people[number]), _joined(documents[number]), names) for number, names in enumerate(persons)
+    ], texts
+
+
+def _joined(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    return np.concatenate([np.empty(0, np.int32), *parts])
+
+
+def side_of(
+    user: NDArray[np.integer[Any]], texts: pa.Array, persons: tuple[str, ...], known: pa.Array
+) -> tuple[Side, pa.Array]:
+    """Return texts that are folded already as a side whose numbers go on from known ones, and all texts by number."""
+    encoded = texts.cast(pa.large_string()).dictionary_encode()
+    place = pc.index_in(encoded.dictionary, known)
+    is_new = pc.is_null(place).to_numpy(zero_copy_only=False)
+    number = pc.fill_null(place, 0).to_numpy().astype(np.int32)
+    number[is_new] = len(known) + np.arange(np.count_nonzero(is_new), dtype=np.int32)
+    side = Side(user.astype(np.int32), number[encoded.indices.to_numpy()], persons)
+    return side, pa.concat_arrays([known, encoded.dictionary.filter(pa.array(is_new))])
+
+
+def sides_of_profiles(
+    original: Profiles, released: Profiles, owner: NDArray[np.int32], times: NDArray[np.int32]
+) -> tuple[list[Side], pa.Array]:
+    """Return the terms of two profiles as sides; of the released ones it is told who owns and how often each was."""
+    entries = pa.array(original.vocabulary.entries, pa.large_string())
+    first = Side(original.owner[_rows(original)], original.ids, original.persons, original.counts)
+    terms = pa.array(released.vocabulary.entries, pa.large_string()).take(pa.array(released.ids))
+    second, texts = side_of(owner[_rows(released)], terms, original.persons, entries)
+    return [first, replace(second, times=times)], texts
+
+
+def _rows(profiles: Profiles) -> Whole:
+    return np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+
+
+def pair_sides(
+    original: Side,
+    released: Side,
+    texts: pa.Array,
+    *,
+    match: Match = "exact",
+    original_of: Mapping[str, str] | None = None,
+    ignored: frozenset[str] = frozenset(),
+    sensitivity: Sensitivity | None = None,
+    progress: Progress = silent,
+) -> LogPair:
+    """Set two logs beside each other; `original_of` tells who a person of the release is, where ids differ.
+
+    A row's sensitivity is that of the document, or, where other words were released of it, of the most sensitive of
+    what was: a reader sees no more.
+    """
+    if match in ("words", "partial"):
+        number, texts = word_sets(texts, ignored)
+        original, released = (replace(side, document=number[side.document]) for side in (original, released))
+    width = len(texts)
+    people = np.unique(original.person)  # those with a query
+    mine = _places(original, released, people, original_of)
+    before, n_before = _count(np.searchsorted(people, original.person), original, width)
+    after, n_after = _count(mine[released.person], released, width)
+    target = _stands_for(before, n_before, after, texts, progress) if match == "partial" else after
+    rows = np.union1d(before, target)  # keys: person and document as one number
+    place = np.searchsorted(rows, target)
+    counts = np.zeros(len(rows), np.int64)
+    counts[np.searchsorted(rows, before)] = n_before
+    how_sensitive = None
+    if sensitivity is not None:
+        by_document = sensitivity(texts)
+        how_sensitive = by_document[rows % width]
+        if match == "partial":
+            how_sensitive[place] = 0.0
+            np.maximum.at(how_sensitive, place, by_document[after % width])
+    return LogPair(
+        np.searchsorted(rows, np.arange(len(people) + 1) * width),
+        (rows % width).astype(np.int32),
+        counts,
+        np.bincount(place, n_after, minlength=len(rows)).astype(np.int64),
+        tuple(original.persons[person] for person in people.tolist()),
+        how_sensitive,
+        len(np.unique(released.person[mine[released.person] < 0])),
+    )
+
+
+def _places(
+    original: Side, released: Side, people: NDArray[np.int32], original_of: Mapping[str, str] | None
+) -> NDArray[np.int64]:
+    """Return the place among the people of the original of everybody in the release, −1 where there is none."""
+    number = {original.persons[person]: place for place, person in enumerate(people.tolist())}
+    names = released.persons if original_of is None else [original_of.get(name, "") for name in released.persons]
+    places = np.array([number.get(name, -1) for name in names], np.int64)
+    if len(places) and (places < 0).all():
+        hint = "give --map with the columns original, released" if original_of is None else "check --map"
+        raise InputError(f"no person of the release is in the original log; {hint}.")
+    return places
+
+
+def _count(person: Whole, side: Side, width: int) -> tuple[Whole, Whole]:
+    """Return person and document of every query as one number, ascending and unique, and how often each is there."""
+    is_known = person >= 0
+    keys = (person * width + side.document)[is_known]
+    if side.times is None:
+        return np.unique(keys, return_counts=True)
+    keys, inverse = np.unique(keys, return_inverse=True)
+    return keys, np.bincount(inverse, side.times[is_known]).astype(np.int64)
+
+
+def _stands_for(before: Whole, n_before: Whole, after: Whole, texts: pa.Array, progress: Progress) -> Whole:
+    """Return for every document of a person in the release that which it stands for."""
+    width, words = len(texts), [tuple(text.split()) for text in texts.to_pylist()]
+    target, changed = after.copy(), np.flatnonzero(~np.isin(after, before))
+    people, starts = np.unique(after[changed] // width, return_index=True)
+    bounds = np.searchsorted(before, np.stack((people, people + 1)) * width).T
+    for number, places in enumerate(np.split(changed, starts[1:])[: len(people)]):
+        progress("matching queries", number, len(people))
+        first, end = bounds[number]
+        finder = Finder([Issued(words[key % width], n) for key, n in _listed(before[first:end], n_before[first:end])])
+        for place in places.tolist():
+            found = finder.find(words[after[place] % width])
+            target[place] = after[place] if found is None else before[first + found]
+    return target
+
+
+def _listed(keys: Whole, counts: Whole) -> Iterator[tuple[int, int]]:
+    return zip(keys.tolist(), counts.tolist(), strict=True)
