@@ -21,6 +21,7 @@ from queryveil.spec import Name, Parameter, Value, nearest
 from queryveil.types import Profiles, Progress, Scores, Verdict, silent
 
 if TYPE_CHECKING:
+    from queryveil.report.attacked import Attacked
     from queryveil.report.compared import Compared
     from queryveil.report.reproduced import Reproduced
     from queryveil.workflows.anonymized import Anonymized
@@ -137,25 +138,34 @@ def measure(
     measures: Sequence[str | Name] = (),
     private: Place | None = None,
     market: Place | None = None,
+    map: Place | None = None,  # noqa: A002  (the option's name)
+    match: str | None = None,
+    model: Place | None = None,
+    words: Place | None = None,
+    people: Place | None = None,
+    release_format: str = "",
+    release_columns: str = "",
     seed: int = 0,
+    force: bool = False,
     progress: Progress = silent,
     **options: Any,
 ) -> Scores:
-    """Score a release against the log it was made from, by all usual measures unless some are named."""
+    """Score a release, or a released log, against the original, by all usual measures unless some are named."""
+    from queryveil.workflows.measure import MeasureOptions
     from queryveil.workflows.measure import measure as run
+    from queryveil.workflows.pairs import Pairing
 
-    return Scores(
-        run(
-            Path(release),
-            _paths(against),
-            measures=measures,
-            private=_place(private),
-            market=_place(market),
-            reading=Reading(**_of(READING, options)),
-            seed=seed,
-            progress=progress,
-        )
+    chosen = MeasureOptions(
+        measures=tuple(measures),
+        private=_place(private),
+        market=_place(market),
+        pairing=Pairing(match, _place(map), _place(model), _place(words), release_format, release_columns),
+        reading=Reading(**_of(READING, options)),
+        people=_place(people),
+        seed=seed,
+        force=force,
     )
+    return Scores(run(Path(release), _paths(against), options=chosen, progress=progress))
 
 
 def compare(
