@@ -197,8 +197,12 @@ class LogPair:
     before: NDArray[np.int64]  # (rows,): the person's queries of the original
     after: NDArray[np.int64]  # (rows,): those of the release
     persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the original
-    sensitivity: NDArray[np.float64] | None = None  # (rows,): how likely the document is sensitive, where that is asked
+    sensitivity: NDArray[np.float64] | None = (
+        None  # (rows,): how likely what a reader sees of it is sensitive, if asked
+    )
+    own_sensitivity: NDArray[np.float64] | None = None  # (rows,): likewise of the document as it was issued
     n_strangers: int = 0  # people of the release who are not in the original
+    unit: Literal["query", "term"] = "query"  # what documents are
 
     @property
     def n_people(self) -> int:
@@ -347,6 +351,7 @@ class AttackResult:
     controls: int
     controlled_by: str  # who is attacked in the control
     crowd: float | None = None  # the median number of people that a found target hides among
+    smallest: int | None = None  # and the smallest
     note: str = ""
 
     def record(self) -> dict[str, Any]:

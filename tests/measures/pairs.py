@@ -17,13 +17,15 @@ def pair_of(people: Sequence[tuple[Counts, Counts]], sensitivity: Mapping[str, f
     documents = sorted({query for sides in people for side in sides for query in side})
     rows = [[d for d in documents if before.get(d) or after.get(d)] for before, after in people]
     sides = list(zip(rows, people, strict=True))
+    how = None if sensitivity is None else np.array([sensitivity[d] for row in rows for d in row], np.float64)
     return LogPair(
         np.cumsum([0, *map(len, rows)]),
         np.array([documents.index(d) for row in rows for d in row], np.int32),
         np.array([before.get(d, 0) for row, (before, _) in sides for d in row], np.int64),
         np.array([after.get(d, 0) for row, (_, after) in sides for d in row], np.int64),
         tuple(f"u{i}" for i in range(len(people))),
-        None if sensitivity is None else np.array([sensitivity[d] for row in rows for d in row], np.float64),
+        how,
+        how,
     )
 
 

@@ -117,21 +117,24 @@ def pair_sides(
     place = np.searchsorted(rows, target)
     counts = np.zeros(len(rows), np.int64)
     counts[np.searchsorted(rows, before)] = n_before
-    how_sensitive = None
+    own = shown = None
     if sensitivity is not None:
         by_document = sensitivity(texts)
-        how_sensitive = by_document[rows % width]
+        own = shown = by_document[rows % width]
         if match == "partial":
-            how_sensitive[place] = 0.0
-            np.maximum.at(how_sensitive, place, by_document[after % width])
+            shown = own.copy()
+            shown[place] = 0.0
+            np.maximum.at(shown, place, by_document[after % width])
     return LogPair(
         np.searchsorted(rows, np.arange(len(people) + 1) * width),
         (rows % width).astype(np.int32),
         counts,
         np.bincount(place, n_after, minlength=len(rows)).astype(np.int64),
         tuple(original.persons[person] for person in people.tolist()),
-        how_sensitive,
+        shown,
+        own,
         len(np.unique(released.person[mine[released.person] < 0])),
+        "term" if match == "terms" else "query",
     )
 
 

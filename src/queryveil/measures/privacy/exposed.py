@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from queryveil.measures.privacy.people import Reals, averaged, people_note, sensitivity_of, shares, sum_by_person
+from queryveil.measures.privacy.people import Reals, averaged, needed, people_note, shares, sum_by_person
 from queryveil.measures.privacy.spi import spi_by_person
 from queryveil.measures.privacy.unique import Z
 from queryveil.spec import Bound
@@ -22,7 +22,7 @@ from queryveil.types import LogPair, Progress, Score, silent
 
 def exposed(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the mean exposed sensitive mass over people, beside that of the original."""
-    before = 100.0 * float(_mass(pair, np.ones(len(pair.ids), np.bool_)).mean())
+    before = 100.0 * float(_mass(pair, needed(pair.own_sensitivity)).mean())
     values = 100.0 * exposed_by_person(pair, bound)
     note = "of what a person searched for, the share that is sensitive and released; " + people_note(pair)
     label = "sensitive and released, mean of all people"
@@ -31,11 +31,11 @@ def exposed(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: 
 
 def exposed_by_person(pair: LogPair, bound: Bound) -> Reals:
     """Return the exposed sensitive mass of every person, from 0 to 1."""
-    return _mass(pair, pair.after > 0)
+    return _mass(pair, needed(pair.sensitivity) * (pair.after > 0))
 
 
-def _mass(pair: LogPair, is_released: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Reals:
-    return sum_by_person(pair, sensitivity_of(pair) * shares(pair)["before"] * is_released)
+def _mass(pair: LogPair, sensitivity: Reals) -> Reals:
+    return sum_by_person(pair, sensitivity * shares(pair)["before"])
 
 
 def worst(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:

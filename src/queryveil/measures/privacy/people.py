@@ -39,11 +39,11 @@ def people_note(pair: LogPair) -> str:
     return "; ".join(parts)
 
 
-def sensitivity_of(pair: LogPair) -> Reals:
-    """Return how sensitive each row's document is."""
-    if pair.sensitivity is None:
+def needed(sensitivity: Reals | None) -> Reals:
+    """Return how sensitive each row's document is, which whoever asks for a measure that needs it must have told."""
+    if sensitivity is None:
         raise ValueError("this measure needs the sensitivity of the documents")
-    return pair.sensitivity
+    return sensitivity
 
 
 def sum_by_person(pair: LogPair, values: Reals) -> Reals:

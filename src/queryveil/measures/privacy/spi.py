@@ -12,7 +12,7 @@ misses: a document that is surely sensitive has weight 0, released or not. So SP
 
 import numpy as np
 
-from queryveil.measures.privacy.people import SHOWN, Reals, averaged, people_note, sensitivity_of, shares, sum_by_person
+from queryveil.measures.privacy.people import SHOWN, Reals, averaged, needed, people_note, shares, sum_by_person
 from queryveil.spec import Bound
 from queryveil.types import LogPair, Progress, Score, silent
 
@@ -32,7 +32,7 @@ def jsd(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Prog
 
 def spi_by_person(pair: LogPair, bound: Bound) -> Reals:
     """Return the SPI of every person."""
-    return divergence(pair, 1.0 - sensitivity_of(pair))
+    return divergence(pair, 1.0 - needed(pair.sensitivity))
 
 
 def jsd_by_person(pair: LogPair, bound: Bound) -> Reals:
