@@ -47,6 +47,7 @@ def test_the_names_are_exactly_these() -> None:
     assert queryveil.__all__ == [
         "__version__",
         "anonymize",
+        "attack",
         "compare",
         "generate",
         "load",

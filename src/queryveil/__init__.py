@@ -11,6 +11,7 @@ from queryveil._version import __version__
 if TYPE_CHECKING:
     from queryveil.api import (
         anonymize,
+        attack,
         compare,
         generate,
         load,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__",
     "anonymize",
+    "attack",
     "compare",
     "generate",
     "load",

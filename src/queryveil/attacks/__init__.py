@@ -35,6 +35,12 @@ KNOWN_TERMS = Attack(
         Parameter(
             "wrong", Integer(minimum=0, maximum=3), "how many wrong terms the scoring attacker believes besides", 1
         ),
+        Parameter(
+            "of",
+            Word(("log", "release")),
+            "what terms are known of: all that a person searched for, or those that the release still shows of it",
+            "log",
+        ),
     ),
     functions={"local": "queryveil.attacks.known_terms:run"},
     risk_of="singling out",

@@ -17,11 +17,11 @@ def register(app: typer.Typer) -> None:
 def list_(
     kind: Annotated[
         str | None,
-        typer.Argument(help="methods, guarantees, targets, measures, formats, engines or networks; else all."),
+        typer.Argument(help="methods, guarantees, targets, measures, attacks, formats, engines or networks; else all."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the declarations as JSON.")] = False,
 ) -> int:
-    """List methods, guarantees, targets, measures, log formats, engines and networks of meaning."""
+    """List methods, guarantees, targets, measures, attacks, log formats, engines and networks of meaning."""
     kinds = list(KINDS) if kind is None else [_singular(kind)]
     if as_json:
         print_json({f"{name}s": [_record(name, word) for word in declarations(name)] for name in kinds})

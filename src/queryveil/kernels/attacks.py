@@ -75,7 +75,7 @@ def find_crowds(
     people, owners = np.zeros(len(known), np.int64), np.zeros(len(known), np.int64)
     is_in = np.zeros(len(known), np.bool_)
     for target in range(len(known)):
-        n_touched, needed = score(published, scratch, known[target], n_right, me[target], weights, left_out)
+        n_touched, needed = score_units(published, scratch, known[target], n_right, me[target], weights, left_out)
         if exact:
             needed = 0.0
             for item in known[target]:
@@ -95,7 +95,7 @@ def find_crowds(
 
 
 @jit
-def score(
+def score_units(
     published: Published,
     scratch: Scratch,
     known: NDArray[np.int32],

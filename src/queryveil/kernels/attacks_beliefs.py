@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.attacks import Published, Scratch, clear, score
+from queryveil.kernels.attacks import Published, Scratch, clear, score_units
 
 
 @jit
@@ -24,15 +24,15 @@ def believe(
 
     The belief is the share of the crowd that holds the item; without a crowd it stays what it was before.
     """
-    scratch = Scratch(
-        np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32), np.empty(0, np.int64)
-    )
+    scratch = Scratch(np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32), np.empty(0, np.int64))
     count = np.zeros(len(prior), np.int64)
     last = np.full(len(prior), -1, np.int32)
     items = np.empty(len(prior), np.int32)
     belief, guess = np.empty(len(known)), np.empty(len(known), np.int32)
     for target in range(len(known)):
-        n_touched, highest = score(published, scratch, known[target], known.shape[1], me[target], weights, left_out)
+        n_touched, highest = score_units(
+            published, scratch, known[target], known.shape[1], me[target], weights, left_out
+        )
         n_crowd = 0
         for i in range(n_touched):
             unit = scratch.touched[i]

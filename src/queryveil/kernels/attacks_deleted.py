@@ -52,9 +52,7 @@ def _holders(published: Published, part: NDArray[np.int32], unit: int, item: int
 
 
 @jit
-def _is_blocked(
-    published: Published, row: NDArray[np.int32], holders: NDArray[np.int32], k: int, m: int
-) -> bool:
+def _is_blocked(published: Published, row: NDArray[np.int32], holders: NDArray[np.int32], k: int, m: int) -> bool:
     """Say whether the item makes a combination of at most m items with the row that too few owners have."""
     owner = published.owner[holders]
     n_words = (len(holders) + 63) // 64
