@@ -168,6 +168,41 @@ def measure(
     return Scores(run(Path(release), _paths(against), options=chosen, progress=progress))
 
 
+def attack(
+    release: Place,
+    against: Place | Sequence[Place],
+    private: Place,
+    *,
+    attacks: Sequence[str | Name] = (),
+    control: Place | Sequence[Place] = (),
+    targets: int = 5_000,
+    seed: int = 0,
+    page: Place | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> "Attacked":
+    """Attack a release with knowledge drawn from its log, by all attacks that it can be attacked by or those named."""
+    from queryveil.workflows.attack import AttackOptions
+    from queryveil.workflows.attack import attack as run
+
+    return run(
+        Path(release),
+        _paths(against),
+        Path(private),
+        options=AttackOptions(
+            attacks=tuple(attacks),
+            control=tuple(_paths(control)),
+            reading=Reading(**_of(READING, options)),
+            targets=targets,
+            seed=seed,
+            page=_place(page),
+            force=force,
+        ),
+        progress=progress,
+    )
+
+
 def compare(
     log: Log,
     methods: str | Name | Sequence[str | Name],
