@@ -1,8 +1,9 @@
 """Setting two logs beside each other, person by person: what people searched for, and what was released of it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -107,35 +108,63 @@ def pair_sides(
     if match in ("words", "partial"):
         number, texts = word_sets(texts, ignored)
         original, released = (replace(side, document=number[side.document]) for side in (original, released))
-    width = len(texts)
-    people = np.unique(original.person)  # those with a query
-    mine = _places(original, released, people, original_of)
-    before, n_before = _count(np.searchsorted(people, original.person), original, width)
-    after, n_after = _count(mine[released.person], released, width)
-    target = _stands_for(before, n_before, after, texts, progress) if match == "partial" else after
-    rows = np.union1d(before, target)  # keys: person and document as one number
-    place = np.searchsorted(rows, target)
-    counts = np.zeros(len(rows), np.int64)
-    counts[np.searchsorted(rows, before)] = n_before
-    own = shown = None
-    if sensitivity is not None:
-        by_document = sensitivity(texts)
-        own = shown = by_document[rows % width]
-        if match == "partial":
-            shown = own.copy()
-            shown[place] = 0.0
-            np.maximum.at(shown, place, by_document[after % width])
+    with ThreadPoolExecutor(1) as beside:  # both leave Python's lock
+        levels = None if sensitivity is None else beside.submit(sensitivity, texts)
+        found = _align(original, released, texts, match, original_of, progress)
+    shown, own = (None, None) if levels is None else _levels(found, levels.result())
     return LogPair(
-        np.searchsorted(rows, np.arange(len(people) + 1) * width),
-        (rows % width).astype(np.int32),
-        counts,
-        np.bincount(place, n_after, minlength=len(rows)).astype(np.int64),
-        tuple(original.persons[person] for person in people.tolist()),
+        np.searchsorted(found.keys, np.arange(len(found.people) + 1) * len(texts)),
+        (found.keys % len(texts)).astype(np.int32),
+        found.before,
+        np.bincount(found.place, found.times, minlength=len(found.keys)).astype(np.int64),
+        tuple(original.persons[person] for person in found.people.tolist()),
         shown,
         own,
-        len(np.unique(released.person[mine[released.person] < 0])),
+        found.n_strangers,
         "term" if match == "terms" else "query",
     )
+
+
+class _Aligned(NamedTuple):
+    """Both sides by one key, which is person · number of documents + document."""
+
+    people: NDArray[np.int32]  # who has a query in the original
+    keys: Whole  # (rows,): ascending
+    before: Whole  # (rows,): how often in the original
+    released: Whole  # (released keys,)
+    times: Whole  # (released keys,): how often
+    place: Whole  # (released keys,): the row that each stands for
+    n_strangers: int
+
+
+def _align(
+    original: Side,
+    released: Side,
+    texts: pa.Array,
+    match: Match,
+    original_of: Mapping[str, str] | None,
+    progress: Progress,
+) -> _Aligned:
+    """Find the people, rows and counts of both sides."""
+    people = np.unique(original.person)
+    mine = _places(original, released, people, original_of)[released.person]
+    before, n_before = _count(np.searchsorted(people, original.person), original, len(texts))
+    after, n_after = _count(mine, released, len(texts))
+    target = _stands_for(before, n_before, after, texts, progress) if match == "partial" else after
+    keys = np.sort(np.concatenate((before, target[~np.isin(target, before)])))  # one that was not there is its own
+    counts = np.zeros(len(keys), np.int64)
+    counts[np.searchsorted(keys, before)] = n_before
+    n_strangers = len(np.unique(released.person[mine < 0]))
+    return _Aligned(people, keys, counts, after, n_after, np.searchsorted(keys, target), n_strangers)
+
+
+def _levels(found: _Aligned, by_document: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how sensitive what was released of each row's document is, and how sensitive the document itself."""
+    own = by_document[found.keys % len(by_document)]
+    shown = own.copy()
+    shown[found.place] = 0.0
+    np.maximum.at(shown, found.place, by_document[found.released % len(by_document)])
+    return shown, own
 
 
 def _places(

@@ -53,6 +53,8 @@ def measure(
         check_new_file(options.people, overwrite=options.force)
     if _is_log(release):
         return _measure_log(release, against, asked, options, progress)
+    if not release.exists():
+        raise InputError(f"there is no release or log {release}; check the path.")
     loaded = load(release)
     bounds = asked or [resolve("measure", name) for name in _usual(loaded, options)]
     _check(bounds, loaded.kind, options)
