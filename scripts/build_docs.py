@@ -16,7 +16,19 @@ from queryveil.semantics.options import MEANING
 from queryveil.spec import KINDS, Declaration, Parameter, declarations
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
-COMMANDS = ("anonymize", "verify", "measure", "attack", "compare", "why", "profiles", "reproduce", "generate", "list")
+COMMANDS = (
+    "anonymize",
+    "verify",
+    "measure",
+    "attack",
+    "sensitivity",
+    "compare",
+    "why",
+    "profiles",
+    "reproduce",
+    "generate",
+    "list",
+)
 NOTE = "<!-- Made by scripts/build_docs.py from the declarations; do not edit. -->\n"
 
 

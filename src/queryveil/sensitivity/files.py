@@ -33,11 +33,30 @@ class Record:
     name: str
 
 
-def model_table(record: Record) -> pa.Table:
-    """Return a model as a table that says of itself what it is."""
+def model_bytes(record: Record) -> bytes:
+    """Return a model as the bytes of a file that says of itself what it is."""
     table = pa.table({"word": pa.array(record.words, pa.string()), "weight": record.weights}, schema=_SCHEMA)
     facts = {"version": VERSION, "name": record.name, "base": repr(record.base), "sha256": _digest(record)}
-    return table.replace_schema_metadata({_PREFIX + key: facts[key] for key in _KEYS})
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table.replace_schema_metadata({_PREFIX + key: facts[key] for key in _KEYS}),
+        sink,
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=["weight"],
+        column_encoding={"word": "DELTA_BYTE_ARRAY"},
+        write_statistics=False,
+    )
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def is_model(path: Path) -> bool:
+    """Say whether a file is a model of any version, whole or not."""
+    try:
+        return (_PREFIX + "version").encode() in (pq.read_schema(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def read_model(path: Path) -> Record:

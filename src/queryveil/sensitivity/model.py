@@ -49,7 +49,7 @@ class Model:
         """Return the probability of every query to be sensitive; each different word is looked up once."""
         rows, terms, words = _cut(queries)
         odds = np.bincount(rows, self._weights_of(words)[terms], minlength=len(queries)) + self.base
-        return _probability(odds)
+        return probability(odds)
 
     def _weights_of(self, words: pa.Array) -> NDArray[np.float64]:
         """Return the weight of every word, 0 of those that the model does not know."""
@@ -85,7 +85,7 @@ def _cut(queries: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32], 
     return rows, terms, tokeniser.vocabulary()
 
 
-def _probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities of log-odds, without overflow."""
     small = np.exp(-np.abs(odds))
     return np.where(odds >= 0, 1.0, small) / (1.0 + small)
