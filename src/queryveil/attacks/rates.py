@@ -7,7 +7,6 @@ it. The risk is (attack - control) / (1 - control), never below 0.
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.measures.privacy.unique import wilson
@@ -16,7 +15,7 @@ from queryveil.types import Rate
 
 def rate_of(successes: NDArray[Any]) -> Rate:
     """Return the mean of successes between 0 and 1."""
-    total = float(np.sum(successes, dtype=np.float64))
+    total = math.fsum(successes.tolist())  # exactly rounded, so that equal ones have themselves as mean
     return Rate(total / len(successes), *wilson(total, len(successes)))
 
 

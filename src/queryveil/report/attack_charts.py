@@ -8,7 +8,7 @@ from queryveil.report.markup import Markup
 from queryveil.types import AttackResult
 
 _SERIES = {"original log": "var(--before)", "release": "var(--after)", "control": "var(--series-2)"}
-_LABEL_WIDTH = 190
+_CHARACTER = 7.5  # about as wide as one of a label
 
 
 def attack_chart(results: Sequence[AttackResult]) -> Markup:
@@ -18,6 +18,7 @@ def attack_chart(results: Sequence[AttackResult]) -> Markup:
         for result in results
         for where, rate in zip(_SERIES, (result.original, result.rate, result.control), strict=True)
     ]
+    width = 10 + _CHARACTER * max(len(result.knowledge) for result in results)
     colours = {"domain": list(_SERIES), "range": list(_SERIES.values())}
     spec = {
         "height": {"step": BAR},
@@ -26,7 +27,7 @@ def attack_chart(results: Sequence[AttackResult]) -> Markup:
                 "field": "known",
                 "type": "nominal",
                 "sort": None,
-                "axis": {"labelPadding": _LABEL_WIDTH},
+                "axis": {"labelPadding": width, "labelLimit": width},
                 "scale": {"paddingInner": 0.3},
             },
             "yOffset": {"field": "where", "type": "nominal", "sort": colours["domain"]},

@@ -90,7 +90,7 @@ def _attack(name: str, threat: str, results: Sequence[AttackResult]) -> Markup:
         )
         for result in results
     ]
-    made = table("Success of the attack", heads, rows, numbers=range(1, len(heads)))
+    made = table(f"Success of {name}", heads, rows, numbers=range(1, len(heads)))
     caption = "Success against the release beside its control and the same attack on the original log."
     return join(
         (
