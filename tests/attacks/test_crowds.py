@@ -55,7 +55,7 @@ def test_crowds_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObje
         assert (found.people[0], found.owners[0], found.is_in[0]) == (len(crowd), len(crowd), me in crowd)
 
 
-def pairs(indptr: np.ndarray) -> list[tuple[int, int]]:  # type: ignore[type-arg]
+def pairs(indptr: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
 
 

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         queryveil.anonymize(
             place / "log.tsv", method, place / name, private=place / f"{name}-private", seed=1, **options
-        )  # type: ignore[arg-type]
+        )
     return place
 
 
