@@ -72,13 +72,14 @@ def _run(setting: Setting, name: str) -> tuple[list[AttackResult], float]:
 def _bounds(name: str, results: list[AttackResult]) -> Figures:
     """Return the highest rate within the claim, and the lowest on the log."""
     within = [result for result in results if result.note != BEYOND]
-    return {
+    figures: Figures = {
         f"{name}: highest success within the claim (bar: ≤ {1 / K})": round(max(r.rate.value for r in within), 4),
         f"{name}: smallest crowd within the claim (bar: ≥ {K})": min(r.smallest or K for r in within),
-        f"{name}: lowest success on the log (bar of knowledge of the log: ≥ {5 / K})": round(
-            min(r.original.value for r in within), 4
-        ),
     }
+    if "of=release" not in name:  # else what is known was chosen for the release: of the log it is common
+        lowest = round(min(r.original.value for r in within), 4)
+        figures[f"{name}: lowest success on the log (bar: ≥ {5 / K})"] = lowest
+    return figures
 
 
 def _against_sets(game: Game) -> Figures:
