@@ -17,17 +17,18 @@ def register(app: typer.Typer) -> None:
 
 @with_parameters(READING, CLEANING)
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: burghardt.", show_default=False)],
+    paper: Annotated[str, typer.Argument(help="The paper: burghardt or carpineto.", show_default=False)],
     log: Annotated[
         list[Path] | None,
-        typer.Option(help="Files of a log of your own, with --market; again for more.", show_default=False),
+        typer.Option(help="Files of a log of your own; again for more (burghardt: with --market).", show_default=False),
     ] = None,
     market: Annotated[
         Path | None,
         typer.Option(help="The log's market table (columns term, bid, clicks, impressions).", show_default=False),
     ] = None,
     like: Annotated[
-        str | None, typer.Option(help="What a generated log resembles; altavista unless given.", show_default=False)
+        str | None,
+        typer.Option(help="What a generated log resembles; altavista or demo unless given.", show_default=False),
     ] = None,
     users: Annotated[
         int | None,
@@ -71,3 +72,5 @@ def _say(done: Any) -> None:
         typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
         for note in found.notes:
             typer.echo(note)
+    for text in done.reading:
+        typer.echo(f"\n{text}")

@@ -18,7 +18,7 @@ from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.types import Profiles, Progress, Vocabulary, silent
 
 Unit = Literal["term", "query", "entry"]
-WORKERS = min(4, os.cpu_count() or 1)
+_WORKERS = min(4, os.cpu_count() or 1)
 
 
 def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) -> Profiles:
@@ -57,7 +57,7 @@ def tokeniser_of(log: QueryLog, unit: Unit) -> Tokeniser | Entries:
 def _pairs(log: QueryLog, unit: Unit, progress: Progress) -> tuple[NDArray[np.int32], NDArray[np.int32], pa.Array]:
     """Return the history and the entry's number of every pair, and the entries by number."""
     histories: list[NDArray[np.int32]] = []
-    with Crew([tokeniser_of(log, unit) for _ in range(WORKERS)]) as crew:
+    with Crew([tokeniser_of(log, unit) for _ in range(_WORKERS)]) as crew:
         for n_batches, batch in enumerate(log.batches()):
             histories.append(batch["history"].to_numpy().astype(np.int32))
             crew.add(batch["query"])
@@ -112,9 +112,9 @@ def _sorted_rows(
     starts: NDArray[np.int64], terms: NDArray[np.int32], rank: NDArray[np.int32], n_ranks: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Sort the rows in runs of histories, side by side."""
-    share = np.arange(1, WORKERS) * len(terms) // WORKERS
+    share = np.arange(1, _WORKERS) * len(terms) // _WORKERS
     cuts = [0, *np.searchsorted(starts, share).tolist(), len(starts) - 1]
-    with ThreadPoolExecutor(WORKERS) as threads:
+    with ThreadPoolExecutor(_WORKERS) as threads:
         work = [
             threads.submit(sort_rows, starts[a : b + 1] - starts[a], terms[starts[a] : starts[b]], rank, n_ranks)
             for a, b in itertools.pairwise(cuts)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from queryveil.engines import QueryLog
 from queryveil.errors import InputError
-from queryveil.histories.build import WORKERS
 from queryveil.histories.matching import Finder, Issued, Match, word_sets
 from queryveil.histories.tokens import Crew, Tokeniser
 from queryveil.types import LogPair, Profiles, Progress, silent
 
 Whole = NDArray[np.int64]
+WAITING = 40  # batches: so that the next log is opened while the last is worked on, and memory is bounded
 Sensitivity = Callable[[pa.Array], NDArray[np.float64]]  # texts → how likely each is sensitive
 
 
@@ -38,7 +38,8 @@ def read_sides(
     owners: list[NDArray[np.int32]] = []
     persons: list[tuple[str, ...]] = []
     histories: list[tuple[int, NDArray[np.int32]]] = []  # of every batch: which log, and the history of each query
-    with Crew([Tokeniser(charset, whole=match != "terms") for _ in range(WORKERS)]) as crew:
+    # one alone, since whole queries are mostly different: to number those of several alike takes longer than it saves
+    with Crew([Tokeniser(charset, whole=match != "terms")], waiting=WAITING) as crew:
         for number, log in enumerate(logs):
             owners.append(log.histories()[0])
             persons.append(log.persons())
@@ -151,11 +152,17 @@ def _align(
     before, n_before = _count(np.searchsorted(people, original.person), original, len(texts))
     after, n_after = _count(mine, released, len(texts))
     target = _stands_for(before, n_before, after, texts, progress) if match == "partial" else after
-    keys = np.sort(np.concatenate((before, target[~np.isin(target, before)])))  # one that was not there is its own
+    keys = np.sort(np.concatenate((before, target[~_is_among(target, before)])))  # one that was not there is its own
     counts = np.zeros(len(keys), np.int64)
     counts[np.searchsorted(keys, before)] = n_before
     n_strangers = len(np.unique(released.person[mine < 0]))
     return _Aligned(people, keys, counts, after, n_after, np.searchsorted(keys, target), n_strangers)
+
+
+def _is_among(keys: Whole, ascending: Whole) -> NDArray[np.bool_]:
+    """Say of every key whether it is one of others; np.isin would put both into a table first."""
+    found = ascending[np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)]
+    return np.equal(found, keys)
 
 
 def _levels(found: _Aligned, by_document: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -193,7 +200,7 @@ def _count(person: Whole, side: Side, width: int) -> tuple[Whole, Whole]:
 def _stands_for(before: Whole, n_before: Whole, after: Whole, texts: pa.Array, progress: Progress) -> Whole:
     """Return for every document of a person in the release that which it stands for."""
     width, words = len(texts), [tuple(text.split()) for text in texts.to_pylist()]
-    target, changed = after.copy(), np.flatnonzero(~np.isin(after, before))
+    target, changed = after.copy(), np.flatnonzero(~_is_among(after, before))
     people, starts = np.unique(after[changed] // width, return_index=True)
     bounds = np.searchsorted(before, np.stack((people, people + 1)) * width).T
     for number, places in enumerate(np.split(changed, starts[1:])[: len(people)]):

@@ -107,8 +107,9 @@ class Entries:
 class Crew:
     """Several tokenisers at work side by side, each in a thread of its own; the kernels leave Python's lock."""
 
-    def __init__(self, members: Sequence[Tokeniser | Entries]) -> None:
+    def __init__(self, members: Sequence[Tokeniser | Entries], *, waiting: int = 2) -> None:
         self._members = members
+        self._most = waiting * len(members)  # batches that are given out and not done
         self._threads = [ThreadPoolExecutor(1) for _ in members]
         self._work: list[Future[Pairs]] = []
 
@@ -120,10 +121,10 @@ class Crew:
             thread.shutdown(cancel_futures=True)
 
     def add(self, queries: pa.Array) -> None:
-        """Give a batch to the member whose turn it is, once its last one is done: batches do not pile up."""
+        """Give a batch to the member whose turn it is, once few enough are waiting: batches do not pile up."""
         turn = len(self._work) % len(self._members)
-        if len(self._work) >= 2 * len(self._members):
-            self._work[-2 * len(self._members)].result()
+        if len(self._work) >= self._most:
+            self._work[-self._most].result()
         self._work.append(self._threads[turn].submit(self._members[turn].add, queries))
 
     def finish(self) -> tuple[list[Pairs], pa.Array]:

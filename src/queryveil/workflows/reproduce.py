@@ -1,4 +1,4 @@
-"""Making a paper's evaluation again: on a log at hand with its market table, or on a generated one."""
+"""Making a paper's evaluation again: on a log at hand, or on a generated one."""
 
 import json
 import time
@@ -12,7 +12,8 @@ import numpy as np
 from queryveil._version import __version__
 from queryveil.engines import LogSource, open_log
 from queryveil.errors import InputError, UnknownNameError
-from queryveil.experiments import burghardt
+from queryveil.experiments import burghardt, carpineto
+from queryveil.experiments.evaluation import Evaluation
 from queryveil.files import scratch
 from queryveil.histories.build import build
 from queryveil.logs.generate import generate
@@ -23,15 +24,18 @@ from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
 from queryveil.report.reproduced import Reproduced
 from queryveil.report.reproduction import render_reproduction
+from queryveil.sensitivity.lists import load_lists
+from queryveil.sensitivity.model import load_model
 from queryveil.spec import Name, nearest, resolve
 from queryveil.types import Profiles, Progress, silent
 
-PAPERS = ("burghardt",)
-LIKE = "altavista"
+LIKE = {"burghardt": "altavista", "carpineto": "demo"}  # paper → what a generated log resembles unless given
+PAPERS = tuple(LIKE)
 PAGE, NUMBERS = "page.html", "numbers.json"
 FOR_THE_OWNER = (
     "These tables hold terms of the log as people typed them: they are for the log's owner, and are nothing to release."
 )
+VERIFIED = "every run was verified."
 
 
 @dataclass(frozen=True)
@@ -61,24 +65,11 @@ def reproduce(
     started = time.monotonic()
     _check(paper, source, options)
     rng = np.random.default_rng(options.seed)
-    with _inputs(source, options, rng, progress) as (given, market_file):
-        market = read_market(market_file, given.cleaning.charset)
-        with open_log(given, progress=progress) as log:
-            profiles = build(log, progress=progress)
-    coverage(profiles, market)
-    found = burghardt.evaluate(profiles, market, algorithm=options.algorithm, rng=rng, progress=progress)
-    about = _about(profiles, source, options)
-    warning = FOR_THE_OWNER if _is_given(source) else ""
+    run = _carpineto if paper == "carpineto" else _burghardt
+    done = run(source, options, rng, progress)
     seconds = time.monotonic() - started
-    numbers = {
-        "paper": burghardt.PAPER,
-        "log": {**manifests.counts_of(profiles), "generated": not _is_given(source), "seed": options.seed},
-        "algorithm": options.algorithm,
-        "queryveil": __version__,
-        "seconds": round(seconds, 2),
-        **found.numbers,
-    }
-    done = Reproduced(burghardt.PAPER, about, warning, found.tables, found.figures, numbers, __version__, seconds)
+    numbers = {**done.numbers, "queryveil": __version__, "seconds": round(seconds, 2)}
+    done = replace(done, numbers=numbers, seconds=seconds)
     if options.out is not None:
         progress("writing", 0, 1)
         contents = {
@@ -87,6 +78,46 @@ def reproduce(
         }
         write_folder(options.out, contents, force=options.force, secret=_is_given(source))
     return done
+
+
+def _burghardt(
+    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
+) -> Reproduced:
+    with _inputs(source, options, rng, progress) as (given, market_file):
+        market = read_market(market_file, given.cleaning.charset)
+        with open_log(given, progress=progress) as log:
+            profiles = build(log, progress=progress)
+    coverage(profiles, market)
+    found = burghardt.evaluate(profiles, market, algorithm=options.algorithm, rng=rng, progress=progress)
+    about = f"{_about(profiles, source, options, 'burghardt')}, anonymised by algorithm={options.algorithm}; {VERIFIED}"
+    numbers = {"algorithm": options.algorithm, **found.numbers}
+    done = _reproduced(burghardt.PAPER, about, profiles, source, options, replace(found, numbers=numbers))
+    return replace(done, warning=FOR_THE_OWNER if _is_given(source) else "")
+
+
+def _carpineto(
+    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
+) -> Reproduced:
+    with scratch("reproduce") as folder:
+        given = source
+        if not _is_given(source):
+            given = replace(source, paths=(folder / "log.tsv",))
+            like = _like(options, "carpineto")
+            generate(folder / "log.tsv", like=like, users=options.users, rng=rng, progress=progress)
+        with open_log(given, progress=progress) as log:
+            profiles = build(log, unit="query", progress=progress)
+    sensitivity = load_model().probabilities(profiles.vocabulary.entries)
+    found = carpineto.evaluate(profiles, sensitivity, load_lists(), rng=rng, progress=progress)
+    about = f"{_about(profiles, source, options, 'carpineto')}; {VERIFIED}"
+    return _reproduced(carpineto.PAPER, about, profiles, source, options, found)
+
+
+def _reproduced(
+    paper: str, about: str, profiles: Profiles, source: LogSource, options: ReproduceOptions, found: Evaluation
+) -> Reproduced:
+    log = {**manifests.counts_of(profiles), "generated": not _is_given(source), "seed": options.seed}
+    numbers = {"paper": paper, "log": log, **found.numbers}
+    return Reproduced(paper, about, "", found.tables, found.figures, numbers, __version__, 0.0, found.reading)
 
 
 def _is_given(source: LogSource) -> bool:
@@ -99,21 +130,31 @@ def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
     is_given = _is_given(source)
     if paper not in PAPERS:
         raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, PAPERS)}")
+    if source.cleaning.partition_by:
+        raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
+    if is_given and not (options.like is None and options.users is None):
+        raise InputError("--like and --users are about a generated log; leave them out, or leave --log out.")
+    if options.out is not None:
+        check_place(options.out, NUMBERS, force=options.force)
+    if paper == "carpineto":
+        _check_carpineto(source, options)
+        return
     resolve("method", Name("km", (("k", 2), ("m", 2), ("algorithm", options.algorithm))))
     if is_given and options.market is None:
         raise InputError("--log needs the market table of its terms; give it by --market, or leave --log out.")
     if not is_given and options.market is not None:
         raise InputError("--market goes with the log that it is about; give that by --log, or leave --market out.")
-    if is_given and not (options.like is None and options.users is None):
-        raise InputError("--like and --users are about a generated log; leave them out, or leave --log out.")
-    if source.cleaning.partition_by:
-        raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
-    if options.out is not None:
-        check_place(options.out, NUMBERS, force=options.force)
 
 
-def _like(options: ReproduceOptions) -> str:
-    return LIKE if options.like is None else options.like
+def _check_carpineto(source: LogSource, options: ReproduceOptions) -> None:
+    if options.market is not None or options.algorithm != ReproduceOptions.algorithm:
+        raise InputError("--market and --algorithm are for burghardt; leave them out.")
+    if source.cleaning.history != "user":
+        raise InputError("the paper compares all queries of a person, so it goes with --history user; leave it out.")
+
+
+def _like(options: ReproduceOptions, paper: str) -> str:
+    return LIKE[paper] if options.like is None else options.like
 
 
 @contextmanager
@@ -126,15 +167,16 @@ def _inputs(
         return
     with scratch("reproduce") as folder:
         log, market = folder / "log.tsv", folder / "market.csv"
-        generate(log, like=_like(options), users=options.users, rng=rng, market_out=market, progress=progress)
+        generate(
+            log, like=_like(options, "burghardt"), users=options.users, rng=rng, market_out=market, progress=progress
+        )
         yield replace(source, paths=(log,)), market
 
 
-def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions) -> str:
-    """Say in a sentence what the log is."""
+def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions, paper: str) -> str:
+    """Begin a sentence about the log."""
     counts = manifests.counts_of(profiles)
-    what = "The log given" if _is_given(source) else f"A generated log (like {_like(options)})"
-    return (
-        f"{what}: {counts['people']:,} people, {counts['terms']:,} distinct terms, {counts['occurrences']:,} "
-        f"occurrences, anonymised by algorithm={options.algorithm}; every run was verified."
-    )
+    what = "The log given" if _is_given(source) else f"A generated log (like {_like(options, paper)})"
+    people, entries, occurrences = (counts[name] for name in ("people", "terms", "occurrences"))
+    unit = "queries" if paper == "carpineto" else "terms"
+    return f"{what}: {people:,} people, {entries:,} distinct {unit}, {occurrences:,} occurrences"
