@@ -251,7 +251,7 @@ def reproduce(
     progress: Progress = silent,
     **options: Any,
 ) -> "Reproduced":
-    """Make a paper's tables and figures again, on a log with its market table or on a generated one."""
+    """Make a paper's tables and figures again, on a log (burghardt: with its market table) or on a generated one."""
     from queryveil.workflows.reproduce import ReproduceOptions
     from queryveil.workflows.reproduce import reproduce as run
 
