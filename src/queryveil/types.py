@@ -224,6 +224,16 @@ class LogPair:
         """Count the queries of every person in the release."""
         return self._by_person(self.after)
 
+    @cached_property
+    def share_before(self) -> NDArray[np.float64]:
+        """Return how likely each row's document is among the person's queries of the original."""
+        return np.asarray(self.before / self.n_before[self.person], np.float64)
+
+    @cached_property
+    def share_after(self) -> NDArray[np.float64]:
+        """Return the same for those of the release; 0 where nothing was released."""
+        return np.asarray(self.after / np.maximum(1, self.n_after)[self.person], np.float64)
+
     def _by_person(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         total = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
         return np.diff(total[self.indptr])
@@ -254,10 +264,11 @@ class Verdict:
     claim: str
     state: Literal["holds", "violated", "unchecked"]
     counted: Literal["people", "histories"]
-    checked: int = 0  # combinations looked at
+    checked: int = 0  # combinations (or queries) looked at
     violations: int = 0
     counterexample: Violation | None = None
     reason: str = ""  # why it is violated or could not be checked, where there is no counterexample
+    unit: Literal["combinations", "queries"] = "combinations"  # what was looked at
 
     @property
     def holds(self) -> bool:
@@ -268,13 +279,14 @@ class Verdict:
         """Say in a sentence what the verifier found."""
         counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
         if self.holds:
-            return f"{self.claim} holds: {self.checked:,} combinations checked, counting {counted}."
+            return f"{self.claim} holds: {self.checked:,} {self.unit} checked, counting {counted}."
         if self.state == "unchecked":
             return f"{self.claim} could not be checked: {self.reason}."
         parts = [self.reason] if self.reason else []
         if self.counterexample is not None:
             others = self.violations - 1
-            more = f", and {others:,} more combinations of that size fall short" if others > 0 else ""
+            what = "combinations of that size" if self.unit == "combinations" else self.unit
+            more = f", and {others:,} more {what} fall short" if others > 0 else ""
             parts.append(f"{self.counterexample} (counting {counted}){more}")
         elif self.checked and not self.violations:
             parts.append("the rows that are there keep the claim")

@@ -32,20 +32,20 @@ class Side:
 
 
 def read_sides(
-    logs: Iterable[QueryLog], *, charset: str, match: Match = "exact", progress: Progress = silent
+    logs: Iterable[QueryLog], n_logs: int, *, charset: str, match: Match = "exact", progress: Progress = silent
 ) -> tuple[list[Side], pa.Array]:
     """Go through logs one after the other; return the documents of each, numbered alike, and their texts."""
     owners: list[NDArray[np.int32]] = []
     persons: list[tuple[str, ...]] = []
     histories: list[tuple[int, NDArray[np.int32]]] = []  # of every batch: which log, and the history of each query
-    # one alone, since whole queries are mostly different: to number those of several alike takes longer than it saves
-    with Crew([Tokeniser(charset, whole=match != "terms")], waiting=WAITING) as crew:
+    # a tokeniser for each log: of one log alone, to number queries of several alike takes longer than it saves
+    with Crew([Tokeniser(charset, whole=match != "terms") for _ in range(n_logs)], waiting=WAITING) as crew:
         for number, log in enumerate(logs):
             owners.append(log.histories()[0])
             persons.append(log.persons())
             for batch in log.batches():
                 histories.append((number, batch["history"].to_numpy()))
-                crew.add(batch["query"])
+                crew.add(batch["query"], member=number)
                 progress("finding queries", len(histories), 0)
         found, texts = crew.finish()
     people: list[list[NDArray[np.int32]]] = [[] for _ in owners]

@@ -84,7 +84,7 @@ def pair_files(
     other = Reading(pairing.format, pairing.columns, reading.max_bad_lines, reading.memory_limit)
     sources = (LogSource(tuple(original), reading, AS_IT_STANDS), LogSource((released,), other, AS_IT_STANDS))
     (before, after), texts = read_sides(
-        _opened(sources, progress), charset=AS_IT_STANDS.charset, match=match, progress=progress
+        _opened(sources, progress), len(sources), charset=AS_IT_STANDS.charset, match=match, progress=progress
     )
     return pair_sides(
         before, after, texts, match=match, original_of=original_of, sensitivity=sensitivity, progress=progress
@@ -112,7 +112,7 @@ def pair_release(
     original_of = _behind(release, pairing, private)
     sensitivity = pairing.sensitivity() if needs_model else None
     cleaning = log.source.cleaning
-    (original,), texts = read_sides([log], charset=cleaning.charset, match=match, progress=progress)
+    (original,), texts = read_sides([log], 1, charset=cleaning.charset, match=match, progress=progress)
     released, texts = _released_side(release, match, texts)
     return pair_sides(
         original,

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from queryveil.measures.privacy.people import Reals, averaged, needed, people_note, shares, sum_by_person
+from queryveil.measures.privacy.people import Reals, averaged, needed, people_note, sum_by_person
 from queryveil.measures.privacy.spi import spi_by_person
 from queryveil.measures.privacy.unique import Z
 from queryveil.spec import Bound
@@ -35,7 +35,7 @@ def exposed_by_person(pair: LogPair, bound: Bound) -> Reals:
 
 
 def _mass(pair: LogPair, sensitivity: Reals) -> Reals:
-    return sum_by_person(pair, sensitivity * shares(pair)["before"])
+    return sum_by_person(pair, sensitivity * pair.share_before)
 
 
 def worst(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:

@@ -12,7 +12,7 @@ A person with one distinct query has nothing to be learnt (H = 0) and is left ou
 
 import numpy as np
 
-from queryveil.measures.privacy.people import Reals, averaged, people_note, shares, sum_by_person
+from queryveil.measures.privacy.people import Reals, averaged, people_note, sum_by_person
 from queryveil.spec import Bound
 from queryveil.types import LogPair, Progress, Score, silent
 
@@ -29,7 +29,7 @@ def pel(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Prog
 
 def pel_by_person(pair: LogPair, bound: Bound) -> Reals:
     """Return the PEL of every person in percent; nan where there is nothing to be learnt."""
-    entropy = _entropy(pair, shares(pair)["before"])
+    entropy = _entropy(pair, pair.share_before)
     information = (_by_identity if bound.word("estimate") == "paper" else _by_fate)(pair)
     level: Reals = np.full(len(entropy), np.nan)
     np.divide(100.0 * information, entropy, out=level, where=entropy > 0)
@@ -38,9 +38,8 @@ def pel_by_person(pair: LogPair, bound: Bound) -> Reals:
 
 def _by_identity(pair: LogPair) -> Reals:
     """Return Σ p(y) log2(1 / p(x = y)); a released document that the person never issued tells nothing."""
-    share = shares(pair)
-    own = np.where(pair.before > 0, share["before"], 1.0)
-    return sum_by_person(pair, -share["after"] * np.log2(own))
+    own = np.where(pair.before > 0, pair.share_before, 1.0)
+    return sum_by_person(pair, -pair.share_after * np.log2(own))
 
 
 def _by_fate(pair: LogPair) -> Reals:
@@ -48,7 +47,7 @@ def _by_fate(pair: LogPair) -> Reals:
     total = pair.n_before[pair.person]
     lost = np.maximum(0, pair.before - pair.after) / total
     suppressed = _surprise(sum_by_person(pair, lost))
-    return np.maximum(0.0, _entropy(pair, pair.before / total) + suppressed - _entropy(pair, lost))
+    return np.maximum(0.0, _entropy(pair, pair.share_before) + suppressed - _entropy(pair, lost))
 
 
 def _entropy(pair: LogPair, share: Reals) -> Reals:

@@ -4,7 +4,6 @@ The interval is that of the mean of another sample of as many people, from the s
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -49,11 +48,3 @@ def needed(sensitivity: Reals | None) -> Reals:
 def sum_by_person(pair: LogPair, values: Reals) -> Reals:
     """Sum up the values of each person's rows."""
     return np.bincount(pair.person, values, minlength=pair.n_people).astype(np.float64)
-
-
-def shares(pair: LogPair) -> Mapping[str, Reals]:
-    """Return the probability of each row's document for its person, before and after; 0 where nothing was released."""
-    return {
-        "before": pair.before / pair.n_before[pair.person],
-        "after": pair.after / np.maximum(1, pair.n_after)[pair.person],
-    }

@@ -12,7 +12,7 @@ misses: a document that is surely sensitive has weight 0, released or not. So SP
 
 import numpy as np
 
-from queryveil.measures.privacy.people import SHOWN, Reals, averaged, needed, people_note, shares, sum_by_person
+from queryveil.measures.privacy.people import SHOWN, Reals, averaged, needed, people_note, sum_by_person
 from queryveil.spec import Bound
 from queryveil.types import LogPair, Progress, Score, silent
 
@@ -42,9 +42,9 @@ def jsd_by_person(pair: LogPair, bound: Bound) -> Reals:
 
 def divergence(pair: LogPair, weights: Reals) -> Reals:
     """Return the weighted Jensen–Shannon divergence of every person, from 0 to 1."""
-    share = shares(pair)
-    middle = (share["before"] + share["after"]) / 2
-    added = (_surprise(share["before"], middle) + _surprise(share["after"], middle)) / 2  # never below 0 for a document
+    middle = (pair.share_before + pair.share_after) / 2
+    # what a document adds is never below 0
+    added = (_surprise(pair.share_before, middle) + _surprise(pair.share_after, middle)) / 2
     nil = np.where(pair.n_after == 0, 0.5, 0.0)  # ½ · weight 1 · probability 1 · log2(1 / ½)
     return np.clip(sum_by_person(pair, weights * added) + nil, 0.0, 1.0)
 

@@ -40,7 +40,8 @@ def compute(
         low, high = wilson(after, n_after)
         value, interval = 100.0 * after / n_after, (100.0 * low, 100.0 * high)
         note = _note(comparison)
-    label = f"singled out by {m} random {'term' if m == 1 else 'terms'}"
+    one, several = ("query", "queries") if comparison.kind == "queries" else ("term", "terms")
+    label = f"singled out by {m} random {one if m == 1 else several}"
     share_before = 100.0 * before / n_before
     return [Score(str(bound), label, value, share_before, "%", n_after, interval, better="lower", note=note)]
 
