@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     aol,
+    attacks,
     command,
     groups,
     kept,
@@ -36,7 +37,7 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, search, long_histories):
+    for module in (kernels, verifier, reading, startup, search, long_histories, attacks):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))

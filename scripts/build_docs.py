@@ -17,8 +17,20 @@ from queryveil.spec import KINDS, Declaration, Parameter, declarations, plural
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 COMMANDS = (
-    "anonymize", "verify", "measure", "compare", "why", "profiles", "index", "search", "reproduce", "generate", "list",
-)  # fmt: skip
+    "anonymize",
+    "verify",
+    "measure",
+    "attack",
+    "sensitivity",
+    "compare",
+    "why",
+    "profiles",
+    "index",
+    "search",
+    "reproduce",
+    "generate",
+    "list",
+)
 NOTE = "<!-- Made by scripts/build_docs.py from the declarations; do not edit. -->\n"
 
 

@@ -48,6 +48,7 @@ def test_the_names_are_exactly_these() -> None:
         "Searcher",
         "__version__",
         "anonymize",
+        "attack",
         "compare",
         "generate",
         "index",

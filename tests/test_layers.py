@@ -24,14 +24,16 @@ MAY_IMPORT = {
     "market": "errors logs",
     "semantics": "errors spec types kernels lexicons logs",
     "search": "errors _version spec types files kernels lexicons logs histories semantics",
+    "sensitivity": "errors types files kernels lexicons logs histories semantics",
     "methods": "errors spec guarantees types kernels market semantics",
     "release": "errors _version spec guarantees types files kernels histories",
     "verifiers": "errors spec types kernels",
     "measures": "errors spec types kernels market search",
+    "attacks": "errors spec types kernels lexicons measures",
     "report": "errors spec types",
     "experiments": "errors spec types kernels lexicons histories market semantics methods measures report search",
-    "workflows": "errors _version spec types files logs engines histories market semantics methods release measures "
-    "report experiments search",
+    "workflows": "errors _version spec types files logs engines histories market semantics sensitivity methods release "
+    "measures attacks report experiments search",
     "api": "errors _version spec types logs engines histories semantics release report search workflows",
     "cli": "errors _version spec types logs engines semantics search workflows",
     "__init__": "_version api",

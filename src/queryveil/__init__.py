@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from queryveil.api import (
         Searcher,
         anonymize,
+        attack,
         compare,
         generate,
         index,
@@ -30,6 +31,7 @@ __all__ = [
     "Searcher",
     "__version__",
     "anonymize",
+    "attack",
     "compare",
     "generate",
     "index",

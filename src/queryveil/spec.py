@@ -28,6 +28,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "guarantee": "queryveil.guarantees",
         "target": "queryveil.methods.targets",
         "measure": "queryveil.measures",
+        "attack": "queryveil.attacks",
         "format": "queryveil.logs.formats",
         "engine": "queryveil.engines",
         "network": "queryveil.semantics",

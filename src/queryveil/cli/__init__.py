@@ -10,6 +10,7 @@ import typer
 
 from queryveil.cli import (
     anonymize,
+    attack,
     compare,
     generate,
     index,
@@ -18,6 +19,7 @@ from queryveil.cli import (
     profiles,
     reproduce,
     search,
+    sensitivity,
     verify,
     why,
 )
@@ -51,7 +53,22 @@ def _options(
     """Turn a search log into something its owner may keep, share or personalise with."""
 
 
-for module in (anonymize, verify, measure, compare, why, profiles, index, search, reproduce, generate, list_):
+COMMANDS = (
+    anonymize,
+    verify,
+    measure,
+    attack,
+    sensitivity,
+    compare,
+    why,
+    profiles,
+    index,
+    search,
+    reproduce,
+    generate,
+    list_,
+)
+for module in COMMANDS:
     module.register(app)
 
 

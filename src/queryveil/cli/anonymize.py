@@ -26,7 +26,10 @@ def anonymize(
         ),
     ],
     method: Annotated[
-        str, typer.Option(help="The method, such as 'km(k=10, m=2)' or 'linkability(p=0.4)'.", show_default=False)
+        str,
+        typer.Option(
+            help="The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'query_k(k=10)'.", show_default=False
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The folder of the release.", show_default=False)],
     private: Annotated[
@@ -35,11 +38,12 @@ def anonymize(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What is released: histories or log (single queries); groups by linkability.", show_default=False
+            help="What is released: histories or log (terms by query); groups by linkability; queries by query_k, ppp.",
+            show_default=False,
         ),
     ] = None,
     keep: Annotated[
-        str, typer.Option(help="Columns to release uncovered: time,rank,url (kind log).", show_default=False)
+        str, typer.Option(help="Columns to release uncovered: time,rank,url (kinds log, queries).", show_default=False)
     ] = "",
     values: Annotated[
         Path | None, typer.Option(help="Term values (columns term, value) for target=file.", show_default=False)
@@ -78,6 +82,10 @@ def anonymize(
     groups_private: Annotated[
         Path | None, typer.Option(help="The private folder of the --groups release.", show_default=False)
     ] = None,
+    places: Annotated[
+        Path | None,
+        typer.Option(help="More places, one on each line, for methods that look for places.", show_default=False),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older release and private folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     **options: Any,
@@ -110,6 +118,7 @@ def anonymize(
                 meaning=Meaning(**split(options, MEANING), taxonomy=taxonomy),
                 groups=groups,
                 groups_private=groups_private,
+                places=places,
             ),
             progress=progress,
         )

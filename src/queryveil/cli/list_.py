@@ -17,11 +17,13 @@ def register(app: typer.Typer) -> None:
 def list_(
     kind: Annotated[
         str | None,
-        typer.Argument(help="methods, guarantees, targets, measures, formats, engines, networks or corpora; else all."),
+        typer.Argument(
+            help="methods, guarantees, targets, measures, attacks, formats, engines, networks or corpora; else all."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the declarations as JSON.")] = False,
 ) -> int:
-    """List methods, guarantees, targets, measures, log formats, engines, networks of meaning and corpora."""
+    """List methods, guarantees, targets, measures, attacks, log formats, engines, networks of meaning and corpora."""
     kinds = list(KINDS) if kind is None else [_singular(kind)]
     if as_json:
         print_json({plural(name): [_record(name, word) for word in declarations(name)] for name in kinds})

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 @with_parameters(READING, CLEANING)
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: burghardt or zhu.", show_default=False)],
+    paper: Annotated[str, typer.Argument(help="The paper: burghardt, zhu or carpineto.", show_default=False)],
     log: Annotated[
         list[Path] | None,
         typer.Option(help="Files of a log of your own; again for more (burghardt: with --market).", show_default=False),
@@ -28,7 +28,7 @@ def reproduce(
     ] = None,
     like: Annotated[
         str | None,
-        typer.Option(help="What a generated log resembles; altavista or aol unless given.", show_default=False),
+        typer.Option(help="What a generated log resembles; as the paper unless given.", show_default=False),
     ] = None,
     users: Annotated[
         int | None,
@@ -56,7 +56,7 @@ def reproduce(
 ) -> int:
     """Make the tables and figures of a paper again, its figures beside ours; every run is verified."""
     from queryveil.engines import LogSource
-    from queryveil.workflows.reproduce import ReproduceOptions
+    from queryveil.workflows.papers import ReproduceOptions
     from queryveil.workflows.reproduce import reproduce as run
 
     reading, cleaning = Reading(**split(options, READING)), Cleaning(**split(options, CLEANING))

@@ -27,6 +27,9 @@ def verify(
     private: Annotated[
         Path | None, typer.Option(help="The private folder: people are counted instead of histories.")
     ] = None,
+    places: Annotated[
+        Path | None, typer.Option(help="The list of places that a ppp release was made with.", show_default=False)
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
     **options: Any,
 ) -> int:
@@ -34,7 +37,9 @@ def verify(
     from queryveil.workflows.verify import verify as run
 
     with progress_bar() as progress:
-        verdict = run(release, claim=claim, private=private, reading=Reading(**options), progress=progress)
+        verdict = run(
+            release, claim=claim, private=private, reading=Reading(**options), places=places, progress=progress
+        )
     if as_json:
         print_json(verdict_record(verdict))
     else:

@@ -17,9 +17,9 @@ UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 class Comparison:
     """An original log beside what was released of it."""
 
-    kind: str  # "histories" or "log"
+    kind: str  # "histories", "log" or "queries", where what is called a term is a whole query
     original: Profiles
-    released: Profiles  # its own vocabulary; counts are occurrences for kind "log", all 1 for "histories"
+    released: Profiles  # its own vocabulary; counts are occurrences, except for "histories": all 1
     history_of: NDArray[np.int64] | None  # released history → original history; None without the private folder
     market: Market | None = None  # what terms are worth, where that was given
 
@@ -41,7 +41,7 @@ class Comparison:
 
     def released_occurrences(self) -> NDArray[np.int32] | None:
         """Return how often every released pair is in the log; None where the release does not tell."""
-        if self.kind == "log":
+        if self.kind in ("log", "queries"):
             return self.released.counts
         if self.history_of is None:
             return None

@@ -78,6 +78,43 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     return Content("log", rows, release_id)
 
 
+def queries_content(profiles: Profiles, mask: NDArray[np.bool_], issued: Occurrences | None = None) -> Content:
+    """Return the rows `user, query` of the kept pairs, one for each time a query was issued.
+
+    `issued` tells the single queries where times, ranks or URLs are published beside them.
+    """
+    pair = np.repeat(np.flatnonzero(mask), profiles.counts[mask])
+    columns: dict[str, pa.Array] = {}
+    history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))[pair]
+    rank, texts = _text_order(profiles.vocabulary.entries, profiles.ids[mask])
+    if issued is not None:
+        query = issued.query[mask[issued.pair]]
+        pair, history = issued.pair[mask[issued.pair]], issued.history[query]
+        columns = {name: values.take(pa.array(query)) for name, values in issued.extra.items()}
+    key = rank[profiles.ids[pair]] if issued is None else _joint_ranks(rank[profiles.ids[pair]], issued, query)
+    by_content = np.lexsort((key, history))
+    indptr = np.searchsorted(history[by_content], np.arange(profiles.n_histories + 1)).astype(np.int64)
+    order = _content_order(indptr, key[by_content], profiles.partition)
+    release_id = np.full(profiles.n_histories, -1, np.int64)
+    release_id[order] = np.arange(len(order))
+    lengths = np.diff(indptr)[order]
+    taken = by_content[_ranges(indptr[order], lengths)]
+    columns = {
+        "user": pa.array(np.repeat(np.arange(len(order), dtype=np.int64), lengths)),
+        "query": texts.take(pa.array(rank[profiles.ids[pair[taken]]])),
+        **{name: values.take(pa.array(taken)) for name, values in columns.items()},
+    }
+    return Content("queries", pa.table(columns), release_id)
+
+
+def _joint_ranks(rank: NDArray[np.int32], issued: Occurrences, query: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rank of every issued query by its text and then by what else is published of it."""
+    extra = _extra_keys(issued)
+    _, number = np.unique(np.array([extra[q] for q in query.tolist()], object), return_inverse=True)
+    _, joint = np.unique(rank.astype(np.int64) * (len(query) + 1) + number, return_inverse=True)
+    return joint.astype(np.int32)
+
+
 def groups_content(profiles: Profiles, grouped: Grouped) -> Content:
     """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
     rank, texts = _text_order(profiles.vocabulary.entries, grouped.ids)

@@ -2,55 +2,22 @@
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 
 from queryveil._version import __version__
-from queryveil.engines import LogSource, open_log
+from queryveil.engines import LogSource
 from queryveil.errors import InputError, UnknownNameError
-from queryveil.experiments import burghardt, zhu
-from queryveil.experiments.evaluation import Evaluation
-from queryveil.files import scratch
-from queryveil.histories.build import build
-from queryveil.logs.generate import generate
-from queryveil.market.table import read_market
-from queryveil.measures.utility.market import coverage
-from queryveil.release import manifest as manifests
 from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
 from queryveil.report.reproduced import Reproduced
 from queryveil.report.reproduction import render_reproduction
-from queryveil.search.index import open_index
-from queryveil.spec import Name, nearest, resolve
-from queryveil.types import Profiles, Progress, silent
-from queryveil.workflows.indexing import index as make_index
+from queryveil.spec import nearest
+from queryveil.types import Progress, silent
+from queryveil.workflows.papers import FOR_THE_OWNER, PAPERS, ReproduceOptions, is_given
 
-LIKE = {"burghardt": "altavista", "zhu": "aol"}  # paper → what a generated log resembles unless something is given
-PAPERS = tuple(LIKE)
-USERS_OF_ONE = 110  # of a log like aol, of whom one or more searched enough for the evaluation of Zhu and Xiong
 PAGE, NUMBERS = "page.html", "numbers.json"
-FOR_THE_OWNER = (
-    "These tables hold terms of the log as people typed them: they are for the log's owner, and are nothing to release."
-)
-VERIFIED = "every run was verified."
-
-
-@dataclass(frozen=True)
-class ReproduceOptions:
-    """What a reproduction is told besides the log."""
-
-    market: Path | None = None
-    like: str | None = None  # of a generated log; LIKE unless given
-    users: int | None = None  # of a generated log; for zhu, who take part
-    seed: int = 1
-    algorithm: str = "paper"
-    out: Path | None = None
-    force: bool = False
-    index: Path | None = None  # in which zhu's people search; the bundled corpus unless given
 
 
 def reproduce(
@@ -65,131 +32,24 @@ def reproduce(
     A source without files and table stands for a generated log, which is read and cleaned as the source says.
     """
     started = time.monotonic()
-    _check(paper, source, options)
-    rng = np.random.default_rng(options.seed)
-    run = _zhu if paper == "zhu" else _burghardt
-    done = run(source, options, rng, progress)
+    if paper not in PAPERS:
+        raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, list(PAPERS))}")
+    chosen = PAPERS[paper]
+    if options.out is not None:
+        check_place(options.out, NUMBERS, force=options.force)
+    if source.cleaning.partition_by:
+        raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
+    chosen.check(source, options)
+    done = chosen.run(source, options, np.random.default_rng(options.seed), progress)
     seconds = time.monotonic() - started
     numbers = {**done.numbers, "queryveil": __version__, "seconds": round(seconds, 2)}
-    done = replace(done, numbers=numbers, seconds=seconds, warning=FOR_THE_OWNER if _is_given(source) else "")
+    warning = FOR_THE_OWNER if chosen.shows_terms and is_given(source) else ""
+    done = replace(done, numbers=numbers, seconds=seconds, warning=warning)
     if options.out is not None:
         progress("writing", 0, 1)
         contents = {
             NUMBERS: (json.dumps(numbers, indent=2, ensure_ascii=False) + "\n").encode(),
             PAGE: render_reproduction(done).encode(),
         }
-        write_folder(options.out, contents, force=options.force, secret=_is_given(source))
+        write_folder(options.out, contents, force=options.force, secret=is_given(source))
     return done
-
-
-def _burghardt(
-    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
-) -> Reproduced:
-    with _inputs(source, options, rng, progress) as (given, market_file):
-        market = read_market(market_file, given.cleaning.charset)
-        with open_log(given, progress=progress) as log:
-            profiles = build(log, progress=progress)
-    coverage(profiles, market)
-    found = burghardt.evaluate(profiles, market, algorithm=options.algorithm, rng=rng, progress=progress)
-    about = f"{_about(profiles, source, options, 'burghardt')}, anonymised by algorithm={options.algorithm}; {VERIFIED}"
-    numbers = {"algorithm": options.algorithm, **found.numbers}
-    return _reproduced(burghardt.PAPER, about, profiles, source, options, replace(found, numbers=numbers))
-
-
-def _zhu(source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress) -> Reproduced:
-    with scratch("reproduce") as folder:
-        given = source
-        if not _is_given(source):
-            users = USERS_OF_ONE * (options.users or zhu.PEOPLE)
-            given = replace(source, paths=(folder / "log.tsv",))
-            generate(folder / "log.tsv", like=_like(options, "zhu"), users=users, rng=rng, progress=progress)
-        with open_log(given, progress=progress) as log:
-            profiles = build(log, progress=progress)
-        if options.index is None:
-            make_index("wordnet", folder / "index", progress=progress)
-        index = open_index(options.index or folder / "index")
-        people = options.users or zhu.PEOPLE
-        found = zhu.evaluate(profiles, index, people=people, rng=rng, progress=progress)
-        documents = f"{len(index.documents):,} documents ({options.index or 'the bundled corpus'})"
-    about = (
-        f"{_about(profiles, source, options, 'zhu')}; {found.numbers['people']:,} of them take part and search "
-        f"{documents}; {VERIFIED}"
-    )
-    return _reproduced(zhu.PAPER, about, profiles, source, options, found)
-
-
-def _reproduced(
-    paper: str, about: str, profiles: Profiles, source: LogSource, options: ReproduceOptions, found: Evaluation
-) -> Reproduced:
-    log = {**manifests.counts_of(profiles), "generated": not _is_given(source), "seed": options.seed}
-    numbers = {"paper": paper, "log": log, **found.numbers}
-    return Reproduced(paper, about, "", found.tables, found.figures, numbers, __version__, 0.0, found.reading)
-
-
-def _is_given(source: LogSource) -> bool:
-    """Say whether there is a log, or one is to be generated."""
-    return bool(source.paths) or source.table is not None
-
-
-def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
-    """Refuse what cannot be done, before any work is."""
-    is_given = _is_given(source)
-    if paper not in PAPERS:
-        raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, PAPERS)}")
-    if options.out is not None:
-        check_place(options.out, NUMBERS, force=options.force)
-    if source.cleaning.partition_by:
-        raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
-    if paper == "zhu":
-        _check_zhu(source, options)
-        return
-    if options.index is not None:
-        raise InputError("--index is for zhu, whose evaluation searches; leave it out.")
-    resolve("method", Name("km", (("k", 2), ("m", 2), ("algorithm", options.algorithm))))
-    if is_given and options.market is None:
-        raise InputError("--log needs the market table of its terms; give it by --market, or leave --log out.")
-    if not is_given and options.market is not None:
-        raise InputError("--market goes with the log that it is about; give that by --log, or leave --market out.")
-    if is_given and not (options.like is None and options.users is None):
-        raise InputError("--like and --users are about a generated log; leave them out, or leave --log out.")
-
-
-def _check_zhu(source: LogSource, options: ReproduceOptions) -> None:
-    if options.market is not None or options.algorithm != ReproduceOptions.algorithm:
-        raise InputError("--market and --algorithm are for burghardt; leave them out.")
-    if _is_given(source) and options.like is not None:
-        raise InputError("--like is about a generated log; leave it out, or leave --log out.")
-    if source.cleaning.history != "user":
-        raise InputError("a profile is of a person, so it goes with --history user; leave --history out.")
-    if options.users is not None and options.users < zhu.FEWEST:
-        raise InputError(f"--users must be a whole number of at least {zhu.FEWEST} for zhu, not {options.users}.")
-    if options.index is not None:
-        open_index(options.index)  # a wrong one is told before a log is made
-
-
-def _like(options: ReproduceOptions, paper: str) -> str:
-    return LIKE[paper] if options.like is None else options.like
-
-
-@contextmanager
-def _inputs(
-    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
-) -> Iterator[tuple[LogSource, Path]]:
-    """Give the log and its market table; what is generated is gone afterwards."""
-    if options.market is not None:
-        yield source, options.market
-        return
-    with scratch("reproduce") as folder:
-        log, market = folder / "log.tsv", folder / "market.csv"
-        generate(
-            log, like=_like(options, "burghardt"), users=options.users, rng=rng, market_out=market, progress=progress
-        )
-        yield replace(source, paths=(log,)), market
-
-
-def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions, paper: str) -> str:
-    """Begin a sentence about the log."""
-    counts = manifests.counts_of(profiles)
-    what = "The log given" if _is_given(source) else f"A generated log (like {_like(options, paper)})"
-    people, terms, occurrences = (counts[name] for name in ("people", "terms", "occurrences"))
-    return f"{what}: {people:,} people, {terms:,} distinct terms, {occurrences:,} occurrences"

@@ -1,9 +1,10 @@
 """Verifying a release, ours or anybody's file, with code that shares nothing with the methods."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,9 @@ from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load
 from queryveil.spec import Name, resolve
-from queryveil.types import Members, Progress, Verdict, silent
+from queryveil.types import Lists, Members, Progress, Verdict, silent
+
+_OF_QUERIES = ("query_k", "ppp")  # guarantees about whole queries
 
 
 def verify(
@@ -22,6 +25,7 @@ def verify(
     claim: str | Name | None = None,
     private: Path | None = None,
     reading: Any = None,
+    places: Path | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Say whether a release keeps what it claims; a file that is no release of ours needs a claim."""
@@ -29,7 +33,7 @@ def verify(
         loaded = load(release)
         if loaded.kind == "groups":
             return _verify_groups(loaded, claim or loaded.manifest["guarantee"], private, progress)
-        return verify_release(loaded, claim or loaded.manifest["guarantee"], private, progress)
+        return verify_release(loaded, claim or loaded.manifest["guarantee"], private, progress, places)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
     if claim is None:
@@ -38,10 +42,12 @@ def verify(
         )
     if private is not None:
         raise InputError("--private goes with a queryveil release, not with another file; leave it out.")
-    return _verify_file(release, claim, reading, progress)
+    return _verify_file(release, claim, reading, places, progress)
 
 
-def verify_release(release: Release, claim: str | Name, private: Path | None, progress: Progress) -> Verdict:
+def verify_release(
+    release: Release, claim: str | Name, private: Path | None, progress: Progress, places: Path | None = None
+) -> Verdict:
     """Say whether a release that has been read keeps a claim, and is what its manifest and private folder say."""
     released = histories_of(release.rows)
     people, faults = None, [*release.faults, *_miscounted(release, released)]
@@ -49,7 +55,30 @@ def verify_release(release: Release, claim: str | Name, private: Path | None, pr
         privates.check_belongs(private, release.manifest["content_sha256"])
         people, more_faults = _behind(private, release, released)
         faults += more_faults
-    return _judge(released, claim, faults, people, progress)
+    if places is None and _places_of(release):
+        reason = "the release was made with a list of places that is not part of it; give it by --places"
+        return Verdict(str(claim), "unchecked", "histories", reason=reason)
+    lists = _lists(claim, places)
+    if places is not None and hashlib.sha256(places.read_bytes()).hexdigest() != _places_of(release):
+        raise InputError(f"--places: {places} is not the list that the release was made with; give that one or none.")
+    return _judge(released, claim, faults, people, progress, lists)
+
+
+def _places_of(release: Release) -> str | None:
+    """Return the digest of the user's list of places that a release was made with, if there was one."""
+    lists = release.manifest.get("lists")
+    return lists.get("places") if isinstance(lists, dict) else None
+
+
+def _lists(claim: str | Name, places: Path | None) -> Lists | None:
+    """Return the lists of names, places and private words, where the claim is about them."""
+    if resolve("guarantee", claim).declaration.name == "ppp":
+        from queryveil.sensitivity.lists import load_lists
+
+        return load_lists(places)
+    if places is not None:
+        raise InputError("--places goes with a claim about places, such as ppp(release=none); leave it out.")
+    return None
 
 
 def _behind(private: Path, release: Release, released: ReleasedHistories) -> tuple[NDArray[np.int32] | None, list[str]]:
@@ -78,10 +107,15 @@ def _miscounted(release: Release, released: ReleasedHistories) -> list[str]:
 
 
 def check_release(
-    release: Release, claim: str | Name, *, people: NDArray[np.int32] | None = None, progress: Progress = silent
+    release: Release,
+    claim: str | Name,
+    *,
+    people: NDArray[np.int32] | None = None,
+    lists: Lists | None = None,
+    progress: Progress = silent,
 ) -> Verdict:
     """Check a claim on the rows of a release; `people` tells who is behind each released history."""
-    return _judge(histories_of(release.rows), claim, release.faults, people, progress)
+    return _judge(histories_of(release.rows), claim, release.faults, people, progress, lists)
 
 
 def _verify_groups(release: Release, claim: str | Name, private: Path | None, progress: Progress) -> Verdict:
@@ -117,19 +151,27 @@ def _judge(
     faults: Sequence[str],
     people: NDArray[np.int32] | None,
     progress: Progress,
+    lists: Lists | None = None,
 ) -> Verdict:
     """Check a claim on the rows; a release that is not what it says it is violates its claim in any case."""
-    verdict = check_histories(released, claim, people, progress)
+    verdict = check_histories(released, claim, people, progress, lists)
     return replace(verdict, state="violated", reason="; ".join(faults)) if faults else verdict
 
 
 def check_histories(
-    released: ReleasedHistories, claim: str | Name, people: NDArray[np.int32] | None, progress: Progress
+    released: ReleasedHistories,
+    claim: str | Name,
+    people: NDArray[np.int32] | None,
+    progress: Progress,
+    lists: Lists | None = None,
 ) -> Verdict:
     """Run the verifier of the claimed guarantee on histories × terms."""
     bound = resolve("guarantee", claim)
     if bound.declaration.name == "linkability":
         raise InputError(f"{bound} is a claim about groups, and these are histories; claim km(k=…, m=…).")
+    if (bound.declaration.name in _OF_QUERIES) != (released.unit == "query"):
+        what, which = ("terms", "km(k=…, m=…)") if released.unit == "term" else ("whole queries", "query_k(k=…)")
+        raise InputError(f"{bound} is no claim about {what}, which these rows hold; claim {which}.")
     owner = np.arange(len(released.users), dtype=np.int32) if people is None else people
     checker = bound.declaration.load()
     verdict: Verdict = checker(
@@ -141,6 +183,7 @@ def check_histories(
         counted="histories" if people is None else "people",
         partition=released.partition,
         progress=progress,
+        **({} if lists is None else {"lists": lists}),
     )
     return verdict
 
@@ -160,19 +203,20 @@ def _invented(private: Path, released: ReleasedHistories, history_of: NDArray[np
     return [f"{n_invented:,} released terms were never in the history behind them"] if n_invented else []
 
 
-def _verify_file(file: Path | Any, claim: str | Name, reading: Any, progress: Progress) -> Verdict:
+def _verify_file(file: Path | Any, claim: str | Name, reading: Any, places: Path | None, progress: Progress) -> Verdict:
     """Read anybody's file as it stands and check the claim on it, every user being one history."""
     from queryveil.engines import LogSource, open_log
     from queryveil.logs.options import Cleaning, Reading
 
-    resolve("guarantee", claim)
+    unit: Literal["term", "query"] = "query" if resolve("guarantee", claim).declaration.name in _OF_QUERIES else "term"
     as_it_stands = Cleaning(scrub=False, duplicates="keep", bots=0)
     is_path = isinstance(file, Path)
     source = LogSource((file,) if is_path else (), reading or Reading(), as_it_stands, table=None if is_path else file)
     with open_log(source, progress=progress) as log:
-        released = _baskets(log) if is_path and _holds_baskets(file, source.reading) else _histories(log, progress)
+        has_baskets = is_path and unit == "term" and _holds_baskets(file, source.reading)
+        released = _baskets(log) if has_baskets else _histories(log, unit, progress)
         n_bad = next(step.count for step in log.steps if step.name == "bad lines")
-    verdict = check_histories(released, claim, None, progress)
+    verdict = check_histories(released, claim, None, progress, _lists(claim, places))
     if verdict.holds and n_bad:  # what was not read may break the claim
         reason = f"the lines that can be read keep it, but {n_bad:,} cannot be read; mend the file"
         return replace(verdict, state="unchecked", reason=reason)
@@ -200,11 +244,11 @@ def _baskets(log: Any) -> ReleasedHistories:
     return histories_of(rows.filter(pc.not_equal(rows["term"], "")))
 
 
-def _histories(log: Any, progress: Progress) -> ReleasedHistories:
-    """Return the terms of queries, or of a column of terms just as they stand."""
+def _histories(log: Any, unit: Literal["term", "query"], progress: Progress) -> ReleasedHistories:
+    """Return the terms of queries or whole queries, or a column of terms just as it stands."""
     from queryveil.histories.build import build
 
-    profiles = build(log, unit="entry" if log.has_single_terms else "term", progress=progress)
+    profiles = build(log, unit="entry" if log.has_single_terms else unit, progress=progress)
     return ReleasedHistories(
         np.arange(profiles.n_histories),
         profiles.indptr,
@@ -212,4 +256,5 @@ def _histories(log: Any, progress: Progress) -> ReleasedHistories:
         profiles.counts,
         profiles.vocabulary.entries,
         None,
+        unit,
     )
