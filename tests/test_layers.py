@@ -26,9 +26,9 @@ MAY_IMPORT = {
     "methods": "errors spec guarantees types kernels market semantics",
     "release": "errors _version spec guarantees types files kernels histories",
     "verifiers": "errors spec types kernels",
-    "measures": "errors spec types kernels market",
+    "measures": "errors spec types kernels market semantics",
     "report": "errors spec types",
-    "experiments": "errors spec types kernels histories market methods measures report",
+    "experiments": "errors spec types kernels histories market semantics methods measures report",
     "workflows": "errors _version spec types files logs engines histories market semantics methods release measures "
     "report experiments",
     "api": "errors _version spec types logs engines histories semantics release report workflows",

@@ -28,6 +28,10 @@ def measure(
         Path | None,
         typer.Option(help="A market table (columns term, bid, clicks, impressions).", show_default=False),
     ] = None,
+    taxonomy: Annotated[
+        Path | None,
+        typer.Option(help="The taxonomy by which vocabularies were made, if by one.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", parser=whole_number, metavar="N")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     **options: Any,
@@ -42,6 +46,7 @@ def measure(
             measures=tuple(measure or ()),
             private=private,
             market=market,
+            taxonomy=taxonomy,
             reading=Reading(**options),
             seed=seed,
             progress=progress,

@@ -38,19 +38,46 @@ def entry_codes(
     return support, code
 
 
+class Table(NamedTuple):
+    """Which of the rows hold which of the entries that can be in a pattern, three times."""
+
+    support: NDArray[np.int64]  # (entries,): rows that hold it
+    bits: NDArray[np.uint64]  # (entries, words): a bit for every row
+    indptr: NDArray[np.int64]  # (rows + 1,)
+    ids: NDArray[np.int32]  # entries of each row
+
+
 @jit
-def row_bits(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], place: NDArray[np.int64], n_places: int
-) -> NDArray[np.uint64]:
-    """Return a bit set of rows for every entry that has a place."""
+def make_table(
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], place: NDArray[np.int64], support: NDArray[np.int64]
+) -> Table:
+    """Return the table of the entries that have a place, of which the supports are given."""
     n_rows = len(indptr) - 1
-    bits = np.zeros((n_places, (n_rows + 63) // 64), np.uint64)
+    bits = np.zeros((len(support), (n_rows + 63) // 64), np.uint64)
+    row_indptr, row_ids = np.zeros(n_rows + 1, np.int64), np.empty(support.sum(), np.int32)
+    end = 0
     for row in range(n_rows):
         word, bit = row >> 6, np.uint64(1) << np.uint64(row & 63)
         for i in range(indptr[row], indptr[row + 1]):
-            if place[ids[i]] >= 0:
-                bits[place[ids[i]], word] |= bit
-    return bits
+            entry = place[ids[i]]
+            if entry >= 0:
+                bits[entry, word] |= bit
+                row_ids[end] = entry
+                end += 1
+        row_indptr[row + 1] = end
+    return Table(support, bits, row_indptr, row_ids)
+
+
+@jit
+def count_bits(x: np.uint64) -> np.uint64:
+    """Count the bits of a word."""
+    x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    x += x >> np.uint64(8)
+    x += x >> np.uint64(16)
+    x += x >> np.uint64(32)
+    return x & np.uint64(0x7F)
 
 
 @jit
@@ -58,15 +85,31 @@ def count_common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
     """Count the bits that two sets share."""
     total = np.uint64(0)
     for word in range(len(one)):
-        x = one[word] & other[word]
-        x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
-        x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-        x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-        x += x >> np.uint64(8)
-        x += x >> np.uint64(16)
-        x += x >> np.uint64(32)
-        total += x & np.uint64(0x7F)
+        total += count_bits(one[word] & other[word])
     return np.int64(total)
+
+
+@jit
+def count_entries(table: Table, rows: NDArray[np.uint64], n_rows: int, first: int, counts: NDArray[np.int64]) -> None:
+    """Count, among some rows, those of every entry; of entries before the first perhaps only at most so many.
+
+    Whatever is quicker: to go through the rows, or through the bits of every entry.
+    """
+    n_entries, n_words = table.bits.shape
+    if 4 * n_rows * len(table.ids) < (n_entries - first) * n_words * (len(table.indptr) - 1):
+        counts[:] = 0
+        for word in range(n_words):
+            left = rows[word]
+            while left:
+                lowest = left & (~left + np.uint64(1))
+                row = word * 64 + np.int64(count_bits(lowest - np.uint64(1)))
+                for i in range(table.indptr[row], table.indptr[row + 1]):
+                    counts[table.ids[i]] += 1
+                left ^= lowest
+    else:
+        counts[:] = table.support
+        for entry in range(first, n_entries):
+            counts[entry] = count_common(rows, table.bits[entry])
 
 
 @jit
@@ -123,19 +166,17 @@ def keep(found: Found, n_known: int, spare: int) -> tuple[int, int]:
 
 
 @jit
-def close(
-    bits: NDArray[np.uint64], support: NDArray[np.int64], found: Found, parent: int, entry: int, spare: int
-) -> bool:
+def close(table: Table, found: Found, parent: int, entry: int, spare: int, counts: NDArray[np.int64]) -> bool:
     """Fill the entries of the spare slot, whose rows are known; False where an entry before the added one comes in."""
     rows, n_rows = found.rows[spare], found.support[spare]
     for other in range(entry):
-        if support[other] >= n_rows and not has(found.entries[parent], other) and is_within(rows, bits[other]):
+        if counts[other] >= n_rows and not has(found.entries[parent], other) and is_within(rows, table.bits[other]):
             return False
     found.entries[spare] = found.entries[parent]
     found.size[spare], found.core[spare] = found.size[parent], entry
-    for other in range(entry, len(support)):
-        is_new = support[other] >= n_rows and not has(found.entries[parent], other)
-        if is_new and is_within(rows, bits[other]):
+    for other in range(entry, len(counts)):
+        is_new = counts[other] >= n_rows and not has(found.entries[parent], other)
+        if is_new and is_within(rows, table.bits[other]):
             found.entries[spare, other >> 6] |= np.uint64(1) << np.uint64(other & 63)
             found.size[spare] += 1
     return True
@@ -143,8 +184,7 @@ def close(
 
 @jit
 def extend(
-    bits: NDArray[np.uint64],  # (entries, words)
-    support: NDArray[np.int64],  # (entries,)
+    table: Table,
     found: Found,
     parent: int,
     least: int,  # rows of a pattern, until n are known
@@ -152,26 +192,25 @@ def extend(
     spare: int,
 ) -> tuple[int, int]:
     """Make the closed patterns that come from one; return how many are known, and the spare slot."""
-    for entry in range(found.core[parent] + 1, len(support)):
+    counts = table.support.copy()
+    if found.support[parent] < len(table.indptr) - 1:
+        count_entries(table, found.rows[parent], found.support[parent], found.core[parent] + 1, counts)
+    for entry in range(found.core[parent] + 1, len(counts)):
         if n_known == len(found.order):
             least = max(least, found.support[found.order[n_known - 1]])
-        if support[entry] < least or has(found.entries[parent], entry):
+        if counts[entry] < least or has(found.entries[parent], entry):
             continue
-        n_rows = count_common(found.rows[parent], bits[entry])
-        if n_rows < least:
-            continue
-        found.support[spare] = n_rows
-        for word in range(bits.shape[1]):
-            found.rows[spare, word] = found.rows[parent, word] & bits[entry, word]
-        if close(bits, support, found, parent, entry, spare):
+        found.support[spare] = counts[entry]
+        for word in range(table.bits.shape[1]):
+            found.rows[spare, word] = found.rows[parent, word] & table.bits[entry, word]
+        if close(table, found, parent, entry, spare, counts):
             n_known, spare = keep(found, n_known, spare)
     return n_known, spare
 
 
 @jit
 def extend_all(
-    bits: NDArray[np.uint64],
-    support: NDArray[np.int64],
+    table: Table,
     found: Found,
     least: int,
     rank: int,  # of the first pattern that has not been extended
@@ -188,6 +227,6 @@ def extend_all(
             return rank, n_known, spare, True  # whatever comes from here on is in fewer rows
         if rank == last:
             return rank, n_known, spare, False
-        n_known, spare = extend(bits, support, found, slot, least, n_known, spare)
+        n_known, spare = extend(table, found, slot, least, n_known, spare)
         rank += 1
     return rank, n_known, spare, True

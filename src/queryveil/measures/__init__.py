@@ -13,7 +13,8 @@ NEEDS_MARKET = (
 class Measure(Declaration):
     """A measure: besides the declaration, whether it needs to know what terms are worth, and of which releases it is.
 
-    Measures of groups take the released groups and their members, all others a `Comparison`.
+    Measures of groups take the released groups and their members, those of vocabularies a `Vocabularies`, all others a
+    `Comparison`.
     """
 
     needs_market: bool = False
@@ -61,4 +62,35 @@ LINKABILITY = Measure(
     kinds=("groups",),
 )
 
-DECLARATIONS = (RETENTION, MARKET, UNIQUE, CORRELATIONS, LINKABILITY)
+_VOCABULARY_PAPER = "Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010"
+
+BLM = Measure(
+    name="blm",
+    purpose="how much less precise the occurrences of terms became, from 0; counts those that are gone (--private)",
+    parameters=(Parameter("penalty", Real(1), "what an occurrence counts that is not published", 1),),
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.blm:compute_blm"},
+    kinds=("vocabularies",),
+)
+
+LM = Measure(
+    name="lm",
+    purpose="the same as if vocabularies were sets, blind to how often terms occur, which flatters (--private)",
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.blm:compute_lm"},
+    kinds=("vocabularies",),
+)
+
+PATTERNS = Measure(
+    name="patterns",
+    purpose="how many of the most frequent closed patterns of terms survive, and how far the others are from any",
+    parameters=(
+        Parameter("n", Integer(minimum=1, maximum=100_000), "how many patterns", 1_000),
+        Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart have nothing in common", 8),
+    ),
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.patterns:compute"},
+    kinds=("vocabularies", "histories", "log"),
+)
+
+DECLARATIONS = (RETENTION, MARKET, UNIQUE, CORRELATIONS, LINKABILITY, BLM, LM, PATTERNS)

@@ -15,9 +15,12 @@ from queryveil.market.table import Market, read_market
 from queryveil.measures import NEEDS_MARKET, Measure
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import coverage
+from queryveil.measures.vocabularies import Vocabularies
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, histories_of, load
+from queryveil.release.vocabularies import vocabularies_of
+from queryveil.semantics.options import Meaning
 from queryveil.spec import Bound, Name, declarations, resolve
 from queryveil.types import Members, Profiles, Progress, ReleasedGroups, Score, silent
 
@@ -29,11 +32,15 @@ def measure(
     measures: Sequence[str | Name] = (),
     private: Path | None = None,
     market: Path | None = None,
+    taxonomy: Path | None = None,
     reading: Reading = Reading(),
     seed: int = 0,
     progress: Progress = silent,
 ) -> list[Score]:
-    """Score a release; the log is cleaned in the way that the release's manifest says."""
+    """Score a release; the log is cleaned in the way that the release's manifest says.
+
+    A taxonomy is that by which the release was made, where it was made by one.
+    """
     for name in measures:
         resolve("measure", name)  # a mistyped name is told before anything is read
     loaded = load(release)
@@ -44,6 +51,8 @@ def measure(
         raise InputError(f"{release}: {loaded.faults[0]}; verify the release before measuring it.")
     if loaded.kind == "groups":
         return _measure_groups(loaded, measures, private, seed, progress)
+    if taxonomy is not None and loaded.kind != "vocabularies":
+        raise InputError(f"{release}: a taxonomy is for releases of vocabularies; leave --taxonomy out.")
     cleaning = Cleaning.from_record(loaded.manifest["cleaning"]["options"])
     worths = None if market is None else read_market(market, cleaning.charset)
     with open_log(LogSource(tuple(against), reading, cleaning), progress=progress) as log:
@@ -54,8 +63,10 @@ def measure(
     if private is not None:
         privates.check_belongs(private, loaded.manifest["content_sha256"])
         people, history_of = privates.load_histories(private, histories_of(loaded.rows).users)
-    comparison = set_beside(original, loaded, people, history_of, market=worths)
-    return score(comparison, measures, np.random.default_rng(seed), progress)
+    rng = np.random.default_rng(seed)
+    if loaded.kind == "vocabularies":
+        return score(vocabularies_beside(original, loaded, history_of, taxonomy, progress), measures, rng, progress)
+    return score(set_beside(original, loaded, people, history_of, market=worths), measures, rng, progress)
 
 
 def default_measures(has_market: bool) -> tuple[str, ...]:
@@ -65,6 +76,8 @@ def default_measures(has_market: bool) -> tuple[str, ...]:
 
 def _usual(release: Release, has_market: bool) -> tuple[str, ...]:
     """Return what is measured of a release unless something is asked for."""
+    if release.kind == "vocabularies":
+        return ("blm", "lm", "patterns")
     if release.kind != "groups":
         return default_measures(has_market)
     bound = resolve("guarantee", release.manifest["guarantee"])
@@ -137,8 +150,23 @@ def set_beside(
     return Comparison(release.kind, original, profiles, behind, market)
 
 
+def vocabularies_beside(
+    original: Profiles,
+    release: Release,
+    history_of: NDArray[np.int64] | None,
+    taxonomy: Path | None,
+    progress: Progress,
+) -> Vocabularies:
+    """Set released vocabularies beside their original, with the network of meaning that the manifest names."""
+    meant = release.manifest["cleaning"].get("meaning", {}).get("network", "wordnet")
+    meaning = Meaning(network=meant, taxonomy=taxonomy)
+    network = declarations("network")[meaning.chosen].load()(original, taxonomy, progress)
+    eps = resolve("method", release.manifest["method"]).values.get("eps", 0)
+    return Vocabularies(original, vocabularies_of(release.rows), history_of, network, int(eps))
+
+
 def score(
-    comparison: Comparison, measures: Sequence[str | Name], rng: np.random.Generator, progress: Progress
+    comparison: Comparison | Vocabularies, measures: Sequence[str | Name], rng: np.random.Generator, progress: Progress
 ) -> list[Score]:
     """Compute every measure asked for."""
     scores: list[Score] = []

@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.patterns import Found, entry_codes, extend, extend_all, row_bits
+from queryveil.kernels.patterns import Found, entry_codes, extend, extend_all, make_table
 from queryveil.types import Progress, silent
 
-_PER_CALL = 50  # patterns extended between two reports
+_PER_CALL = 1_000  # patterns extended between two reports
 _STAGE = "looking for patterns"
 
 
@@ -43,13 +43,13 @@ def closed_patterns(
     used = np.flatnonzero(support >= least)
     place = np.full(n_entries, -1, np.int64)
     place[used] = np.arange(len(used))
-    bits = row_bits(indptr, ids, place, len(used))
+    table = make_table(indptr, ids, place, support[used])
     found = _held_by_all(n, support[used], n_rows)
-    n_known, spare = (1, 1) if found.size[0] else extend(bits, support[used], found, 0, least, 0, 1)
+    n_known, spare = (1, 1) if found.size[0] else extend(table, found, 0, least, 0, 1)
     rank, is_done = 0, False
     while not is_done:
         progress(_STAGE, rank, n)
-        rank, n_known, spare, is_done = extend_all(bits, support[used], found, least, rank, n_known, spare, _PER_CALL)
+        rank, n_known, spare, is_done = extend_all(table, found, least, rank, n_known, spare, _PER_CALL)
     progress(_STAGE, n, n)
     return _patterns(found, n_known, used)
 
