@@ -72,7 +72,7 @@ def test_suppressed_occurrences_count_the_penalty(tmp_path: Path) -> None:
 
 
 def test_sets_flatter_what_lost_its_counts(tmp_path: Path) -> None:
-    sets = [{key: 1 for key in bag} for bag in LG]
+    sets = [dict.fromkeys(bag, 1) for bag in LG]
     loss, _ = blm(example(tmp_path, sets, 0))
     flattered = lm(example(tmp_path, sets, 0))
     assert flattered is not None

@@ -1,7 +1,6 @@
 from collections import Counter
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ Bag = dict[str, int]
 
 def suppressed(log: Profiles, k: int, floor: int | None = None) -> list[Bag]:
     name = f"suppress(k={k})" if floor is None else f"suppress(k={k}, floor={floor})"
-    found = run(log, wordnet(), resolve("method", name), rng=np.random.default_rng(0))
+    found = run(log, wordnet(), resolve("method", name))
     assert not found.levels.any()
     return [
         {found.terms[found.ids[i]]: int(found.counts[i]) for i in range(begin, end)}

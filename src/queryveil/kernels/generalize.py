@@ -190,7 +190,7 @@ def shared_counts(
     members: NDArray[np.int64],
     cut: NDArray[np.int64],  # nodes that hold all terms of every member, ascending
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for every node of a cut, the occurrences that all members have below it, and the steps up to it at most."""
+    """Return, for every node of a cut, the occurrences that all members have below it, and the most steps up to it."""
     least, steps = np.full(len(cut), -1, np.int64), np.zeros(len(cut), np.int64)
     for member in members:
         i, stop = indptr[member], indptr[member + 1]

@@ -45,7 +45,7 @@ class Clusters(NamedTuple):
 def steps_to(terms: Terms, entries: Entries, term: int, entry: int, eps: int) -> int:
     """Return how far a term is from a published one that may stand for it, −1 where that one cannot.
 
-    A term as typed stands for those within eps, a generalised one for those below it: 0 in the tree, 1 by another sense.
+    A term as typed stands for those within eps, a generalised one for those below it: 0 in the tree, 1 by other senses.
     """
     name = entries.name[entry]
     if name >= 0:

@@ -15,7 +15,7 @@ from queryveil.kernels import jit
 
 
 class Found(NamedTuple):
-    """The patterns known so far, in slots: slot 0 is what all rows hold, and one is spare for a pattern that is made."""
+    """The patterns known so far, in slots: slot 0 is what all rows hold, one is spare for a pattern that is made."""
 
     order: NDArray[np.int64]  # (n,): slots by rank
     support: NDArray[np.int64]  # (n + 2,): rows that hold the pattern

@@ -1,4 +1,4 @@
-"""How near each of some patterns is to the nearest of others: entries they share, and the distance of their meanings."""
+"""How near each of some patterns is to the nearest of others: entries they share, and how far apart they mean."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -18,9 +18,7 @@ from queryveil.spec import Bound
 from queryveil.types import Profiles, Progress, Published, only, silent
 
 
-def run(
-    profiles: Profiles, network: Network, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
-) -> Published:
+def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
     """Return what is left of every history: the terms that stay, as often as all who share them have them."""
     refuse_too_few_people(profiles, bound)
     progress("suppressing", 0, 1)

@@ -12,7 +12,7 @@ import numpy as np
 from queryveil._version import __version__
 from queryveil.engines import LogSource, open_log
 from queryveil.errors import InputError, UnknownNameError
-from queryveil.experiments import burghardt
+from queryveil.experiments import burghardt, liu
 from queryveil.files import scratch
 from queryveil.histories.build import build
 from queryveil.logs.generate import generate
@@ -26,8 +26,8 @@ from queryveil.report.reproduction import render_reproduction
 from queryveil.spec import Name, nearest, resolve
 from queryveil.types import Profiles, Progress, silent
 
-PAPERS = ("burghardt",)
-LIKE = "altavista"
+PAPERS = ("burghardt", "liu")
+LIKE = {"burghardt": "altavista", "liu": "demo"}  # what a generated log resembles
 PAGE, NUMBERS = "page.html", "numbers.json"
 FOR_THE_OWNER = (
     "These tables hold terms of the log as people typed them: they are for the log's owner, and are nothing to release."

@@ -23,9 +23,7 @@ from queryveil.spec import Bound
 from queryveil.types import Profiles, Progress, Published, silent
 
 
-def run(
-    profiles: Profiles, network: Network, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
-) -> Published:
+def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
     """Return what is published of every history: its generalised terms, which all of its part share."""
     refuse_too_few_people(profiles, bound)
     progress("making a tree of the terms", 0, 1)
