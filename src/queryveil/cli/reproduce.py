@@ -17,17 +17,19 @@ def register(app: typer.Typer) -> None:
 
 @with_parameters(READING, CLEANING)
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: burghardt.", show_default=False)],
+    paper: Annotated[str, typer.Argument(help="The paper: burghardt or liu.", show_default=False)],
     log: Annotated[
         list[Path] | None,
-        typer.Option(help="Files of a log of your own, with --market; again for more.", show_default=False),
+        typer.Option(
+            help="Files of a log of your own, for burghardt with --market; again for more.", show_default=False
+        ),
     ] = None,
     market: Annotated[
         Path | None,
         typer.Option(help="The log's market table (columns term, bid, clicks, impressions).", show_default=False),
     ] = None,
     like: Annotated[
-        str | None, typer.Option(help="What a generated log resembles; altavista unless given.", show_default=False)
+        str | None, typer.Option(help="What a generated log resembles; as the paper unless given.", show_default=False)
     ] = None,
     users: Annotated[
         int | None,

@@ -35,6 +35,16 @@ class PaperFigure:
 
 
 @dataclass(frozen=True)
+class Evaluation:
+    """The tables and figures of a paper's evaluation, and all their numbers."""
+
+    paper: str
+    tables: tuple[PaperTable, ...]
+    figures: tuple[PaperFigure, ...]
+    numbers: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Reproduced:
     """The tables and figures of a paper on a log at hand."""
 

@@ -16,12 +16,12 @@ from queryveil.experiments import burghardt, liu
 from queryveil.files import scratch
 from queryveil.histories.build import build
 from queryveil.logs.generate import generate
-from queryveil.market.table import read_market
+from queryveil.market.table import Market, read_market
 from queryveil.measures.utility.market import coverage
 from queryveil.release import manifest as manifests
 from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
-from queryveil.report.reproduced import Reproduced
+from queryveil.report.reproduced import Evaluation, Reproduced
 from queryveil.report.reproduction import render_reproduction
 from queryveil.spec import Name, nearest, resolve
 from queryveil.types import Profiles, Progress, silent
@@ -61,24 +61,22 @@ def reproduce(
     started = time.monotonic()
     _check(paper, source, options)
     rng = np.random.default_rng(options.seed)
-    with _inputs(source, options, rng, progress) as (given, market_file):
-        market = read_market(market_file, given.cleaning.charset)
+    with _inputs(paper, source, options, rng, progress) as (given, market_file):
+        market = read_market(market_file, given.cleaning.charset) if paper == "burghardt" else None
         with open_log(given, progress=progress) as log:
             profiles = build(log, progress=progress)
-    coverage(profiles, market)
-    found = burghardt.evaluate(profiles, market, algorithm=options.algorithm, rng=rng, progress=progress)
-    about = _about(profiles, source, options)
+    found = _evaluated(profiles, market, options, rng, progress)
+    about = _about(paper, profiles, source, options)
     warning = FOR_THE_OWNER if _is_given(source) else ""
     seconds = time.monotonic() - started
     numbers = {
-        "paper": burghardt.PAPER,
+        "paper": found.paper,
         "log": {**manifests.counts_of(profiles), "generated": not _is_given(source), "seed": options.seed},
-        "algorithm": options.algorithm,
         "queryveil": __version__,
         "seconds": round(seconds, 2),
         **found.numbers,
     }
-    done = Reproduced(burghardt.PAPER, about, warning, found.tables, found.figures, numbers, __version__, seconds)
+    done = Reproduced(found.paper, about, warning, found.tables, found.figures, numbers, __version__, seconds)
     if options.out is not None:
         progress("writing", 0, 1)
         contents = {
@@ -87,6 +85,20 @@ def reproduce(
         }
         write_folder(options.out, contents, force=options.force, secret=_is_given(source))
     return done
+
+
+def _evaluated(
+    profiles: Profiles,
+    market: Market | None,
+    options: ReproduceOptions,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Evaluation:
+    """Make the evaluation of the paper that needs a market table, or of the one that needs none."""
+    if market is None:
+        return liu.evaluate(profiles, rng=rng, progress=progress)
+    coverage(profiles, market)
+    return burghardt.evaluate(profiles, market, algorithm=options.algorithm, rng=rng, progress=progress)
 
 
 def _is_given(source: LogSource) -> bool:
@@ -100,7 +112,9 @@ def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
     if paper not in PAPERS:
         raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, PAPERS)}")
     resolve("method", Name("km", (("k", 2), ("m", 2), ("algorithm", options.algorithm))))
-    if is_given and options.market is None:
+    if paper == "liu" and options.market is not None:
+        raise InputError("--market: the paper is about vocabularies and not about what terms are worth; leave it out.")
+    if paper == "burghardt" and is_given and options.market is None:
         raise InputError("--log needs the market table of its terms; give it by --market, or leave --log out.")
     if not is_given and options.market is not None:
         raise InputError("--market goes with the log that it is about; give that by --log, or leave --market out.")
@@ -112,29 +126,31 @@ def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
         check_place(options.out, NUMBERS, force=options.force)
 
 
-def _like(options: ReproduceOptions) -> str:
-    return LIKE if options.like is None else options.like
+def _like(paper: str, options: ReproduceOptions) -> str:
+    return LIKE[paper] if options.like is None else options.like
 
 
 @contextmanager
 def _inputs(
-    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
+    paper: str, source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
 ) -> Iterator[tuple[LogSource, Path]]:
-    """Give the log and its market table; what is generated is gone afterwards."""
-    if options.market is not None:
-        yield source, options.market
+    """Give the log and where its market table is, if it is needed; what is generated is gone afterwards."""
+    if _is_given(source):
+        yield source, options.market or Path()
         return
     with scratch("reproduce") as folder:
         log, market = folder / "log.tsv", folder / "market.csv"
-        generate(log, like=_like(options), users=options.users, rng=rng, market_out=market, progress=progress)
+        wanted = market if paper == "burghardt" else None
+        generate(log, like=_like(paper, options), users=options.users, rng=rng, market_out=wanted, progress=progress)
         yield replace(source, paths=(log,)), market
 
 
-def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions) -> str:
+def _about(paper: str, profiles: Profiles, source: LogSource, options: ReproduceOptions) -> str:
     """Say in a sentence what the log is."""
     counts = manifests.counts_of(profiles)
-    what = "The log given" if _is_given(source) else f"A generated log (like {_like(options)})"
+    what = "The log given" if _is_given(source) else f"A generated log (like {_like(paper, options)})"
+    how = f", anonymised by algorithm={options.algorithm}" if paper == "burghardt" else ""
     return (
         f"{what}: {counts['people']:,} people, {counts['terms']:,} distinct terms, {counts['occurrences']:,} "
-        f"occurrences, anonymised by algorithm={options.algorithm}; every run was verified."
+        f"occurrences{how}; every run was verified."
     )

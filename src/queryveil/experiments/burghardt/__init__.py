@@ -6,8 +6,7 @@ shows what the target that aims at a measure keeps of it, which the paper says i
 whole runs, for the paper mostly gives that of the first pass.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 
@@ -18,19 +17,10 @@ from queryveil.experiments.burghardt.supports import Holders
 from queryveil.experiments.burghardt.times import run_times, warm_up
 from queryveil.market.table import Market
 from queryveil.methods.utilities import Worth
-from queryveil.report.reproduced import PaperFigure, PaperTable
+from queryveil.report.reproduced import Evaluation
 from queryveil.types import Profiles, Progress, silent
 
 PAPER = printed.PAPER
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The tables and figures, and all their numbers."""
-
-    tables: tuple[PaperTable, ...]
-    figures: tuple[PaperFigure, ...]
-    numbers: dict[str, Any]
 
 
 def evaluate(
@@ -58,6 +48,7 @@ def evaluate(
     tables = (input_tables.section_5_1(profiles), first, second, third, *fourth, *results, sizes_table, clicks_table)
     tables = (*tables, result_tables.times_table(times, outcomes))
     numbers = {
+        "algorithm": algorithm,
         "table_2": highest,
         "table_3": [{**asdict(each), "significant": each.is_significant} for each in correlations],
         "runs": [asdict(outcome) for outcome in outcomes],
@@ -65,7 +56,7 @@ def evaluate(
         "timed_from_2_2": asdict(times.started),
         "tables": [asdict(table) for table in tables],
     }
-    return Evaluation(tables, (sizes, clicks), numbers)
+    return Evaluation(PAPER, tables, (sizes, clicks), numbers)
 
 
 def _refuse_unfit(task: Task) -> None:
