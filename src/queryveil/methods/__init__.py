@@ -92,7 +92,7 @@ VOCABULARY = Method(
         Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart than this are never matched"),
         Parameter(
             "omega",
-            Integer(minimum=0, maximum=1_000),
+            Integer(minimum=1, maximum=1_000),
             "what an unmatched term costs; eps + 1 if not given",
             optional=True,
         ),
