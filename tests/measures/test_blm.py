@@ -102,4 +102,4 @@ def test_unknown_terms_stand_for_themselves() -> None:
     bucket: Bag = {("(other)", 1): 1, ("dog", 0): 1}
     original = profiles_of([("qzx", "dog"), ("vbq", "dog")])
     comparison = Vocabularies(original, released_of([bucket] * 2), np.arange(2), wordnet(), 0)
-    assert blm(comparison) == (0.25, 100.0)  # two of four occurrences lose one of two other leaves
+    assert blm(comparison) == (0.5, 100.0)  # nothing is known of two of four occurrences

@@ -51,6 +51,13 @@ def test_parts_of_speech_and_unknown_terms_have_their_own_tops() -> None:
     assert above(tree, 5)[1] in (ANY, "(verb)")
 
 
+def test_what_no_meaning_connects_leaves_all_in_doubt() -> None:
+    tree = term_tree(wordnet(), ("dog", "cat", "qzx", "vbq", "brx"))
+    assert tree.doubt[0] == tree.doubt[tree.names.index(UNKNOWN)] == 4
+    assert tree.doubt[tree.names.index("carnivore")] == 1
+    assert not tree.doubt[tree.leaf].any()
+
+
 def test_one_unknown_term_is_a_leaf_below_the_top() -> None:
     assert above(term_tree(wordnet(), ("dog", "cat", "qzx")), 2) == ["qzx", ANY]
 

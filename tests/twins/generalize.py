@@ -19,13 +19,9 @@ def _children(tree: TermTree, row: Sequence[int], node: int) -> frozenset[int]:
     return frozenset(way[way.index(node) - 1] for way in ways if node in way[1:])
 
 
-def _loss(tree: TermTree, node: int) -> int:
-    return int(tree.n_leaves[node]) if tree.n_leaves[node] > 1 else 0
-
-
 def _gain(tree: TermTree, row: Sequence[int], node: int) -> int:
     ways = [_up(tree, leaf) for leaf in row]
-    return sum(_loss(tree, node) - _loss(tree, way[way.index(node) - 1]) for way in ways if node in way[1:])
+    return sum(int(tree.doubt[node] - tree.doubt[way[way.index(node) - 1]]) for way in ways if node in way[1:])
 
 
 def divide(
@@ -63,8 +59,9 @@ def divide(
             for member in members:
                 by_children.setdefault(_children(tree, rows[member], node), []).append(member)
             gains = {member: _gain(tree, rows[member], node) for member in members}
-            total = sum(gains[m] for group in by_children.values() if people(group) >= k for m in group)
-            if total:
+            large = [group for group in by_children.values() if people(group) >= k]
+            total = sum(gains[m] for group in large for m in group)
+            if large:
                 options.append((-total, node, list(by_children.values()), gains))
         for _, node, groups, gains in sorted(options, key=lambda option: option[:2]):
             balanced = balance(groups, gains)

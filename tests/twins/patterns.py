@@ -9,4 +9,6 @@ def closed_patterns(rows: Sequence[set[int]], n: int) -> list[tuple[int, tuple[i
     for row in rows:
         closed |= {frozenset(row)} | {pattern & row for pattern in closed}
     patterns = [(sum(pattern <= row for row in rows), tuple(sorted(pattern))) for pattern in closed if pattern]
-    return sorted(patterns, key=lambda found: (-found[0], len(found[1]), found[1]))[:n]
+    entries = sorted({entry for row in rows for entry in row})
+    rank = {e: (-sum(e in row for row in rows), e) for e in entries}
+    return sorted(patterns, key=lambda found: (-found[0], len(found[1]), sorted(rank[e] for e in found[1])))[:n]

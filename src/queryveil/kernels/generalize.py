@@ -19,7 +19,7 @@ class Holdings(NamedTuple):
     indptr: NDArray[np.int64]  # (histories + 1,)
     nodes: NDArray[np.int64]  # ascending within a history
     children: NDArray[np.int64]  # which children of the node the history holds: a number in the trie
-    gains: NDArray[np.int64]  # leaves by which terms become more precise if the node is expanded, summed over terms
+    gains: NDArray[np.int64]  # by how many terms there is less doubt if the node is expanded, summed over terms
     before: NDArray[np.int64]  # trie: the number without the last child, 0 for none
     last: NDArray[np.int64]  # trie: that child
 
@@ -59,6 +59,7 @@ def holdings(
     leaves: NDArray[np.int32],  # the nodes of the terms of each history, ascending
     parent: NDArray[np.int32],
     n_leaves: NDArray[np.int64],
+    doubt: NDArray[np.int64],
 ) -> Holdings:
     """Return, for every history and inner node above its terms, the children it holds and what expanding it gains."""
     n_histories, n_nodes = len(indptr) - 1, len(parent)
@@ -82,13 +83,10 @@ def holdings(
         ascending = np.sort(here[:n_here])
         for node in ascending:
             above = parent[node]
-            is_leaf = n_leaves[node] == 1
-            if not is_leaf:
-                gain[node] += count[node] * n_leaves[node]
+            gain[node] += count[node] * doubt[node]
             if above < 0:
                 continue
-            if not is_leaf:
-                gain[above] -= count[node] * n_leaves[node]
+            gain[above] -= count[node] * doubt[node]
             key = state[above] << 32 | node
             place = find(trie, key)
             if trie.keys[place] == -1:
@@ -150,10 +148,10 @@ def count_owners(owner: NDArray[np.int32], members: NDArray[np.int64]) -> int:
 
 @jit
 def gain_of(held: Holdings, owner: NDArray[np.int32], members: NDArray[np.int64], node: int, k: int) -> int:
-    """Return what expanding a node gains for those of its parts that k people share; 0 if there is none."""
+    """Return what expanding a node gains for those of its parts that k people share; −1 if there is none."""
     children, gains = look_up(held, members, node)
     order = np.argsort(children, kind="mergesort")
-    total, begin = 0, 0
+    total, begin = -1, 0
     while begin < len(order):
         end, part, people, last = begin, 0, 0, -1
         while end < len(order) and children[order[end]] == children[order[begin]]:
@@ -164,7 +162,7 @@ def gain_of(held: Holdings, owner: NDArray[np.int32], members: NDArray[np.int64]
                 people += 1
             end += 1
         if people >= k:
-            total += part
+            total = max(total, 0) + part
         begin = end
     return total
 

@@ -111,7 +111,7 @@ def loss_of_clusters(
     entries: Entries,
     parent: NDArray[np.int32],  # the tree
     end: NDArray[np.int32],
-    n_leaves: NDArray[np.int64],
+    doubt: NDArray[np.int64],
     eps: int,
     as_bags: bool,
     first: int,
@@ -119,11 +119,10 @@ def loss_of_clusters(
 ) -> tuple[float, int]:
     """Return the loss of all occurrences that published entries of some clusters stand for, and how many these are.
 
-    All that an entry stands for in a cluster becomes as unclear as the lowest node of the tree above it: its leaves
-    but one, of all leaves but one.
+    All that an entry stands for in a cluster becomes as doubtful as the lowest node of the tree above it.
     """
     total, n_kept = 0.0, 0
-    most = max(n_leaves[0] - 1, 1)
+    most = max(doubt[0], 1)
     for c in range(first, last):
         begin, stop = clusters.entry_indptr[c], clusters.entry_indptr[c + 1]
         wanted, room = clusters.entries[begin:stop], clusters.counts[begin:stop]
@@ -143,6 +142,6 @@ def loss_of_clusters(
                 node = lowest[j]
                 while end[node] <= highest[j]:
                     node = parent[node]
-                total += kept[j] * ((n_leaves[node] - 1) / most)
+                total += kept[j] * (doubt[node] / most)
                 n_kept += kept[j]
     return total, n_kept

@@ -39,12 +39,12 @@ def entry_codes(
 
 
 class Table(NamedTuple):
-    """Which of the rows hold which of the entries that can be in a pattern, three times."""
+    """Which of the rows hold which of the entries that can be in a pattern, twice; entries are by falling support."""
 
     support: NDArray[np.int64]  # (entries,): rows that hold it
     bits: NDArray[np.uint64]  # (entries, words): a bit for every row
     indptr: NDArray[np.int64]  # (rows + 1,)
-    ids: NDArray[np.int32]  # entries of each row
+    ids: NDArray[np.int32]  # entries of each row, ascending
 
 
 @jit
@@ -65,6 +65,10 @@ def make_table(
                 row_ids[end] = entry
                 end += 1
         row_indptr[row + 1] = end
+        for i in range(row_indptr[row] + 1, end):
+            if row_ids[i] < row_ids[i - 1]:
+                row_ids[row_indptr[row] : end] = np.sort(row_ids[row_indptr[row] : end])
+                break
     return Table(support, bits, row_indptr, row_ids)
 
 
@@ -90,25 +94,29 @@ def count_common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
 
 
 @jit
-def count_entries(table: Table, rows: NDArray[np.uint64], n_rows: int, first: int, counts: NDArray[np.int64]) -> None:
-    """Count, among some rows, those of every entry; of entries before the first perhaps only at most so many.
+def count_entries(
+    table: Table, rows: NDArray[np.uint64], n_rows: int, first: int, last: int, counts: NDArray[np.int64]
+) -> None:
+    """Count, among some rows, those of every entry before the last; of those before the first perhaps more.
 
     Whatever is quicker: to go through the rows, or through the bits of every entry.
     """
-    n_entries, n_words = table.bits.shape
-    if 4 * n_rows * len(table.ids) < (n_entries - first) * n_words * (len(table.indptr) - 1):
-        counts[:] = 0
+    n_words = table.bits.shape[1]
+    if 4 * n_rows * len(table.ids) < (last - first) * n_words * (len(table.indptr) - 1):
+        counts[:last] = 0
         for word in range(n_words):
             left = rows[word]
             while left:
                 lowest = left & (~left + np.uint64(1))
                 row = word * 64 + np.int64(count_bits(lowest - np.uint64(1)))
                 for i in range(table.indptr[row], table.indptr[row + 1]):
+                    if table.ids[i] >= last:
+                        break
                     counts[table.ids[i]] += 1
                 left ^= lowest
     else:
-        counts[:] = table.support
-        for entry in range(first, n_entries):
+        counts[:first] = table.support[:first]
+        for entry in range(first, last):
             counts[entry] = count_common(rows, table.bits[entry])
 
 
@@ -166,7 +174,9 @@ def keep(found: Found, n_known: int, spare: int) -> tuple[int, int]:
 
 
 @jit
-def close(table: Table, found: Found, parent: int, entry: int, spare: int, counts: NDArray[np.int64]) -> bool:
+def close(
+    table: Table, found: Found, parent: int, entry: int, spare: int, last: int, counts: NDArray[np.int64]
+) -> bool:
     """Fill the entries of the spare slot, whose rows are known; False where an entry before the added one comes in."""
     rows, n_rows = found.rows[spare], found.support[spare]
     for other in range(entry):
@@ -174,7 +184,7 @@ def close(table: Table, found: Found, parent: int, entry: int, spare: int, count
             return False
     found.entries[spare] = found.entries[parent]
     found.size[spare], found.core[spare] = found.size[parent], entry
-    for other in range(entry, len(counts)):
+    for other in range(entry, last):
         is_new = counts[other] >= n_rows and not has(found.entries[parent], other)
         if is_new and is_within(rows, table.bits[other]):
             found.entries[spare, other >> 6] |= np.uint64(1) << np.uint64(other & 63)
@@ -192,10 +202,15 @@ def extend(
     spare: int,
 ) -> tuple[int, int]:
     """Make the closed patterns that come from one; return how many are known, and the spare slot."""
-    counts = table.support.copy()
+    first, last = found.core[parent] + 1, len(table.support)
+    if n_known == len(found.order):
+        least = max(least, found.support[found.order[n_known - 1]])
+    while last > 0 and table.support[last - 1] < least:
+        last -= 1
+    counts = table.support[:last].copy()
     if found.support[parent] < len(table.indptr) - 1:
-        count_entries(table, found.rows[parent], found.support[parent], found.core[parent] + 1, counts)
-    for entry in range(found.core[parent] + 1, len(counts)):
+        count_entries(table, found.rows[parent], found.support[parent], first, last, counts)
+    for entry in range(first, last):
         if n_known == len(found.order):
             least = max(least, found.support[found.order[n_known - 1]])
         if counts[entry] < least or has(found.entries[parent], entry):
@@ -203,7 +218,7 @@ def extend(
         found.support[spare] = counts[entry]
         for word in range(table.bits.shape[1]):
             found.rows[spare, word] = found.rows[parent, word] & table.bits[entry, word]
-        if close(table, found, parent, entry, spare, counts):
+        if close(table, found, parent, entry, spare, last, counts):
             n_known, spare = keep(found, n_known, spare)
     return n_known, spare
 

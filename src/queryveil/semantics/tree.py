@@ -4,7 +4,8 @@ A hierarchy becomes a tree by the first sense of each term and the first hyperny
 of WordNet only that a tree is made from it). A term that means a node with more below it is a leaf below that node.
 Where there are several tops, one node stands above those of each part of speech and one above the terms that the
 network does not know, so that what a dictionary lacks does not make the top as wide as the log; these nodes have names
-that no term has, such as (verb). Nodes with a single node below them are passed over: they divide nothing.
+that no term has, such as (verb). To be below such a node says nothing: no meaning connects two unknown terms, or two
+verbs whose hypernyms never meet. Nodes with a single node below them are passed over: they divide nothing.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from queryveil.semantics.network import Network
 
 UNKNOWN, ANY = "(other)", "(any)"
 PARTS = ("(noun)", "(verb)", "(adjective)", "(adverb)")
+NO_MEANING = frozenset((UNKNOWN, ANY, *PARTS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,7 @@ class TermTree:
     end: NDArray[np.int32]  # (nodes,): behind the last node below
     depth: NDArray[np.int32]  # (nodes,): steps from the root in the hierarchy, nodes passed over counted
     n_leaves: NDArray[np.int64]  # (nodes,): terms at or below the node
+    doubt: NDArray[np.int64]  # (nodes,): other terms that may be meant by it; all others where no meaning connects them
     leaf: NDArray[np.int32]  # (terms,): the node of each term
     names: tuple[str, ...] = field(repr=False)  # (nodes,): of a leaf the term
 
@@ -96,11 +99,13 @@ class _Rows:
     parent: list[int] = field(default_factory=list)
     depth: list[int] = field(default_factory=list)
     name: list[str] = field(default_factory=list)
+    says_nothing: list[bool] = field(default_factory=list)
 
-    def add(self, parent: int, depth: int, name: str) -> int:
+    def add(self, parent: int, depth: int, name: str, says_nothing: bool) -> int:
         self.parent.append(parent)
         self.depth.append(depth)
         self.name.append(name)
+        self.says_nothing.append(says_nothing)
         return len(self.parent) - 1
 
 
@@ -114,9 +119,9 @@ def _numbered(root: _Node, terms: Sequence[str]) -> TermTree:
             (node,) = (*node.below.values(), *node.terms)
             depth += isinstance(node, _Node)
         if not isinstance(node, _Node):
-            leaf[node] = rows.add(parent, depth, terms[node])
+            leaf[node] = rows.add(parent, depth, terms[node], False)
             continue
-        number = rows.add(parent, depth, node.name)
+        number = rows.add(parent, depth, node.name, node.name in NO_MEANING)
         inner = [(node.below[key], number, depth + 1) for key in sorted(node.below)]
         waiting += reversed([*inner, *((term, number, depth + 1) for term in node.terms)])
     return _tree(rows, leaf)
@@ -132,4 +137,5 @@ def _tree(rows: _Rows, leaf: NDArray[np.int32]) -> TermTree:
         end[above] = max(end[above], end[node])
         n_leaves[above] += n_leaves[node]
     parent, depth = (np.array(column, np.int32) for column in (rows.parent, rows.depth))
-    return TermTree(parent, end, depth, n_leaves, leaf, tuple(rows.name))
+    doubt = np.where(rows.says_nothing, n_leaves[0], n_leaves) - 1
+    return TermTree(parent, end, depth, n_leaves, doubt, leaf, tuple(rows.name))

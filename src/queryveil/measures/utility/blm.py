@@ -2,8 +2,9 @@
 
 Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010, section V-A. All occurrences
 that a published term stands for become as unclear as the lowest node of the tree above them: the leaves below it but
-one, of all leaves but one; leaves are the terms of the log (`queryveil.semantics.tree`). An occurrence that no
-published one stands for is suppressed, and counts at least 1. bLM is the mean over all occurrences of the log.
+one, of all leaves but one; leaves are the terms of the log (`queryveil.semantics.tree`). Where no meaning connects
+them, as two terms that no dictionary has, all of it is lost. An occurrence that no published one stands for is
+suppressed, and counts at least 1. bLM is the mean over all occurrences of the log.
 
 What a published term stands for is found from the release and its private folder, alike for every method: behind each
 published vocabulary, every member's occurrences are matched with the published ones at the lowest cost, a term as typed
@@ -74,7 +75,7 @@ def _loss(comparison: Vocabularies, as_bags: bool, progress: Progress) -> tuple[
             entries,
             tree.parent,
             tree.end,
-            tree.n_leaves,
+            tree.doubt,
             comparison.eps,
             as_bags,
             first,

@@ -1,7 +1,7 @@
 """The n most frequent closed patterns of rows: sets of entries to which nothing can be added without losing a row.
 
-Order: more rows first, then fewer entries, then by entries, the lowest ids first; so that the first n are always the
-same ones. The empty pattern is none.
+Order: more rows first, then fewer entries, then the pattern with the most frequent of the entries that they do not
+share, of equally frequent ones the lowest id; so that the first n are always the same ones. The empty pattern is none.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def closed_patterns(
     n_rows = len(indptr) - 1
     support, code = entry_codes(indptr, ids, _codes(n_rows), n_entries)
     least = _least_support(support, code, n)
-    used = np.flatnonzero(support >= least)
+    used = np.argsort(-support, kind="stable")[: np.count_nonzero(support >= least)]
     place = np.full(n_entries, -1, np.int64)
     place[used] = np.arange(len(used))
     table = make_table(indptr, ids, place, support[used])
@@ -96,6 +96,7 @@ def _patterns(found: Found, n_known: int, used: NDArray[np.int64]) -> Patterns:
     """Return the known patterns with the ids that their entries had."""
     slots = found.order[:n_known]
     flags = np.unpackbits(found.entries[slots].astype("<u8").view(np.uint8), axis=1, bitorder="little")
-    _, entry = np.nonzero(flags)
+    pattern, entry = np.nonzero(flags)
+    ids = used[entry].astype(np.int32)
     indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(found.size[slots])))
-    return Patterns(indptr, used[entry].astype(np.int32), found.support[slots])
+    return Patterns(indptr, ids[np.lexsort((ids, pattern))], found.support[slots])

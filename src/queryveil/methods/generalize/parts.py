@@ -44,7 +44,7 @@ def divide(
     progress: Progress,
 ) -> list[Part]:
     """Return parts of the histories that have terms, each of at least k people."""
-    held = holdings(indptr, leaves, tree.parent, tree.n_leaves)
+    held = holdings(indptr, leaves, tree.parent, tree.n_leaves, tree.doubt)
     everybody = np.flatnonzero(np.diff(indptr))
     root = np.zeros(1, np.int64)
     waiting = [Part(everybody, root, root[tree.n_leaves[root] > 1])]
@@ -67,8 +67,8 @@ def divide(
 def _expand(part: Part, held: Holdings, owner: NDArray[np.int32], tree: TermTree, k: int) -> list[Part]:
     """Return the parts that expanding the best node makes of a part, none where no node can be expanded."""
     gains = gains_of(held, owner, part.members, part.open, k)
-    useful = part.open[gains > 0]  # what gains nothing here gains nothing in any smaller part
-    for node in useful[np.argsort(-gains[gains > 0], kind="stable")].tolist():
+    useful = part.open[gains >= 0]  # what divides nobody here divides nobody in any smaller part
+    for node in useful[np.argsort(-gains[gains >= 0], kind="stable")].tolist():
         children, lost = look_up(held, part.members, node)
         division = _divided(part.members, children, lost, owner, k)
         if division is not None:
