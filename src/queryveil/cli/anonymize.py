@@ -26,7 +26,11 @@ def anonymize(
         ),
     ],
     method: Annotated[
-        str, typer.Option(help="The method, such as 'km(k=10, m=2)' or 'linkability(p=0.4)'.", show_default=False)
+        str,
+        typer.Option(
+            help="The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'.",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The folder of the release.", show_default=False)],
     private: Annotated[
@@ -35,7 +39,8 @@ def anonymize(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What is released: histories or log (single queries); groups by linkability.", show_default=False
+            help="What is released: histories or log (single queries); other methods make one kind only.",
+            show_default=False,
         ),
     ] = None,
     keep: Annotated[
