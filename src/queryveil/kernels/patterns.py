@@ -38,6 +38,31 @@ def entry_codes(
     return support, code
 
 
+@jit
+def pair_codes(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    codes: NDArray[np.uint64],
+    place: NDArray[np.int64],
+    n_places: int,
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Do the same for every two entries that have a place."""
+    support, code = np.zeros((n_places, n_places), np.int64), np.zeros((n_places, n_places), np.uint64)
+    held = np.empty(n_places, np.int64)
+    for row in range(len(indptr) - 1):
+        n_held = 0
+        for i in range(indptr[row], indptr[row + 1]):
+            if place[ids[i]] >= 0:
+                held[n_held] = place[ids[i]]
+                n_held += 1
+        for one in range(n_held):
+            for other in range(one):
+                low, high = min(held[one], held[other]), max(held[one], held[other])
+                support[low, high] += 1
+                code[low, high] ^= codes[row]
+    return support.ravel(), code.ravel()
+
+
 class Table(NamedTuple):
     """Which of the rows hold which of the entries that can be in a pattern, twice; entries are by falling support."""
 

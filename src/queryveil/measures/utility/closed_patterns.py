@@ -11,10 +11,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.patterns import Found, entry_codes, extend, extend_all, make_table
+from queryveil.kernels.patterns import Found, entry_codes, extend, extend_all, make_table, pair_codes
 from queryveil.types import Progress, silent
 
 _PER_CALL = 1_000  # patterns extended between two reports
+_PAIRED, _MOST_PAIRED = 8, 256  # entries of a row that are paired, on average, and of all
 _STAGE = "looking for patterns"
 
 
@@ -38,9 +39,10 @@ def closed_patterns(
 ) -> Patterns:
     """Return the n most frequent closed patterns of rows, or all where there are fewer."""
     n_rows = len(indptr) - 1
-    support, code = entry_codes(indptr, ids, _codes(n_rows), n_entries)
-    least = _least_support(support, code, n)
-    used = np.argsort(-support, kind="stable")[: np.count_nonzero(support >= least)]
+    codes = _codes(n_rows)
+    support, code = entry_codes(indptr, ids, codes, n_entries)
+    least = _least_support(indptr, ids, codes, support, code, n)
+    used = _by_falling(support, least)
     place = np.full(n_entries, -1, np.int64)
     place[used] = np.arange(len(used))
     table = make_table(indptr, ids, place, support[used])
@@ -62,11 +64,33 @@ def _codes(n_rows: int) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def _least_support(support: NDArray[np.int64], code: NDArray[np.uint64], n: int) -> int:
-    """Return a support that n closed patterns reach: what entries in different rows close to is different."""
-    _, first = np.unique(code, return_index=True)
-    falling = np.sort(support[first])[::-1]
-    return max(int(falling[n - 1]), 1) if len(falling) >= n else 1
+def _by_falling(support: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+    """Return the entries of at least so many rows, the most frequent first."""
+    found = np.flatnonzero(support >= least)
+    return found[np.argsort(-support[found], kind="stable")]
+
+
+def _least_support(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    codes: NDArray[np.uint64],
+    support: NDArray[np.int64],
+    code: NDArray[np.uint64],
+    n: int,
+) -> int:
+    """Return a support that n closed patterns reach, 1 if none is known: what different rows hold closes differently.
+
+    Looked at are the n most frequent entries, and pairs of as many of them as rows hold only a few of.
+    """
+    common = _by_falling(support, 1 if n >= len(support) else max(int(np.partition(support, -n)[-n]), 1))
+    n_paired = int(np.searchsorted(np.cumsum(support[common]), _PAIRED * (len(indptr) - 1)))
+    n_paired = min(n_paired, _MOST_PAIRED, len(common))
+    place = np.full(len(support), -1, np.int64)
+    place[common[:n_paired]] = np.arange(n_paired)
+    pair_support, pair_code = pair_codes(indptr, ids, codes, place, n_paired)
+    supports = np.concatenate((support[common], pair_support[pair_support > 0]))
+    _, first = np.unique(np.concatenate((code[common], pair_code[pair_support > 0])), return_index=True)
+    return int(np.sort(supports[first])[-n]) if len(first) >= n else 1
 
 
 def _held_by_all(n: int, support: NDArray[np.int64], n_rows: int) -> Found:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from queryveil.kernels.histories import count_people
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.methods.vocabulary.cluster import Cluster, Rule
 from queryveil.methods.vocabulary.clustering import clusters_of
@@ -19,20 +20,34 @@ from queryveil.methods.vocabulary.typical import Election, Name, typical_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.network import Network
 from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Published, silent
+from queryveil.types import Profiles, Progress, Published, only, silent
 
 
 def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
     """Return, for every history, the typical vocabulary of its cluster."""
-    refuse_too_few_people(profiles, bound)
     network.require_hierarchy()
     rule = rule_of(bound)
-    bags, numbers = bags_of(profiles, network)
+    hopeful = without_hopeless(profiles, network, rule.k)
+    refuse_too_few_people(hopeful, bound)
+    bags, numbers = bags_of(hopeful, network)
     words = words_of(network, rule.eps, numbers)
     clusters = clusters_of(bags, words, rule, progress)
     choose = Election(profiles, bags, words, network, floor_of(bound)).chooser(bound.word("typical"))
     typical = [typical_of(cluster, choose) for cluster in clusters]
     return not_empty(_published(profiles, clusters, typical), bound)
+
+
+def without_hopeless(profiles: Profiles, network: Network, k: int) -> Profiles:
+    """Return the profiles without the terms that are in no network and that fewer than k people hold.
+
+    Such a term is matched with nothing but itself, so that no cluster can publish it; all it could do is to make the
+    vocabularies that hold it seem far from all others.
+    """
+    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    has_hope = people >= k
+    rare = np.flatnonzero(~has_hope)
+    has_hope[rare] = network.find_all(profiles.vocabulary[term] for term in rare.tolist()) >= 0
+    return only(profiles, has_hope[profiles.ids])
 
 
 def rule_of(bound: Bound) -> Rule:
