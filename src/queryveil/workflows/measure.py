@@ -23,6 +23,7 @@ from queryveil.release.vocabularies import vocabularies_of
 from queryveil.semantics.options import Meaning
 from queryveil.spec import Bound, Name, declarations, resolve
 from queryveil.types import Members, Profiles, Progress, ReleasedGroups, Score, silent
+from queryveil.workflows.meaning import known_terms, open_network
 
 
 def measure(
@@ -157,12 +158,12 @@ def vocabularies_beside(
     taxonomy: Path | None,
     progress: Progress,
 ) -> Vocabularies:
-    """Set released vocabularies beside their original, with the network of meaning that the manifest names."""
-    meant = release.manifest["cleaning"].get("meaning", {}).get("network", "wordnet")
-    meaning = Meaning(network=meant, taxonomy=taxonomy)
-    network = declarations("network")[meaning.chosen].load()(original, taxonomy, progress)
+    """Set released vocabularies beside their original, by the network of meaning that the manifest names."""
+    meaning = Meaning(**release.manifest["cleaning"]["meaning"], taxonomy=taxonomy)
+    network = open_network(original, meaning, progress)
     eps = resolve("method", release.manifest["method"]).values.get("eps", 0)
-    return Vocabularies(original, vocabularies_of(release.rows), history_of, network, int(eps))
+    known = known_terms(original, network, meaning)
+    return Vocabularies(known, vocabularies_of(release.rows), history_of, network, int(eps))
 
 
 def score(
