@@ -11,6 +11,7 @@ from benchmarks import (
     long_histories,
     optimum,
     pairs,
+    patterns,
     reading,
     sizes,
     startup,
@@ -35,7 +36,7 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, long_histories):
+    for module in (kernels, verifier, reading, startup, long_histories, patterns):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))
