@@ -94,7 +94,7 @@ def matched(
                 amount[i, np.argmin(cost[i])] = 1
         return amount
     sides = make_sides(cost, counts.astype(np.int64), room)
-    assign(sides, -(np.int64(1) << 60), 0)
+    assign(sides, -(1 << 60), 0)
     for j in range(len(wanted)):
         for t in range(sides.place[j], sides.place[j] + sides.used[j]):
             amount[sides.taken[t], j] += 1

@@ -115,7 +115,7 @@ def count_common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
     total = np.uint64(0)
     for word in range(len(one)):
         total += count_bits(one[word] & other[word])
-    return np.int64(total)
+    return int(total)
 
 
 @jit

@@ -116,7 +116,7 @@ def _numbered(root: _Node, terms: Sequence[str]) -> TermTree:
     while waiting:
         node, parent, depth = waiting.pop()
         while isinstance(node, _Node) and len(node.below) + len(node.terms) == 1:
-            (node,) = (*node.below.values(), *node.terms)
+            node = next(iter(node.below.values()), None) or node.terms[0]
             depth += isinstance(node, _Node)
         if not isinstance(node, _Node):
             leaf[node] = rows.add(parent, depth, terms[node], False)

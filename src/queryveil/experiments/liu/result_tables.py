@@ -72,7 +72,8 @@ def _table(shown: Shown, cells: Cells) -> PaperTable:
 
 def _blm_notes(cells: Cells) -> list[str]:
     """Say where clusters lose less than LG(bag), and where LG(bag) wins."""
-    better, worse = [], []
+    better: list[str] = []
+    worse: list[str] = []
     for k in KS:
         eps, ours = min(((eps, cells[name, k].blm) for eps, name in SSC.items()), key=lambda found: found[1])
         theirs = cells[LG_BAG, k].blm
