@@ -12,6 +12,7 @@ from benchmarks import (
     long_histories,
     optimum,
     pairs,
+    patterns,
     reading,
     search,
     sizes,
@@ -37,7 +38,7 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, search, long_histories, attacks):
+    for module in (kernels, verifier, reading, startup, search, long_histories, patterns, attacks):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "methods": "errors spec guarantees types kernels market semantics",
     "release": "errors _version spec guarantees types files kernels histories",
     "verifiers": "errors spec types kernels",
-    "measures": "errors spec types kernels market search",
+    "measures": "errors spec types kernels market semantics search",
     "attacks": "errors spec types kernels lexicons measures",
     "report": "errors spec types",
     "experiments": "errors spec types kernels lexicons histories market semantics methods measures report search",

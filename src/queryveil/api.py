@@ -140,6 +140,7 @@ def measure(
     measures: Sequence[str | Name] = (),
     private: Place | None = None,
     market: Place | None = None,
+    taxonomy: Place | None = None,
     index: Place | None = None,
     trec: Place | None = None,
     map: Place | None = None,  # noqa: A002  (the option's name)
@@ -164,6 +165,7 @@ def measure(
         measures=tuple(measures),
         private=_place(private),
         market=_place(market),
+        taxonomy=_place(taxonomy),
         pairing=Pairing(match, _place(map), _place(model), _place(words), release_format, release_columns),
         places=SearchPlaces(_place(index), _place(trec)),
         reading=Reading(**_of(READING, options)),

@@ -158,6 +158,24 @@ LINKABILITY = GuaranteeDeclaration(
     },
 )
 
+VOCABULARY_K = GuaranteeDeclaration(
+    name="vocabulary_k",
+    purpose="every published vocabulary, a bag of terms with their counts, is that of at least k people",
+    parameters=(Parameter("k", Integer(minimum=2), "how many people must share every vocabulary"),),
+    paper="Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010",
+    functions={"local": "queryveil.verifiers.vocabulary:verify"},
+    promise="Every published vocabulary, with the counts of its terms, is published alike for at least {k} people: "
+    "whatever is known of a person's searches, at least {k} people remain behind the vocabulary that fits.",
+    limits=(
+        "Each published term says that all of the at least {k} people behind the vocabulary searched for it or for "
+        "something near it in meaning: where that is sensitive, it is learnt of each of them.",
+        "A published term need not be the word that a person typed: it may stand for one near it in meaning, and "
+        "terms that found no like are missing. Counts are those of the vocabulary that is shared, not of the person.",
+        "Whoever knows all but one of the people behind a vocabulary, and their searches, can narrow down what the "
+        "remaining one searched for.",
+    ),
+)
+
 QUERY_K = GuaranteeDeclaration(
     name="query_k",
     purpose="every released query was issued by at least k people",
@@ -201,4 +219,4 @@ PPP = GuaranteeDeclaration(
     principle_parameter="release",
 )
 
-DECLARATIONS = (KM, LINKABILITY, QUERY_K, PPP)
+DECLARATIONS = (KM, LINKABILITY, VOCABULARY_K, QUERY_K, PPP)

@@ -163,6 +163,34 @@ class Grouped:
 
 
 @dataclass(frozen=True, eq=False)
+class Published:
+    """What a method of vocabularies returns: the bag of names published of every history, and what it did.
+
+    A name is a term of the log, level 0, or stands for several of them. What stands behind it in one history is not
+    kept: a measure finds that from the original and the released bag, so that it can be taken of any such release.
+    """
+
+    terms: tuple[str, ...]  # names: terms of the log, or of what they were generalised to
+    indptr: NDArray[np.int64]  # (histories + 1,): row h is what is published of history h, empty if suppressed
+    ids: NDArray[np.int32]  # (rows,): places in `terms`, ascending within a history; twice if at several levels
+    counts: NDArray[np.int32]  # (rows,): occurrences, at least 1
+    levels: NDArray[np.int32]  # (rows,): 0 as typed, else how many steps what it stands for was generalised at most
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedVocabularies:
+    """The vocabularies of a release over numbered terms."""
+
+    users: NDArray[np.int64]  # (histories,): the ids in the release, ascending
+    indptr: NDArray[np.int64]  # (histories + 1,)
+    ids: NDArray[np.int32]  # (rows,): ascending within a history, then by level
+    counts: NDArray[np.int32]  # (rows,)
+    levels: NDArray[np.int32]  # (rows,)
+    terms: tuple[str, ...]  # in the order of the texts
+
+
+@dataclass(frozen=True, eq=False)
 class ReleasedGroups:
     """The groups of a release over numbered terms."""
 

@@ -28,7 +28,8 @@ def anonymize(
     method: Annotated[
         str,
         typer.Option(
-            help="The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'query_k(k=10)'.", show_default=False
+            help="The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'.",
+            show_default=False,
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder of the release.", show_default=False)],
@@ -38,7 +39,7 @@ def anonymize(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What is released: histories or log (terms by query); groups by linkability; queries by query_k, ppp.",
+            help="What is released: histories or log (terms by query); other methods make one kind only.",
             show_default=False,
         ),
     ] = None,

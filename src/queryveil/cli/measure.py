@@ -28,6 +28,10 @@ def measure(
         Path | None,
         typer.Option(help="A market table (columns term, bid, clicks, impressions).", show_default=False),
     ] = None,
+    taxonomy: Annotated[
+        Path | None,
+        typer.Option(help="The taxonomy by which vocabularies were made, if by one.", show_default=False),
+    ] = None,
     index: Annotated[
         Path | None,
         typer.Option(help="An index (queryveil index) in which the measure search searches.", show_default=False),
@@ -80,6 +84,7 @@ def measure(
         measures=tuple(measure or ()),
         private=private,
         market=market,
+        taxonomy=taxonomy,
         pairing=Pairing(match, map, model, words, release_format, release_columns),
         places=SearchPlaces(index, trec),
         reading=Reading(**options),

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 @with_parameters(READING, CLEANING)
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: burghardt, zhu or carpineto.", show_default=False)],
+    paper: Annotated[str, typer.Argument(help="The paper: burghardt, zhu, liu or carpineto.", show_default=False)],
     log: Annotated[
         list[Path] | None,
         typer.Option(help="Files of a log of your own; again for more (burghardt: with --market).", show_default=False),

@@ -17,7 +17,7 @@ class Measure(Declaration):
     """A measure: besides the declaration, whether it needs to know what terms are worth, and of which releases it is.
 
     Measures of groups take the released groups and their members (those that need an index a `Searched` besides), those
-    of pairs a `LogPair`, all others a `Comparison`.
+    of vocabularies a `Vocabularies`, those of pairs a `LogPair`, all others a `Comparison`.
     """
 
     needs_market: bool = False
@@ -73,6 +73,37 @@ LINKABILITY = Measure(
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
     functions={"local": "queryveil.measures.privacy.linkability:compute"},
     kinds=("groups",),
+)
+
+_VOCABULARY_PAPER = "Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010"
+
+BLM = Measure(
+    name="blm",
+    purpose="how much less precise the occurrences of terms became, from 0; counts those that are gone (--private)",
+    parameters=(Parameter("penalty", Real(1), "what an occurrence counts that is not published", 1),),
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.blm:compute_blm"},
+    kinds=("vocabularies",),
+)
+
+LM = Measure(
+    name="lm",
+    purpose="the same as if vocabularies were sets, blind to how often terms occur, which flatters (--private)",
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.blm:compute_lm"},
+    kinds=("vocabularies",),
+)
+
+PATTERNS = Measure(
+    name="patterns",
+    purpose="how many of the most frequent closed patterns of terms survive, and how far the others are from any",
+    parameters=(
+        Parameter("n", Integer(minimum=1, maximum=100_000), "how many patterns", 1_000),
+        Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart have nothing in common", 8),
+    ),
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.patterns:compute"},
+    kinds=("vocabularies", "histories", "log"),
 )
 
 SEARCH = Measure(
@@ -155,6 +186,9 @@ DECLARATIONS = (
     CORRELATIONS,
     LINKABILITY,
     SEARCH,
+    BLM,
+    LM,
+    PATTERNS,
     SPI,
     JSD,
     IMPRESSIONS,

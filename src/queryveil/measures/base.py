@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from queryveil.errors import InputError
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
+from queryveil.semantics.network import Network
+from queryveil.semantics.wordnet import wordnet
 from queryveil.types import Profiles
 
 UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
@@ -22,6 +24,11 @@ class Comparison:
     released: Profiles  # its own vocabulary; counts are occurrences, except for "histories": all 1
     history_of: NDArray[np.int64] | None  # released history → original history; None without the private folder
     market: Market | None = None  # what terms are worth, where that was given
+
+    @property
+    def network(self) -> Network:
+        """Return what tells how far apart terms are."""
+        return wordnet()
 
     @property
     def one_history_each(self) -> bool:

@@ -8,7 +8,8 @@ from queryveil.guarantees import KM as KM_GUARANTEE
 from queryveil.guarantees import LINKABILITY as LINKABILITY_GUARANTEE
 from queryveil.guarantees import PPP as PPP_GUARANTEE
 from queryveil.guarantees import QUERY_K as QUERY_K_GUARANTEE
-from queryveil.spec import Bound, Declaration, Integer, Name, Parameter, Real, Word, declarations, resolve
+from queryveil.guarantees import VOCABULARY_K as VOCABULARY_GUARANTEE
+from queryveil.spec import Bound, Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, resolve
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,76 @@ LINKABILITY = Method(
     kinds=("groups",),
 )
 
+_FLOOR = Parameter(
+    "floor",
+    Integer(minimum=1),
+    "terms held by fewer people are not published; k if not given, 1 as in the paper",
+    optional=True,
+)
+
+VOCABULARY = Method(
+    name="vocabulary",
+    purpose="publish one typical vocabulary for every cluster of at least k people whose terms are near in meaning",
+    parameters=(
+        *VOCABULARY_GUARANTEE.parameters,
+        Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart than this are never matched"),
+        Parameter(
+            "omega",
+            Integer(minimum=1, maximum=1_000),
+            "what an unmatched term costs; eps + 1 if not given",
+            optional=True,
+        ),
+        Parameter(
+            "model",
+            Word(("perfect", "maximum")),
+            "perfect: unmatched terms cost omega each; maximum: as many are matched as can be, and only these count",
+            "perfect",
+        ),
+        Parameter(
+            "seed_rule",
+            Word(("farthest", "first")),
+            "which vocabulary begins a cluster: the farthest from where the last one began, or the first of the log",
+            "farthest",
+        ),
+        Parameter(
+            "typical",
+            Word(("vote", "bags", "generalize")),
+            "what is published for terms that were matched: the one closest to the others, all of them, or what "
+            "they have in common",
+            "vote",
+        ),
+        _FLOOR,
+    ),
+    paper=VOCABULARY_GUARANTEE.paper,
+    functions={"local": "queryveil.methods.vocabulary:run"},
+    guarantee="vocabulary_k",
+    kinds=("vocabularies",),
+)
+
+GENERALIZE = Method(
+    name="generalize",
+    purpose="generalise terms, in some histories more than in others, until every vocabulary is that of k people",
+    parameters=(
+        *VOCABULARY_GUARANTEE.parameters,
+        Parameter("bags", Flag(), "keep how often a generalised term occurs, as far as it is shared", True),
+        _FLOOR,
+    ),
+    paper="He, Naughton: Anonymization of Set-Valued Data via Top-Down, Local Generalization, 2009",
+    functions={"local": "queryveil.methods.generalize:run"},
+    guarantee="vocabulary_k",
+    kinds=("vocabularies",),
+)
+
+SUPPRESS = Method(
+    name="suppress",
+    purpose="delete terms from the whole log, those of fewest people first, until every vocabulary is that of k people",
+    parameters=(*VOCABULARY_GUARANTEE.parameters, _FLOOR),
+    paper=VOCABULARY_GUARANTEE.paper,
+    functions={"local": "queryveil.methods.suppress:run"},
+    guarantee="vocabulary_k",
+    kinds=("vocabularies",),
+)
+
 QUERY_K = Method(
     name="query_k",
     purpose="release the queries that at least k people issued, each as one whole",
@@ -120,4 +191,4 @@ PPP = Method(
     needs_lists=True,
 )
 
-DECLARATIONS = (KM, LINKABILITY, QUERY_K, PPP)
+DECLARATIONS = (KM, LINKABILITY, VOCABULARY, GENERALIZE, SUPPRESS, QUERY_K, PPP)

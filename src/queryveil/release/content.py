@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from queryveil.histories.occurrences import Occurrences
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.types import Grouped, Profiles
+from queryveil.types import Grouped, Profiles, Published
 
 _END = b"\xff\xff\xff\xff"
 _DECIMALS = 9  # of a published weight: what sums in another order differ by is cut off
@@ -138,6 +138,32 @@ def groups_content(profiles: Profiles, grouped: Grouped) -> Content:
         }
     )
     return Content("groups", rows, place[grouped.group])
+
+
+def vocabularies_content(published: Published) -> Content:
+    """Return the rows `user, term, count, level` of what is published, terms in the order of their texts."""
+    rank, texts = _text_order(published.terms, published.ids)
+    n_histories = len(published.indptr) - 1
+    history = np.repeat(np.arange(n_histories), np.diff(published.indptr))
+    order = np.lexsort((published.levels, rank[published.ids], history))
+    columns = (rank[published.ids][order], published.levels[order], published.counts[order])
+    indptr, cells = published.indptr, np.stack(columns, axis=1).ravel()
+    release_id = _ranked(_keys(3 * indptr, cells), np.diff(indptr) > 0)
+    in_order = np.argsort(release_id, kind="stable")[np.count_nonzero(release_id < 0) :]
+    lengths = np.diff(indptr)[in_order]
+    taken = _ranges(indptr[in_order], lengths)
+    return Content(
+        "vocabularies",
+        pa.table(
+            {
+                "user": np.repeat(np.arange(len(in_order), dtype=np.int64), lengths),
+                "term": texts.take(pa.array(columns[0][taken])),
+                "count": columns[2][taken].astype(np.int32),
+                "level": columns[1][taken].astype(np.int32),
+            }
+        ),
+        release_id,
+    )
 
 
 def _text_order(entries: tuple[str, ...], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], pa.Array]:

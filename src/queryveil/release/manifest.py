@@ -22,6 +22,7 @@ COLUMNS = {
     "histories": ("user", "term"),
     "log": ("user", "query_id", "term"),
     "groups": ("group", "term", "weight"),
+    "vocabularies": ("user", "term", "count", "level"),
     "queries": ("user", "query"),
 }
 _REQUIRED: Mapping[str, type] = {

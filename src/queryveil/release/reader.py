@@ -22,6 +22,8 @@ _TYPES = {
     "term": pa.string(),
     "group": pa.int64(),
     "weight": pa.float64(),
+    "count": pa.int32(),
+    "level": pa.int32(),
     "query": pa.string(),
 }
 

@@ -16,6 +16,7 @@ COUNTED = {
     "people": "people: whoever has several histories is counted once",
     "histories": "histories: that they belong to different people was not checked",
 }
+CHECKED = {"groups": "Terms of groups checked", "vocabularies": "Different vocabularies checked"}
 ONE_EACH = "people: each has one history in the log"
 
 
@@ -25,10 +26,7 @@ def verdict_section(manifest: Mapping[str, Any], verdict: Verdict) -> Markup:
     pairs = [
         ("Claim", tag("code", verdict.claim)),
         ("Counted", ONE_EACH if before["people"] == before["histories"] else COUNTED[verdict.counted]),
-        (
-            "Terms of groups checked" if manifest["kind"] == "groups" else "Combinations checked",
-            number(verdict.checked),
-        ),
+        (CHECKED.get(str(manifest["kind"]), "Combinations checked"), number(verdict.checked)),
         ("Method", tag("code", str(manifest["method"]))),
         ("Kind of release", str(manifest["kind"])),
         ("Columns", join((tag("code", str(name)) for name in manifest["columns"]), ", ")),

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,20 @@ from queryveil.methods import Method
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
 from queryveil.release.content import Content, histories_content, log_content, queries_content
-from queryveil.release.reader import load
-from queryveil.release.writer import Staging, check_places, staging, write_data, write_manifest, write_report
-from queryveil.report import render
+from queryveil.release.reader import Release
+from queryveil.release.writer import check_places, staging
 from queryveil.semantics.options import Meaning
 from queryveil.sensitivity.lists import load_lists
 from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Kept, Lists, Profiles, Progress, Score, Verdict, silent
 from queryveil.workflows.ahead import load_ahead
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
-from queryveil.workflows.measure import default_measures, score, set_beside
+from queryveil.workflows.beside import set_beside
+from queryveil.workflows.measure import default_measures, score
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import Start, open_start
 from queryveil.workflows.worth import check_coverage, read_worth
+from queryveil.workflows.writing import write_verified
 
 KEEPABLE = ("time", "rank", "url")
 
@@ -67,11 +68,11 @@ def anonymize(
     started = time.monotonic()
     bound = resolve("method", method)
     declared, kind = _checked(bound, source, options)
-    if kind == "groups":
-        from queryveil.workflows.grouping import Place, group  # what groups need takes long to import
+    if kind in ("groups", "vocabularies"):  # what these need takes long to import
+        from queryveil.workflows.meaning import Place
 
         place = Place(out, private, options.seed, options.force, options.groups, options.groups_private)
-        return group(source, bound, place, options.meaning, progress)
+        return _by_meaning(kind)(source, bound, place, options.meaning, progress)
     if options.groups is not None:
         raise InputError(f"--groups goes on with groups, and {bound} makes none; leave it out.")
     check_places(out, private, force=options.force)
@@ -101,10 +102,26 @@ def anonymize(
             run["inputs"] = digests_of(source)
             run["worth"] = {"values": digest_of(options.values), "market": digest_of(options.market)}
             privates.write(staged.private, profiles, content, run)
-        verdict, scores, manifest = _write(staged, manifest, profiles, content, worth.market, lists, rng, progress)
+        verdict, scores, manifest = write_verified(
+            staged,
+            manifest,
+            content,
+            lambda release: _judge(release, profiles, content, worth.market, lists, rng, progress),
+        )
         staged.commit(manifest["content_sha256"])
     summary = {**kept.summary, "market": {figure: asdict(share) for figure, share in covered.items()}}
     return Anonymized(out, private, manifest, verdict, tuple(scores), summary, time.monotonic() - started)
+
+
+def _by_meaning(kind: str) -> Callable[..., Anonymized]:
+    """Return how a kind of release is made that depends on what terms mean."""
+    if kind == "groups":
+        from queryveil.workflows.grouping import group
+
+        return group
+    from queryveil.workflows.publishing import publish
+
+    return publish
 
 
 def _checked(bound: Bound, source: LogSource, options: Options) -> tuple[Method, str]:
@@ -194,26 +211,18 @@ def _manifest(
     )
 
 
-def _write(
-    staged: Staging,
-    manifest: dict[str, Any],
+def _judge(
+    release: Release,
     profiles: Profiles,
     content: Content,
     market: Market | None,
     lists: Lists | None,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[Verdict, list[Score], dict[str, Any]]:
-    """Write data, verify what was written, then the report and at last the manifest."""
-    manifest = {**manifest, "files": write_data(staged.release, content.rows)}
-    write_manifest(staged.release, manifest)
-    release = load(staged.release)
+) -> tuple[Verdict, list[Score]]:
+    """Verify a release that has been written, and measure it."""
     history_of = histories_behind(content)
     people = profiles.owner[history_of]
     verdict = confirmed(release, people, progress, lists)
     comparison = set_beside(profiles, release, people, history_of, market=market)
-    scores = score(comparison, default_measures(market is not None), rng, progress)
-    (staged.release / manifests.NAME).unlink()
-    manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
-    write_manifest(staged.release, manifest)
-    return verdict, scores, manifest
+    return verdict, score(comparison, default_measures(market is not None), rng, progress)

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.errors import InputError
 from queryveil.files import check_new_file
-from queryveil.histories.build import assemble, build
+from queryveil.histories.build import build
 from queryveil.logs.options import Cleaning, Reading
-from queryveil.market.table import Market, read_market
+from queryveil.market.table import read_market
 from queryveil.measures import FILE, NEEDS_MARKET, Measure
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import coverage
+from queryveil.measures.vocabularies import Vocabularies
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, histories_of, load
 from queryveil.spec import Bound, Name, declarations, resolve
-from queryveil.types import LogPair, Members, Profiles, Progress, ReleasedGroups, Score, silent
+from queryveil.types import LogPair, Members, Progress, ReleasedGroups, Score, silent
+from queryveil.workflows.beside import set_beside, vocabularies_beside
 from queryveil.workflows.pair_scores import USUAL, check_people, is_paired, needs_model, score_pair, write_people
 from queryveil.workflows.pairs import Pairing, pair_files, pair_release, pair_terms
 from queryveil.workflows.rankings import Rankings, SearchPlaces
@@ -35,6 +35,7 @@ class MeasureOptions:
     measures: tuple[str | Name, ...] = ()  # none: the usual ones of the kind of release
     private: Path | None = None
     market: Path | None = None
+    taxonomy: Path | None = None  # by which a release of vocabularies was made, where it was made by one
     pairing: Pairing = Pairing()
     places: SearchPlaces = SearchPlaces()  # of the index that the measure search needs
     reading: Reading = Reading()  # of the log
@@ -79,6 +80,8 @@ def _check(bounds: Sequence[Bound], kind: str, options: MeasureOptions) -> None:
     options.places.check(bounds)
     if options.people is not None:
         check_people(bounds)
+    if options.taxonomy is not None and kind != "vocabularies":
+        raise InputError("a taxonomy is for releases of vocabularies; leave --taxonomy out.")
 
 
 def _measure_log(
@@ -109,7 +112,7 @@ def _measure_release(
         if others or by_terms:
             comparison = _comparison(release, log, options, progress)
             scores += score(comparison, others, np.random.default_rng(options.seed), progress)
-        if by_terms:
+        if by_terms and isinstance(comparison, Comparison):
             pair = pair_terms(comparison, options.pairing, needs_model=needs_model(paired))
         elif paired:
             pair = pair_release(
@@ -129,7 +132,9 @@ def _scores_of(pair: LogPair, bounds: Sequence[Bound], options: MeasureOptions, 
     return scores
 
 
-def _comparison(release: Release, log: QueryLog, options: MeasureOptions, progress: Progress) -> Comparison:
+def _comparison(
+    release: Release, log: QueryLog, options: MeasureOptions, progress: Progress
+) -> Comparison | Vocabularies:
     """Set the terms, or whole queries, of a release beside those of its log."""
     charset = log.source.cleaning.charset
     worths = None if options.market is None else read_market(options.market, charset)
@@ -140,6 +145,8 @@ def _comparison(release: Release, log: QueryLog, options: MeasureOptions, progre
     if options.private is not None:
         privates.check_belongs(options.private, release.manifest["content_sha256"])
         people, history_of = privates.load_histories(options.private, histories_of(release.rows).users)
+    if release.kind == "vocabularies":
+        return vocabularies_beside(original, release, history_of, options.taxonomy, progress)
     return set_beside(original, release, people, history_of, market=worths)
 
 
@@ -153,6 +160,8 @@ def _usual(release: Release, options: MeasureOptions) -> tuple[str, ...]:
     if release.kind == "groups":
         bound = resolve("guarantee", release.manifest["guarantee"])
         return (f"linkability(p={bound['p']})", *(() if options.places.index is None else ("search",)))
+    if release.kind == "vocabularies":
+        return ("blm", "lm", "patterns")
     usual = default_measures(options.market is not None)
     is_linked = options.private is not None or options.pairing.map is not None
     return (*usual, *USUAL) if release.kind == "queries" and is_linked else usual
@@ -208,32 +217,8 @@ def check_measure(bound: Bound, has_market: bool, kind: str = "histories", *, ma
         raise InputError(NEEDS_MARKET.format(bound))
 
 
-def set_beside(
-    original: Profiles,
-    release: Release,
-    people: NDArray[np.int32] | None,
-    history_of: NDArray[np.int64] | None,
-    *,
-    market: Market | None = None,
-) -> Comparison:
-    """Set a release beside its original; without `people` each released history is a person of its own."""
-    released = histories_of(release.rows)
-    history = np.repeat(np.arange(len(released.users), dtype=np.int32), np.diff(released.indptr))
-    owner = np.arange(len(released.users), dtype=np.int32) if people is None else people
-    occurrences = np.repeat(np.arange(len(history)), released.counts)
-    profiles = assemble(
-        history[occurrences],
-        released.ids[occurrences],
-        pa.array(released.terms, pa.large_string()),
-        owner,
-        tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
-    )
-    behind = None if history_of is None else history_of[profiles.log_history]
-    return Comparison(release.kind, original, profiles, behind, market)
-
-
 def score(
-    comparison: Comparison, measures: Sequence[str | Name], rng: np.random.Generator, progress: Progress
+    comparison: Comparison | Vocabularies, measures: Sequence[str | Name], rng: np.random.Generator, progress: Progress
 ) -> list[Score]:
     """Compute every measure asked for."""
     scores: list[Score] = []

@@ -10,7 +10,7 @@ import numpy as np
 from queryveil._version import __version__
 from queryveil.engines import LogSource, open_log
 from queryveil.errors import InputError
-from queryveil.experiments import burghardt, carpineto, zhu
+from queryveil.experiments import burghardt, carpineto, liu, zhu
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.files import scratch
 from queryveil.histories.build import Unit, build
@@ -95,6 +95,15 @@ def _zhu(source: LogSource, options: ReproduceOptions, rng: np.random.Generator,
     return _reproduced(zhu.PAPER, about, profiles, source, options, found)
 
 
+def _liu(source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress) -> Reproduced:
+    with _log(source, options, "liu", rng, progress) as (given, _):
+        profiles = _profiles(given, progress)
+    found = liu.evaluate(profiles, rng=rng, progress=progress)
+    return _reproduced(
+        liu.PAPER, f"{_about(profiles, source, options, 'liu')}; {VERIFIED}", profiles, source, options, found
+    )
+
+
 def _carpineto(
     source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
 ) -> Reproduced:
@@ -174,6 +183,12 @@ def _check_zhu(source: LogSource, options: ReproduceOptions) -> None:
         open_index(options.index)  # a wrong one is told before a log is made
 
 
+def _check_liu(source: LogSource, options: ReproduceOptions) -> None:
+    _refuse_index(options)
+    _refuse_market(options)
+    _refuse_users_of_a_given_log(source, options)
+
+
 def _check_carpineto(source: LogSource, options: ReproduceOptions) -> None:
     _refuse_index(options)
     _refuse_market(options)
@@ -200,5 +215,6 @@ def _refuse_users_of_a_given_log(source: LogSource, options: ReproduceOptions) -
 PAPERS = {
     "burghardt": Paper("altavista", _burghardt, _check_burghardt, shows_terms=True),
     "zhu": Paper("aol", _zhu, _check_zhu, shows_terms=True),
+    "liu": Paper("demo", _liu, _check_liu, shows_terms=True),
     "carpineto": Paper("demo", _carpineto, _check_carpineto, shows_terms=False),
 }

@@ -1,9 +1,10 @@
 """Verifying a release, ours or anybody's file, with code that shares nothing with the methods."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +14,9 @@ from queryveil.errors import InputError, ReleaseError
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load
-from queryveil.spec import Name, resolve
-from queryveil.types import Lists, Members, Progress, Verdict, silent
+from queryveil.release.vocabularies import vocabularies_of
+from queryveil.spec import Bound, Name, resolve
+from queryveil.types import Lists, Members, Progress, ReleasedVocabularies, Verdict, silent
 
 _OF_QUERIES = ("query_k", "ppp")  # guarantees about whole queries
 
@@ -33,6 +35,8 @@ def verify(
         loaded = load(release)
         if loaded.kind == "groups":
             return _verify_groups(loaded, claim or loaded.manifest["guarantee"], private, progress)
+        if loaded.kind == "vocabularies":
+            return _verify_vocabularies(loaded, claim or loaded.manifest["guarantee"], private, progress)
         return verify_release(loaded, claim or loaded.manifest["guarantee"], private, progress, places)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
@@ -89,18 +93,24 @@ def _behind(private: Path, release: Release, released: ReleasedHistories) -> tup
         if release.faults:  # the rows are not those that the folder is about
             return None, []
         raise
-    faults = _invented(private, released, history_of)
-    if len(np.unique(people)) != release.manifest["counts"]["after"]["people"]:
-        faults.append("the manifest gives another number of people than the private folder")
-    return people, faults
+    return people, [*_invented(private, released, history_of), *_other_people(release, people)]
 
 
-def _miscounted(release: Release, released: ReleasedHistories) -> list[str]:
+def _other_people(release: Release, people: NDArray[np.int32]) -> list[str]:
+    """Find that the private folder has another number of people than the manifest."""
+    if len(np.unique(people)) == release.manifest["counts"]["after"]["people"]:
+        return []
+    return ["the manifest gives another number of people than the private folder"]
+
+
+def _miscounted(
+    release: Release, released: ReleasedHistories | ReleasedVocabularies, more: Mapping[str, int] = MappingProxyType({})
+) -> list[str]:
     """Find counts in the manifest that are not those of the rows; a release with faults has other rows anyway."""
     if release.faults:
         return []
     given = release.manifest["counts"]["after"]
-    found = {"histories": len(released.users), "terms": len(released.terms), "pairs": len(released.ids)}
+    found = {"histories": len(released.users), "terms": len(released.terms), "pairs": len(released.ids), **more}
     return [
         f"the manifest gives another number of {name} than the rows" for name in found if given[name] != found[name]
     ]
@@ -145,6 +155,56 @@ def check_groups(release: Release, claim: str | Name, members: Members | None, p
     return verdict
 
 
+def _verify_vocabularies(release: Release, claim: str | Name, private: Path | None, progress: Progress) -> Verdict:
+    """Say whether a release of vocabularies keeps a claim; that different people share one needs the private folder."""
+    released = vocabularies_of(release.rows)
+    more = {"occurrences": int(released.counts.sum(dtype=np.int64))}
+    people, holders, faults = None, None, [*release.faults, *_miscounted(release, released, more)]
+    if private is not None:
+        privates.check_belongs(private, release.manifest["content_sha256"])
+        if not release.faults:
+            people, _ = privates.load_histories(private, released.users)
+            holders = privates.count_holders(private)
+            faults += _other_people(release, people)
+    verdict = check_vocabularies(release, claim, people, holders, progress)
+    return replace(verdict, state="violated", reason="; ".join(faults)) if faults else verdict
+
+
+def check_vocabularies(
+    release: Release,
+    claim: str | Name,
+    people: NDArray[np.int32] | None,
+    holders: Mapping[str, int] | None,
+    progress: Progress = silent,
+) -> Verdict:
+    """Check a claim on the vocabularies of a release; `holders` tells how many people of the log hold each term."""
+    bound = resolve("guarantee", claim)
+    if bound.declaration.name != "vocabulary_k":
+        raise InputError(f"{bound} is no claim about vocabularies, which this release holds; claim vocabulary_k(k=…).")
+    return _shared(bound, vocabularies_of(release.rows), people, progress, int(release.manifest["floor"]), holders)
+
+
+def _shared(
+    bound: Bound,
+    released: ReleasedVocabularies,
+    people: NDArray[np.int32] | None,
+    progress: Progress,
+    floor: int = 1,
+    holders: Mapping[str, int] | None = None,
+) -> Verdict:
+    """Run the verifier of vocabularies; unless it is known who has which, each is somebody's."""
+    verdict: Verdict = bound.declaration.load()(
+        bound,
+        released,
+        np.arange(len(released.users), dtype=np.int32) if people is None else people,
+        counted="histories" if people is None else "people",
+        floor=floor,
+        holders=holders,
+        progress=progress,
+    )
+    return verdict
+
+
 def _judge(
     released: ReleasedHistories,
     claim: str | Name,
@@ -172,6 +232,8 @@ def check_histories(
     if (bound.declaration.name in _OF_QUERIES) != (released.unit == "query"):
         what, which = ("terms", "km(k=…, m=…)") if released.unit == "term" else ("whole queries", "query_k(k=…)")
         raise InputError(f"{bound} is no claim about {what}, which these rows hold; claim {which}.")
+    if bound.declaration.name == "vocabulary_k":
+        return _shared(bound, _as_vocabularies(released), people, progress)
     owner = np.arange(len(released.users), dtype=np.int32) if people is None else people
     checker = bound.declaration.load()
     verdict: Verdict = checker(
@@ -186,6 +248,17 @@ def check_histories(
         **({} if lists is None else {"lists": lists}),
     )
     return verdict
+
+
+def _as_vocabularies(released: ReleasedHistories) -> ReleasedVocabularies:
+    """Return histories as vocabularies, whose terms are all as typed."""
+    rank = np.empty(len(released.terms), np.int32)
+    by_text = sorted(range(len(released.terms)), key=released.terms.__getitem__)
+    rank[by_text] = np.arange(len(by_text), dtype=np.int32)
+    order = np.lexsort((rank[released.ids], np.repeat(np.arange(len(released.users)), np.diff(released.indptr))))
+    ids, levels = rank[released.ids][order], np.zeros(len(order), np.int32)
+    terms = tuple(released.terms[i] for i in by_text)
+    return ReleasedVocabularies(released.users, released.indptr, ids, released.counts[order], levels, terms)
 
 
 def _invented(private: Path, released: ReleasedHistories, history_of: NDArray[np.int64]) -> list[str]:
