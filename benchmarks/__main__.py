@@ -11,6 +11,7 @@ from benchmarks import (
     long_histories,
     optimum,
     pairs,
+    personalised,
     reading,
     search,
     sizes,
@@ -36,7 +37,7 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, search, long_histories):
+    for module in (kernels, verifier, reading, startup, search, personalised, long_histories):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))
