@@ -13,6 +13,7 @@ from benchmarks import (
     optimum,
     pairs,
     patterns,
+    personalised,
     reading,
     search,
     sizes,
@@ -38,7 +39,7 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, search, long_histories, patterns, attacks):
+    for module in (kernels, verifier, reading, startup, search, personalised, long_histories, patterns, attacks):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))

@@ -12,7 +12,7 @@ from queryveil.semantics.wordnet import wordnet
 from queryveil.spec import resolve
 from queryveil.types import Profiles, Vocabulary
 
-_FIRST_SEED = 0  # of a generator that draws UP_1 or UP_2 first, without which UP_3 and UP_4 would be a group of chance
+_SEED = 1  # of a generator that draws UP_1 or UP_2 as the first seed: else who is left over makes other groups
 
 
 def example() -> Profiles:
@@ -81,7 +81,7 @@ def _groups() -> PaperTable:
     profiles = example()
     name = f"linkability(p={printed.EXAMPLE_P}, average=global, weighting=paper, representative=union, floor=1)"
     features = augment(profiles, wordnet(), a=1, weighting="paper")
-    made = run(profiles, features, resolve("method", name), rng=np.random.default_rng(_FIRST_SEED))
+    made = run(profiles, features, resolve("method", name), rng=np.random.default_rng(_SEED))
     rows = []
     for label, theirs in printed.TABLE_5.items():
         g = int(made.group[profiles.persons.index(theirs[0])])
