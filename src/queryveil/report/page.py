@@ -26,7 +26,7 @@ def render(manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Score
         else (
             kept_section(manifest["counts"], scores),
             market_section(scores),
-            singled_out_section(manifest["counts"], scores),
+            singled_out_section(manifest["counts"], scores, manifest["kind"]),
             other_section(scores),
         )
     )
