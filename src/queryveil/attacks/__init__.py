@@ -6,10 +6,12 @@ guess. A fourth one is its success on the log merely pseudonymised: an attack th
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from queryveil.spec import Declaration, Integer, Parameter, Word
-from queryveil.types import Risk
+
+if TYPE_CHECKING:  # listing attacks imports nothing heavy
+    from queryveil.types import Risk
 
 TERM_KINDS = ("histories", "log", "queries", "vocabularies")
 MOST_KNOWN = 6  # terms: more would find nearly everybody in any log
@@ -19,7 +21,7 @@ MOST_KNOWN = 6  # terms: more would find nearly everybody in any log
 class Attack(Declaration):
     """An attack: besides the declaration, which risk it is of, the threat in plain words, and what it can be run on."""
 
-    risk_of: Risk = "singling out"
+    risk_of: "Risk" = "singling out"
     threat: str = ""  # who attacks, knowing what, and what counts as success
     kinds: tuple[str, ...] = (*TERM_KINDS, "groups")
     needs: Literal["", "counts", "times", "names", "km"] = ""  # what there must be besides terms

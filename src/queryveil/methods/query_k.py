@@ -21,15 +21,13 @@ def run(profiles: Profiles, bound: Bound, *, progress: Progress = silent, **unus
     """Return which (history, query) pairs stay so that each query was issued by k people."""
     people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
     if "k" in bound.values:
-        k = bound.integer("k")
+        k, remedy = bound.integer("k"), "lower k."
+        _refuse_too_many(bound, k, profiles.n_people)
     else:
         k = smallest_k(people[profiles.ids], profiles.counts, bound.real("share"))
-    if k > profiles.n_people:
-        raise GuaranteeError(
-            f"{bound}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
-        )
+        remedy = "its commonest queries alone are a larger share; take a larger one."
     if k > people.max():
-        raise GuaranteeError(f"{bound}: nothing would be left of the log; {_remedy(bound)}")
+        raise GuaranteeError(f"{bound}: nothing would be left of the log; {remedy}")
     progress("deleting", 1, 1)
     mask = people[profiles.ids] >= k
     summary = {
@@ -40,8 +38,11 @@ def run(profiles: Profiles, bound: Bound, *, progress: Progress = silent, **unus
     return Kept(mask, summary, {"k": k})
 
 
-def _remedy(bound: Bound) -> str:
-    return "lower k." if "k" in bound.values else "one query alone is a larger share of it; take a larger share."
+def _refuse_too_many(bound: Bound, k: int, n_people: int) -> None:
+    if k > n_people:
+        raise GuaranteeError(
+            f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
+        )
 
 
 def smallest_k(people: NDArray[np.integer[Any]], counts: NDArray[np.integer[Any]], share: float) -> int:

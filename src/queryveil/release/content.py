@@ -112,7 +112,8 @@ def _joint_ranks(rank: NDArray[np.int32], issued: Occurrences, query: NDArray[np
     extra = _extra_keys(issued)
     _, number = np.unique(np.array([extra[q] for q in query.tolist()], object), return_inverse=True)
     _, joint = np.unique(rank.astype(np.int64) * (len(query) + 1) + number, return_inverse=True)
-    return joint.astype(np.int32)
+    ranks: NDArray[np.int32] = joint.astype(np.int32)
+    return ranks
 
 
 def groups_content(profiles: Profiles, grouped: Grouped) -> Content:

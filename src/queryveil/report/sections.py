@@ -16,7 +16,11 @@ COUNTED = {
     "people": "people: whoever has several histories is counted once",
     "histories": "histories: that they belong to different people was not checked",
 }
-CHECKED = {"groups": "Terms of groups checked", "vocabularies": "Different vocabularies checked"}
+CHECKED = {
+    "groups": "Terms of groups checked",
+    "vocabularies": "Different vocabularies checked",
+    "queries": "Different queries checked",
+}
 ONE_EACH = "people: each has one history in the log"
 
 
@@ -47,7 +51,8 @@ def _finding(verdict: Verdict) -> str:
         return "The released rows were checked by a verifier that shares no code with the method that made them."
     if verdict.counterexample is None:
         return f"The reason: {verdict.reason}."
-    broken = plural(verdict.violations, "combination breaks", "combinations break")
+    one = verdict.unit.removesuffix("s") if verdict.unit == "combinations" else "query"
+    broken = plural(verdict.violations, f"{one} breaks", f"{verdict.unit} break")
     return f"{broken} it. The worst: {verdict.counterexample}."
 
 
@@ -56,7 +61,8 @@ def promise_section(manifest: Mapping[str, Any]) -> Markup:
     floor, partition, uncovered = manifest["floor"], manifest["partition"], manifest["uncovered_columns"]
     more = []
     if floor > 1:
-        more.append(f"Every published term is held by at least {number(floor)} people in the whole log.")
+        entry = "query was issued" if manifest["kind"] == "queries" else "term is held"
+        more.append(f"Every published {entry} by at least {number(floor)} people in the whole log.")
     if partition is not None:
         parts = plural(partition["values"], "part", "parts")
         more.append(f"The log was cut into {parts} by its column {partition['column']}; each part keeps the promise.")
@@ -138,7 +144,7 @@ def check_section(kind: str) -> Markup:
         tag("pre", tag("code", f"queryveil verify RELEASE{private}")),
         tag(
             "p",
-            "It compares the files with their SHA-256, counts every combination again, and ends with exit code 0 if "
+            "It compares the files with their SHA-256, counts everything again, and ends with exit code 0 if "
             "the guarantee holds, 1 if it is violated, and 2 if it cannot be checked.",
         ),
     )

@@ -21,8 +21,7 @@ def examples() -> tuple[Examples, NDArray[np.bool_]]:
     """Return the definition of every labelled synset and its lemmas, and which of these texts a judge may look at.
 
     Judged are definitions of what a root tells to be about a topic: where a word of the gloss told, the judgement
-    would be about that word. A lemma counts as much as the labelled sense is of all its senses; the texts of both
-    classes count the same together.
+    would be about that word. A lemma counts as much as the labelled sense is of all its senses.
     """
     network, texts, found = load(), glosses().to_pylist(), labelled()
     parts, sensitive, group, importance, judged = [], [], [], [], []
@@ -43,8 +42,7 @@ def examples() -> tuple[Examples, NDArray[np.bool_]]:
         group.append(groups.get(first.get(base_of(word), -1), network.n_synsets + number))
         importance.append(EVERYDAY)
         judged.append(False)
-    made = Examples(tuple(parts), np.array(sensitive), np.array(group), np.array(importance))
-    return made.balanced(), np.array(judged)
+    return Examples(tuple(parts), np.array(sensitive), np.array(group), np.array(importance)), np.array(judged)
 
 
 def _everyday() -> Iterator[tuple[Topic, str]]:

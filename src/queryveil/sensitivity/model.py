@@ -48,13 +48,14 @@ class Model:
     def probabilities(self, queries: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability of every query to be sensitive; each different word is looked up once."""
         rows, terms, words = _cut(queries)
-        odds = np.bincount(rows, self._weights_of(words)[terms], minlength=len(queries)) + self.base
-        return probability(odds)
+        added = np.bincount(rows, self._weights_of(words)[terms], minlength=len(queries)).astype(np.float64)
+        return probability(added + self.base)
 
     def _weights_of(self, words: pa.Array) -> NDArray[np.float64]:
         """Return the weight of every word, 0 of those that the model does not know."""
         place = pc.fill_null(pc.index_in(words, self._table), len(self.words)).to_numpy()
-        return np.append(self.weights, 0.0)[place]
+        weights: NDArray[np.float64] = np.append(self.weights, 0.0)[place]
+        return weights
 
     def explain(self, query: str) -> Explanation:
         """Say which words of a query weigh how much."""

@@ -64,10 +64,10 @@ SENSITIVE = (
     Topic(
         "religion",
         True,
-        "religion n 1, religion n 2, religious person n 1, clergyman n 1, prayer n 1, prayer n 2, religious "
-        "ceremony n 1, place of worship n 1, sacred text n 1, religious movement n 1, church n 1, church n 3, "
-        "theology n 1, monastery n 1, worship n 1, religious leader n 1, religious holiday n 1, theologian n 1, "
-        "pray v 1, sin n 2",
+        "religion n 1, religion n 2, religious person n 1, clergyman n 1, spiritual leader n 1, prayer n 1, prayer "
+        "n 2, religious ceremony n 1, place of worship n 1, sacred text n 1, religious movement n 1, church n 1, "
+        "church n 3, theology n 1, monastery n 1, worship n 1, religious leader n 1, religious holiday n 1, "
+        "theologian n 1, pray v 1, sin n 2",
         gloss_words="religion religious church god worship bible christian jewish islamic catholic",
         everyday="church bible jesus christ christian christianity catholic baptist mormon lds muslim islam koran "
         "mosque jewish judaism synagogue torah hindu hinduism buddhist buddhism wicca pagan atheist "

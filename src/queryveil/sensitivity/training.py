@@ -5,7 +5,7 @@ features, since queries are short and hardly repeat a word; 10-fold cross-valida
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,7 @@ class Examples:
     features: tuple[frozenset[str], ...]
     is_sensitive: NDArray[np.bool_]  # (texts,)
     group: NDArray[np.int64]  # (texts,)
-    importance: NDArray[np.float64]  # (texts,): how much a text counts in training
-
-    def balanced(self) -> "Examples":
-        """Return the examples with importances that add up to the same for both classes."""
-        total = np.bincount(self.is_sensitive, self.importance, minlength=2)
-        scale = total.sum() / (2 * total[self.is_sensitive.astype(np.int64)])
-        return replace(self, importance=self.importance * scale)
+    importance: NDArray[np.float64]  # (texts,): how much a text counts in training, within its class
 
 
 @dataclass(frozen=True)
@@ -81,13 +75,18 @@ def train(examples: Examples, setting: Setting = Setting(), *, name: str = "") -
 def _fit(
     matrix: Any, is_sensitive: NDArray[np.bool_], importance: NDArray[np.float64], setting: Setting
 ) -> tuple[NDArray[np.float64], float]:
-    """Return what each word adds to the log-odds, and what these are without any word."""
+    """Return what each word adds to the log-odds, and what these are without any word.
+
+    Both classes weigh the same while words are counted: else smoothing, which adds as much to both, would make every
+    word that a text lacks speak against the smaller class.
+    """
+    total = np.bincount(is_sensitive, importance, minlength=2)
     bayes = BernoulliNB(alpha=setting.smoothing)
-    bayes.fit(matrix, is_sensitive, sample_weight=importance)
+    bayes.fit(matrix, is_sensitive, sample_weight=importance * (total.sum() / (2 * total))[is_sensitive.astype(int)])
     neutral, sensitive = bayes.feature_log_prob_
     absent = np.log1p(-np.exp(sensitive)) - np.log1p(-np.exp(neutral))
     if setting.unknown is None:
-        base = float(bayes.class_log_prior_[1] - bayes.class_log_prior_[0] + absent.sum())
+        base = float(np.log(np.mean(is_sensitive) / np.mean(~is_sensitive)) + absent.sum())
     else:
         base = float(np.log(setting.unknown / (1 - setting.unknown)))
     return sensitive - neutral - absent, base
@@ -112,11 +111,12 @@ def cross_validate(
     progress: Progress = silent,
 ) -> Judgement:
     """Judge every text, or those marked, by a model trained on the folds that hold nothing of its group."""
-    for label, count in zip(
-        ("not sensitive", "sensitive"), np.bincount(examples.is_sensitive, minlength=2), strict=True
-    ):
+    for label, is_so in (("not sensitive", ~examples.is_sensitive), ("sensitive", examples.is_sensitive)):
+        count = len(np.unique(examples.group[is_so]))
         if count < FOLDS:
-            raise InputError(f"{count} texts are labelled {label}, and {FOLDS}-fold cross-validation needs {FOLDS}.")
+            raise InputError(
+                f"{count} different texts are labelled {label}; {FOLDS}-fold cross-validation needs at least {FOLDS}."
+            )
     _, matrix = _matrix(examples.features)
     fold = _folds(examples, rng)
     given = np.zeros(len(fold))
@@ -131,12 +131,13 @@ def cross_validate(
 
 
 def _folds(examples: Examples, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Deal the groups out to folds in random order, those that begin with a sensitive text first."""
-    _, first, number = np.unique(examples.group, return_index=True, return_inverse=True)
-    order = rng.permutation(len(first))
-    order = order[np.argsort(~examples.is_sensitive[first[order]], kind="stable")]
-    fold = np.empty(len(first), np.int64)
-    fold[order] = np.arange(len(first)) % FOLDS
+    """Deal the groups out to folds in random order, those with a sensitive text first: so every fold gets its share."""
+    groups, number = np.unique(examples.group, return_inverse=True)
+    has_sensitive = np.bincount(number, examples.is_sensitive) > 0
+    order = rng.permutation(len(groups))
+    order = order[np.argsort(~has_sensitive[order], kind="stable")]
+    fold = np.empty(len(groups), np.int64)
+    fold[order] = np.arange(len(groups)) % FOLDS
     return fold[number]
 
 

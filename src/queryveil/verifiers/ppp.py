@@ -36,10 +36,10 @@ def verify(
     progress("verifying", len(queries), len(queries))
     n_wrong = int(np.count_nonzero(~found if is_only else found))
     if not n_wrong:
-        return Verdict(claim, "holds", counted, len(queries))
+        return Verdict(claim, "holds", counted, len(queries), unit="queries")
     what = "hold none" if is_only else "hold one"
     reason = f"{n_wrong:,} different queries {what} of the names, places and private words of the lists"
-    return Verdict(claim, "violated", counted, len(queries), n_wrong, reason=reason)
+    return Verdict(claim, "violated", counted, len(queries), n_wrong, reason=reason, unit="queries")
 
 
 def _are_private(queries: Sequence[str], lists: Lists) -> NDArray[np.bool_]:

@@ -40,7 +40,8 @@ def verify(
     progress("verifying", len(ids), len(ids))
     short = np.flatnonzero(held_by < k)
     if not len(short):
-        return Verdict(claim, "holds", counted, len(held_by))
+        return Verdict(claim, "holds", counted, len(held_by), unit="queries")
     numbers = query[is_new_query]
     fewest, text = min((int(held_by[i]), queries[numbers[i]]) for i in short.tolist())
-    return Verdict(claim, "violated", counted, len(held_by), len(short), Violation((text,), fewest, k))
+    worst = Violation((text,), fewest, k)
+    return Verdict(claim, "violated", counted, len(held_by), len(short), worst, unit="queries")

@@ -107,7 +107,7 @@ def _run(
         except InputError as error:
             if is_asked:
                 raise
-            failed[str(bound)] = str(error).removeprefix(f"{bound} ").removesuffix(".")
+            failed[str(bound)] = str(error).removeprefix(f"{bound} ").removesuffix(".").removesuffix("; leave it out")
     if not results:
         raise InputError(f"no attack could be run; {next(iter(failed.items()), ('', ''))[1]}.")
     return results, failed
