@@ -43,6 +43,6 @@ def _of_kind(manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Sco
     return (
         kept_section(counts, scores),
         market_section(scores),
-        singled_out_section(counts, scores),
+        singled_out_section(counts, scores, manifest["kind"]),
         other_section(scores),
     )
