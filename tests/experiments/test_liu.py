@@ -6,9 +6,9 @@ import pytest
 from queryveil.api import generate, profiles
 from queryveil.errors import InputError
 from queryveil.experiments import liu
+from queryveil.experiments.evaluation import Evaluation
 from queryveil.experiments.liu import examples, printed
 from queryveil.experiments.liu.grid import LG_BAG, SERIES
-from queryveil.report.reproduced import Evaluation
 from tests.builders import profiles_of
 
 
