@@ -79,15 +79,21 @@ def sides_of(centre: Centre, bags: Bags, t: int, savings: NDArray[np.int64]) -> 
             columns[n_columns] = i
             n_columns += 1
     columns = columns[:n_columns]
-    cost = np.empty((len(centre.units), n_columns), np.int64)
-    for b in range(len(centre.units)):
-        for c in range(n_columns):
-            steps = np.int64(centre.sums[b, bags.word[bags.ids[columns[c]]]])
-            cost[b, c] = 0 if steps == APART else min(0, steps - centre.price[2])
-    room = np.empty(n_columns, np.int64)
+    room, words = np.empty(n_columns, np.int64), np.empty(n_columns, np.int32)
     for c in range(n_columns):
-        room[c] = bags.counts[columns[c]]
-    return make_sides(cost, centre.units, room), columns
+        room[c], words[c] = bags.counts[columns[c]], bags.word[bags.ids[columns[c]]]
+    n_rows, n_pairs = len(centre.units), 0
+    edges = np.zeros(n_rows + 1, np.int64)
+    column, cost = np.empty(n_rows * n_columns + 1, np.int32), np.empty(n_rows * n_columns + 1, np.int64)
+    least = min(centre.price[2], APART)
+    for b in range(n_rows):
+        row = centre.sums[b]
+        for c in range(n_columns):
+            steps = row[words[c]]
+            column[n_pairs], cost[n_pairs] = c, np.int64(steps) - centre.price[2]
+            n_pairs += steps < least  # else it is written over
+        edges[b + 1] = n_pairs
+    return make_sides(edges, column[:n_pairs], cost[:n_pairs], centre.units, room), columns
 
 
 @jit
@@ -108,17 +114,41 @@ def distance(
 
 
 @jit
-def bound(centre: Centre, bags: Bags, t: int, savings: NDArray[np.int64], reach: NDArray[np.int64], paid: int) -> int:
-    """Return a distance that a vocabulary has at least; `paid` is what the bags' prices come to."""
-    total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
-    for i in range(bags.indptr[t], bags.indptr[t + 1]):
-        term, count = bags.ids[i], np.int64(bags.counts[i])
+def gains(
+    centre: Centre, bags: Bags, savings: NDArray[np.int64], reach: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return, for every term, what an occurrence of it saves at best, and how many occurrences can save."""
+    gain, most = np.empty(len(bags.word), np.int32), np.empty(len(bags.word), np.int32)
+    for term in range(len(bags.word)):
         w = bags.word[term]
-        if w < 0:
-            total -= centre.price[2] * min(np.int64(centre.own[term]), count)
+        if w >= 0:
+            gain[term], most[term] = savings[w], reach[w]
         else:
-            total -= savings[w] * min(reach[w], count)
-    return max(0, total)
+            gain[term], most[term] = centre.price[2] if centre.own[term] else 0, centre.own[term]
+    return gain, most
+
+
+@jit
+def raise_bounds(
+    centre: Centre,
+    bags: Bags,
+    alive: NDArray[np.int64],
+    places: NDArray[np.int64],  # of those to look at among the ones alive
+    savings: NDArray[np.int64],
+    reach: NDArray[np.int64],
+    paid: int,  # what the bags' prices come to
+    bounds: NDArray[np.int64],  # (alive,): how far each is at least
+) -> None:
+    """Raise the bounds of vocabularies to what their terms' best savings say."""
+    gain, most = gains(centre, bags, savings, reach)
+    for a in places:
+        t = alive[a]
+        total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
+        for i in range(bags.indptr[t], bags.indptr[t + 1]):
+            saved = gain[bags.ids[i]]
+            if saved > 0:
+                total -= np.int64(saved) * min(bags.counts[i], most[bags.ids[i]])
+        bounds[a] = max(bounds[a], total)
 
 
 @jit
@@ -141,31 +171,32 @@ def nearest(centre: Centre, bags: Bags, alive: NDArray[np.int64], is_barred: NDA
     One of them at least is not barred. After some matchings the mean of their prices makes the bounds better.
     """
     savings, reach = best_savings(centre)
-    bounds = np.full(len(alive), _NO_LIMIT, np.int64)
+    bounds = np.zeros(len(alive), np.int64)
     for a in range(len(alive)):
-        if not is_barred[bags.owner[alive[a]]]:
-            bounds[a] = 0 if centre.is_maximum else bound(centre, bags, alive[a], savings, reach, 0)
+        if is_barred[bags.owner[alive[a]]]:
+            bounds[a] = _NO_LIMIT
+    waiting = np.flatnonzero(bounds == 0)
+    if not centre.is_maximum:
+        raise_bounds(centre, bags, alive, waiting, savings, reach, 0, bounds)
     best, found = _NO_LIMIT, np.int64(-1)
     prices, n_priced, n_more = np.zeros(len(centre.units), np.int64), 0, 1
-    waiting = np.argsort(bounds)[:1]  # the one that looks nearest, then all that may be nearer
+    waiting = waiting[np.argmin(bounds[waiting]) :][:1]  # the one that looks nearest, then all that may be nearer
     while len(waiting):
-        for a in waiting[:n_more]:
-            if bounds[a] > best or (bounds[a] == best and a > found):
+        for place in waiting[:n_more]:
+            if bounds[place] > best or (bounds[place] == best and place > found):
                 continue
-            away, is_done, u = distance(centre, bags, alive[a], savings, -_NO_LIMIT, best)
+            away, is_done, u = distance(centre, bags, alive[place], savings, -_NO_LIMIT, best)
             prices += u
             n_priced += 1
-            if is_done and (away < best or (away == best and a < found)):
-                best, found = away, a
-        for a in waiting[:n_more]:
-            bounds[a] = _NO_LIMIT
+            if is_done and (away < best or (away == best and place < found)):
+                best, found = away, place
+        bounds[waiting[:n_more]] = _NO_LIMIT
         waiting = np.flatnonzero(bounds <= best)
         n_more *= _MORE
         if len(waiting) > n_more and not centre.is_maximum:
             mean = prices // n_priced
-            priced, paid = priced_savings(centre, mean), (mean * centre.units).sum()
-            for a in waiting:
-                bounds[a] = max(bounds[a], bound(centre, bags, alive[a], priced, reach, paid))
+            paid = (mean * centre.units).sum()
+            raise_bounds(centre, bags, alive, waiting, priced_savings(centre, mean), reach, paid, bounds)
         waiting = waiting[bounds[waiting] <= best]
         waiting = waiting[np.argsort(bounds[waiting], kind="mergesort")]
     return found

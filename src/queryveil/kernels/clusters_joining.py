@@ -52,10 +52,8 @@ def join(
         scale *= 2
     numbers = numbers_of(terms)
     for b in range(len(numbers)):
-        for c in range(len(columns)):
-            if sides.cost[b, c] < 0:
-                tie = tie_number(numbers[b], bags.ids[columns[c]])
-                sides.cost[b, c] = sides.cost[b, c] * scale + tie
+        for e in range(sides.edges[b], sides.edges[b + 1]):
+            sides.cost[e] = sides.cost[e] * scale + tie_number(numbers[b], bags.ids[columns[sides.column[e]]])
     assign(sides, -_NO_LIMIT, _NO_LIMIT)
     rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
     amounts = np.zeros(len(sides.taken), np.int64)

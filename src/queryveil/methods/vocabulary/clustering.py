@@ -37,7 +37,10 @@ def clusters_of(bags: Bags, words: Words, rule: Rule, progress: Progress) -> lis
             alive = _without(alive, place, vocabularies, bags.owner)
         clusters.append(growing.cluster)
         progress(_STAGE, total - len(alive), total)
-        place = int(farthest(seed.centre, bags, alive)) if rule.is_farthest and len(alive) else 0
+        place = 0
+        if rule.is_farthest and len(alive):
+            largest = np.argsort(-bags.sizes[alive], kind="stable")
+            place = int(farthest(seed.centre, bags, alive, largest))
     return _with_leftovers(clusters, bags, words, rule, alive, progress)
 
 

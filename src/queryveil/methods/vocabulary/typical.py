@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels.clusters import Bags
 from queryveil.kernels.histories import count_people
+from queryveil.kernels.matching_distances import FAR
 from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.words import Words
 from queryveil.semantics.distances import Ancestry
@@ -43,12 +44,15 @@ class Election:
 
     def _vote(self, is_common: NDArray[np.bool_]) -> Choose:
         entries, word = self.profiles.vocabulary.entries, self.bags.word
+        spoken = self._common_terms(is_common)
+        nearby = cache(lambda words: self._nearby(np.frombuffer(words, np.int32), spoken))
 
         def choose(bag: NDArray[np.int32]) -> Name | None:
             """Take the term closest to the others, of equals that of the member who joined first."""
             candidates = bag[is_common[bag]]
             if not len(candidates):
-                return None
+                term = -1 if word[bag[0]] < 0 else nearby(np.sort(word[bag]).tobytes())
+                return (entries[term], 0) if term >= 0 else None
             if word[bag[0]] < 0:
                 return entries[candidates[0]], 0
             rows = self.words.table[self.words.slots(word[candidates])]
@@ -56,6 +60,24 @@ class Election:
             return entries[candidates[int(np.argmin(away))]], 0
 
         return choose
+
+    def _common_terms(self, is_common: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return, for every word, the form of it that most people hold, if it may be published, else −1."""
+        terms = np.flatnonzero(is_common & (self.bags.word >= 0))
+        spoken = np.full(len(self.words.ancestry.middle), -1, np.int64)
+        spoken[self.bags.word[terms[::-1]]] = terms[::-1]  # ids fall with the number of people: the first form stays
+        return spoken
+
+    def _nearby(self, words: NDArray[np.int32], spoken: NDArray[np.int64]) -> int:
+        """Return the term of the log closest to a bag none of whose own may be published, −1 if none is near them all.
+
+        Of equals that which most people hold.
+        """
+        rows = self.words.table[self.words.slots(words)]
+        near = np.flatnonzero((spoken >= 0) & (rows != FAR).all(axis=0))
+        if not len(near):
+            return -1
+        return int(spoken[near[np.lexsort((spoken[near], rows[:, near].sum(axis=0, dtype=np.int64)))[0]]])
 
     def _bag(self, is_common: NDArray[np.bool_]) -> Choose:
         entries = self.profiles.vocabulary.entries
