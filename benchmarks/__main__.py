@@ -14,6 +14,7 @@ from benchmarks import (
     pairs,
     reading,
     sizes,
+    spi,
     startup,
     targets,
     verifier,
@@ -36,7 +37,7 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, long_histories, attacks):
+    for module in (kernels, verifier, reading, startup, long_histories, attacks, spi):
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))
