@@ -17,6 +17,7 @@ from benchmarks import (
     reading,
     search,
     sizes,
+    spi,
     startup,
     targets,
     verifier,
@@ -39,7 +40,19 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, search, personalised, long_histories, patterns, attacks):
+    ordinary = (
+        kernels,
+        verifier,
+        reading,
+        startup,
+        search,
+        personalised,
+        long_histories,
+        patterns,
+        attacks,
+        spi,
+    )
+    for module in ordinary:
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))

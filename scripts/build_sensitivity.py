@@ -2,8 +2,9 @@
 
     python -m scripts.build_sensitivity --wordnet /usr/share/wordnet --out src/queryveil/lexicons/data
 
-The model is trained on the compiled WordNet that ships with queryveil; the private words come from pointers of
-WordNet's own files that are not compiled. The same input and the same libraries give the same bytes.
+The model is trained on the compiled WordNet that ships with queryveil. The private words are written here by hand, or
+come from pointers of WordNet's own files that are not compiled; the model is taught none of them. The same input and
+the same libraries give the same bytes.
 """
 
 import argparse
@@ -14,16 +15,39 @@ import pyarrow as pa
 
 from queryveil.lexicons.wordnet import load
 from queryveil.logs.characters import terms
-from queryveil.sensitivity.bundled import NAME, SETTING, examples
+from queryveil.sensitivity.bundled import NAME, SETTING, everyday, examples, is_withheld
 from queryveil.sensitivity.files import Record, model_bytes
-from queryveil.sensitivity.topics import NEUTRAL, SENSITIVE, labelled
+from queryveil.sensitivity.topics import labelled
 from queryveil.sensitivity.training import Judgement, cross_validate, train
-from queryveil.sensitivity.words import base_of
+from queryveil.sensitivity.words import base_of, with_forms
 from scripts.build_lexicons import PARTS, fold, lines, write
 
 Key = tuple[int, int]  # part of speech, byte offset
 
 PARTS_OF_POINTERS = {"n": 0, "v": 1, "a": 2, "s": 2, "r": 3}
+# What advertisers may not or must carefully speak of, in plain words; left out are those that definitions do not use
+# enough for the model to learn them without a label of their own.
+CATEGORIES = {
+    "sexual content": "sex sexual sexy erotic penis vagina lesbian homosexual prostitute genital virgin orgasm lust "
+    "fetish condom intercourse",
+    "health": "cancer diabetes aids depression disease symptom treatment therapy drug medicine medical hospital "
+    "doctor surgery pregnancy pregnant abortion fertility diet patient tumor infection virus fever pain "
+    "heart blood injury disorder schizophrenia anxiety suicide psychiatric clinic nurse prescription pill "
+    "vaccine menstruation contraceptive contraception herpes syphilis asthma arthritis epilepsy dementia "
+    "allergy circumcision disability",
+    "religion": "church bible jesus christ christian catholic muslim jewish jew prayer god islam priest religion "
+    "religious baptist buddhist koran mosque pope holy faith sin gospel",
+    "politics": "election senator democrat republican political politics vote congress party communist socialist "
+    "liberal conservative government liberation protest",
+    "origin": "native immigrant immigration hispanic ethnic racial tribe minority",
+    "crime": "crime criminal prison jail murder rape police court lawyer attorney lawsuit arrest gang fraud theft "
+    "kill terrorist terrorism legal law guilty victim violence abuse illegal",
+    "drugs and gambling": "alcohol alcoholic marijuana cocaine heroin narcotic gambling lottery cigarette addict "
+    "addiction drunk bet",
+    "money": "debt loan bankruptcy bankrupt mortgage credit welfare unemployment poverty creditor salary income tax",
+    "family": "divorce marriage adoption custody genealogy ancestor wife husband parent child spouse daughter",
+    "identity": "passport password identity signature certificate secret citizenship fingerprint",
+}
 # Private is what belongs to one of these fields (pointer ;c) or is used so (pointer ;u); by the synset's first word.
 FIELDS = {
     "law",
@@ -58,16 +82,23 @@ USAGES = {"disparagement", "ethnic_slur", "obscenity", "euphemism", "street_name
 
 
 def private_words(folder: Path) -> list[str]:
-    """Return words whose usual sense belongs to a private field or usage, none of which the model was trained on."""
+    """Return the private words: those written by hand with their forms, and those that WordNet's pointers mark."""
+    by_hand = with_forms({word: 0.0 for words in CATEGORIES.values() for word in words.split()})
+    taught = taught_words(frozenset(by_hand))
+    return sorted({*by_hand, *(word for word in marked_words(folder) if not is_taught(word, taught))})
+
+
+def marked_words(folder: Path) -> set[str]:
+    """Return words whose usual sense belongs to a private field or usage."""
     words, pointers = read_pointers(folder)
-    network, trained = load(), trained_words()
+    network = load()
     number = {(int(p), int(o)): i for i, (p, o) in enumerate(zip(network.parts, network.offsets, strict=True))}
     wanted = {";c": FIELDS, ";u": USAGES}
     chosen: set[str] = set()
     for key, found in pointers.items():
         if any(words[part, at][0] in wanted.get(symbol, ()) for symbol, part, at in found):
             chosen |= {fold(word) for word in words[key] if is_usual(fold(word), number[key])}
-    return sorted(word for word in chosen if len(word) > 2 and not is_trained(word, trained))
+    return {word for word in chosen if len(word) > 2}
 
 
 def read_pointers(folder: Path) -> tuple[dict[Key, list[str]], dict[Key, list[tuple[str, int, int]]]]:
@@ -95,17 +126,18 @@ def is_usual(lemma: str, synset: int) -> bool:
     return int(network.sense_synsets[senses][np.argmax(network.sense_counts[senses])]) == synset
 
 
-def trained_words() -> set[str]:
-    """Return the lemmas and everyday words that were labelled to train the model."""
+def taught_words(withheld: frozenset[str]) -> set[str]:
+    """Return the lemmas and everyday words that are labelled to train the model."""
     network = load()
     found = {lemma for each in labelled() for lemma in network.words(each.synset)}
-    return found | {base_of(word) for topic in (*SENSITIVE, *NEUTRAL) for word in topic.everyday.split()}
+    found |= {base_of(word) for _, word in everyday()}
+    return {word for word in found if not is_withheld(word, withheld)}
 
 
-def is_trained(word: str, trained: set[str]) -> bool:
-    """Say whether a word, as it is written or folded, is among those the model was trained on."""
+def is_taught(word: str, taught: set[str]) -> bool:
+    """Say whether a word, as it is written or folded, is among those the model is trained on."""
     folded = " ".join(terms(word))
-    return word in trained or folded in trained or base_of(folded) in trained
+    return word in taught or folded in taught or base_of(folded) in taught
 
 
 def show(judgement: Judgement) -> None:
@@ -116,8 +148,10 @@ def show(judgement: Judgement) -> None:
 
 
 def build(wordnet: Path, out: Path) -> None:
-    """Judge and train the model, and write both tables."""
-    texts, judged = examples()
+    """Write the private words, and judge, train and write a model that was not taught them."""
+    private = private_words(wordnet)
+    write(pa.table({"word": pa.array(private)}), out / "private-words.parquet")
+    texts, judged = examples(frozenset(private))
     show(cross_validate(texts, SETTING, rng=np.random.default_rng(0), judged=judged))
     model = train(texts, SETTING, name=NAME)
     data = model_bytes(Record(model.words, model.weights, model.base, model.name))
@@ -125,7 +159,6 @@ def build(wordnet: Path, out: Path) -> None:
     temporary.write_bytes(data)
     temporary.replace(out / "sensitivity.parquet")
     print(f"sensitivity.parquet: {len(model.words):,} words, {len(data):,} bytes, base {model.base}")
-    write(pa.table({"word": pa.array(private_words(wordnet))}), out / "private-words.parquet")
 
 
 def main() -> None:

@@ -109,10 +109,11 @@ def pair_sides(
     if match in ("words", "partial"):
         number, texts = word_sets(texts, ignored)
         original, released = (replace(side, document=number[side.document]) for side in (original, released))
-    with ThreadPoolExecutor(1) as beside:  # both leave Python's lock
-        levels = None if sensitivity is None else beside.submit(sensitivity, texts)
+    with ThreadPoolExecutor(2) as beside:  # all leave Python's lock
+        halves = () if sensitivity is None else beside.map(sensitivity, _halves(texts))
         found = _align(original, released, texts, match, original_of, progress)
-    shown, own = (None, None) if levels is None else _levels(found, levels.result())
+        levels = list(halves)
+    shown, own = _levels(found, np.concatenate(levels)) if levels else (None, None)
     return LogPair(
         np.searchsorted(found.keys, np.arange(len(found.people) + 1) * len(texts)),
         (found.keys % len(texts)).astype(np.int32),
@@ -124,6 +125,10 @@ def pair_sides(
         found.n_strangers,
         "term" if match == "terms" else "query",
     )
+
+
+def _halves(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    return texts.slice(0, len(texts) // 2), texts.slice(len(texts) // 2)
 
 
 class _Aligned(NamedTuple):

@@ -96,8 +96,9 @@ def tokenise(
                 starts[term + 1] = begin + length
                 seen[term] = -1
                 n_terms += 1
-            if repeats or seen[term] != first_row + row:
-                seen[term] = first_row + row
+            if whole or repeats or seen[term] != first_row + row:
+                if not whole:
+                    seen[term] = first_row + row
                 out_row[n_out] = row
                 out_term[n_out] = term
                 n_out += 1

@@ -1,4 +1,4 @@
-"""Private words: what WordNet marks as belonging to a private field or as offensive, by its own pointers."""
+"""Private words: a list made by hand by categories of sensitive advertising, and what WordNet's pointers mark."""
 
 from functools import cache
 

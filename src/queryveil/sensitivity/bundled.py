@@ -17,11 +17,12 @@ SETTING = Setting(unknown=0.3)
 EVERYDAY = 20.0  # how much a word of a topic's everyday words counts; a lemma counts at most 1
 
 
-def examples() -> tuple[Examples, NDArray[np.bool_]]:
+def examples(withheld: frozenset[str]) -> tuple[Examples, NDArray[np.bool_]]:
     """Return the definition of every labelled synset and its lemmas, and which of these texts a judge may look at.
 
     Judged are definitions of what a root tells to be about a topic: where a word of the gloss told, the judgement
-    would be about that word. A lemma counts as much as the labelled sense is of all its senses.
+    would be about that word. A lemma counts as much as the labelled sense is of all its senses. Words that are
+    withheld are labelled nowhere; a definition may use them.
     """
     network, texts, found = load(), glosses().to_pylist(), labelled()
     parts, sensitive, group, importance, judged = [], [], [], [], []
@@ -30,13 +31,16 @@ def examples() -> tuple[Examples, NDArray[np.bool_]]:
     for each in found:
         lemmas = network.words(each.synset)
         documents = [(" ".join((definition(texts[each.synset]), *lemmas)), 1.0)]
-        documents += [(lemma, _share(network, lemma, each.synset)) for lemma in lemmas]
+        taught = [lemma for lemma in lemmas if not is_withheld(lemma, withheld)]
+        documents += [(lemma, _share(network, lemma, each.synset)) for lemma in taught]
         parts += [features(text) for text, _ in documents]
         importance += [share for _, share in documents]
-        judged += [each.by_root] + [False] * len(lemmas)
+        judged += [each.by_root] + [False] * len(taught)
         sensitive += [each.topic.is_sensitive] * len(documents)
         group += [groups[each.synset]] * len(documents)
-    for number, (topic, word) in enumerate(_everyday()):
+    for number, (topic, word) in enumerate(everyday()):
+        if is_withheld(word, withheld):
+            continue
         parts.append(frozenset({base_of(word)}))
         sensitive.append(topic.is_sensitive)
         group.append(groups.get(first.get(base_of(word), -1), network.n_synsets + number))
@@ -45,7 +49,13 @@ def examples() -> tuple[Examples, NDArray[np.bool_]]:
     return Examples(tuple(parts), np.array(sensitive), np.array(group), np.array(importance)), np.array(judged)
 
 
-def _everyday() -> Iterator[tuple[Topic, str]]:
+def is_withheld(text: str, withheld: frozenset[str]) -> bool:
+    """Say whether a text is one of the withheld words, inflected or not ("the bible" is one word)."""
+    words = features(text)
+    return text in withheld or (len(words) == 1 and not words.isdisjoint(withheld))
+
+
+def everyday() -> Iterator[tuple[Topic, str]]:
     """Yield the words that people type about each topic."""
     for topic in (*SENSITIVE, *NEUTRAL):
         for word in topic.everyday.split():
