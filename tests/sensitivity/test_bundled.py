@@ -4,8 +4,8 @@ import pytest
 from queryveil.lexicons import private_words
 from queryveil.lexicons.wordnet import load
 from queryveil.sensitivity.bundled import NAME, SETTING, examples, is_withheld
-from queryveil.sensitivity.topics import NEUTRAL, SENSITIVE, Labelled, labelled, root
 from queryveil.sensitivity.model import load_model
+from queryveil.sensitivity.topics import NEUTRAL, SENSITIVE, Labelled, labelled, root
 from queryveil.sensitivity.training import Examples, cross_validate, train
 
 
