@@ -291,7 +291,7 @@ class Verdict:
 
     claim: str
     state: Literal["holds", "violated", "unchecked"]
-    counted: Literal["people", "histories"]
+    counted: Literal["people", "histories", "nothing"]  # nothing: the claim is about each query by itself
     checked: int = 0  # combinations (or queries) looked at
     violations: int = 0
     counterexample: Violation | None = None
@@ -307,7 +307,8 @@ class Verdict:
         """Say in a sentence what the verifier found."""
         counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
         if self.holds:
-            return f"{self.claim} holds: {self.checked:,} {self.unit} checked, counting {counted}."
+            counting = "" if self.counted == "nothing" else f", counting {counted}"
+            return f"{self.claim} holds: {self.checked:,} {self.unit} checked{counting}."
         if self.state == "unchecked":
             return f"{self.claim} could not be checked: {self.reason}."
         parts = [self.reason] if self.reason else []

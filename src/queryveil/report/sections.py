@@ -15,6 +15,7 @@ HEADLINES = {
 COUNTED = {
     "people": "people: whoever has several histories is counted once",
     "histories": "histories: that they belong to different people was not checked",
+    "nothing": "nothing: the claim is about each query by itself",
 }
 CHECKED = {
     "groups": "Terms of groups checked",
@@ -27,10 +28,16 @@ ONE_EACH = "people: each has one history in the log"
 def verdict_section(manifest: Mapping[str, Any], verdict: Verdict) -> Markup:
     """Say first of all whether the claim holds, and what was looked at to find out."""
     before = manifest["counts"]["before"]
+    has_one_each = before["people"] == before["histories"] and verdict.counted != "nothing"
     pairs = [
         ("Claim", tag("code", verdict.claim)),
+<<<<<<< HEAD
         ("Counted", ONE_EACH if before["people"] == before["histories"] else COUNTED[verdict.counted]),
         (CHECKED.get(str(manifest["kind"]), "Combinations checked"), number(verdict.checked)),
+=======
+        ("Counted", ONE_EACH if has_one_each else COUNTED[verdict.counted]),
+        (CHECKED.get(manifest["kind"], "Combinations checked"), number(verdict.checked)),
+>>>>>>> issue-7
         ("Method", tag("code", str(manifest["method"]))),
         ("Kind of release", str(manifest["kind"])),
         ("Columns", join((tag("code", str(name)) for name in manifest["columns"]), ", ")),

@@ -28,18 +28,18 @@ def verify(
     partition: NDArray[np.int32] | None = None,
     progress: Progress = silent,
 ) -> Verdict:
-    """Say whether a claim ppp(release) holds for every different query that is released."""
+    """Say whether a claim ppp(release) holds for every different query that is released, whoever issued it."""
     claim, is_only = str(bound), bound.word("release") == "only"
     if len(ids) == 0:
-        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+        return Verdict(claim, "unchecked", "nothing", reason="the release has no rows")
     found = _are_private(queries, lists)
     progress("verifying", len(queries), len(queries))
     n_wrong = int(np.count_nonzero(~found if is_only else found))
     if not n_wrong:
-        return Verdict(claim, "holds", counted, len(queries), unit="queries")
+        return Verdict(claim, "holds", "nothing", len(queries), unit="queries")
     what = "hold none" if is_only else "hold one"
     reason = f"{n_wrong:,} different queries {what} of the names, places and private words of the lists"
-    return Verdict(claim, "violated", counted, len(queries), n_wrong, reason=reason, unit="queries")
+    return Verdict(claim, "violated", "nothing", len(queries), n_wrong, reason=reason, unit="queries")
 
 
 def _are_private(queries: Sequence[str], lists: Lists) -> NDArray[np.bool_]:

@@ -61,7 +61,7 @@ def verify_release(
         faults += more_faults
     if places is None and _places_of(release):
         reason = "the release was made with a list of places that is not part of it; give it by --places"
-        return Verdict(str(claim), "unchecked", "histories", reason=reason)
+        return Verdict(str(claim), "unchecked", "nothing", reason=reason)
     lists = _lists(claim, places)
     if places is not None and hashlib.sha256(places.read_bytes()).hexdigest() != _places_of(release):
         raise InputError(f"--places: {places} is not the list that the release was made with; give that one or none.")
