@@ -32,8 +32,8 @@ MAY_IMPORT = {
     "attacks": "errors spec types kernels lexicons measures",
     "report": "errors spec types",
     "experiments": "errors spec types kernels lexicons histories market semantics methods measures report search",
-    "workflows": "errors _version spec types files lexicons logs engines histories market semantics sensitivity methods "
-    "release measures attacks report experiments search",
+    "workflows": "errors _version spec types files lexicons logs engines histories market semantics sensitivity "
+    "methods release measures attacks report experiments search",
     "api": "errors _version spec types logs engines histories semantics release report search workflows",
     "cli": "errors _version spec types logs engines semantics search workflows",
     "__init__": "_version api",

@@ -31,13 +31,8 @@ def verdict_section(manifest: Mapping[str, Any], verdict: Verdict) -> Markup:
     has_one_each = before["people"] == before["histories"] and verdict.counted != "nothing"
     pairs = [
         ("Claim", tag("code", verdict.claim)),
-<<<<<<< HEAD
-        ("Counted", ONE_EACH if before["people"] == before["histories"] else COUNTED[verdict.counted]),
-        (CHECKED.get(str(manifest["kind"]), "Combinations checked"), number(verdict.checked)),
-=======
         ("Counted", ONE_EACH if has_one_each else COUNTED[verdict.counted]),
-        (CHECKED.get(manifest["kind"], "Combinations checked"), number(verdict.checked)),
->>>>>>> issue-7
+        (CHECKED.get(str(manifest["kind"]), "Combinations checked"), number(verdict.checked)),
         ("Method", tag("code", str(manifest["method"]))),
         ("Kind of release", str(manifest["kind"])),
         ("Columns", join((tag("code", str(name)) for name in manifest["columns"]), ", ")),
