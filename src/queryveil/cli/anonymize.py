@@ -39,7 +39,7 @@ def anonymize(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What is released: histories or log (single queries); other methods make one kind only.",
+            help="What is released: histories or log (single queries); other methods have one kind only.",
             show_default=False,
         ),
     ] = None,
