@@ -39,7 +39,7 @@ def anonymize(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What is released: histories or log (terms by query); other methods make one kind only.",
+            help="What is released: histories or log (terms by query); other methods have one kind only.",
             show_default=False,
         ),
     ] = None,
