@@ -121,3 +121,10 @@ def test_a_map_says_who_is_who_and_who_is_not_in_it_is_a_stranger() -> None:
 def test_histories_of_one_person_are_one() -> None:
     pair = paired([("u", "a"), ("u", "a")], [("1", "a"), ("2", "a")], "exact", {"1": "u", "2": "u"})
     assert (pair.before.tolist(), pair.after.tolist()) == ([2], [2])
+
+
+def test_words_that_the_release_was_made_without_are_in_no_set() -> None:
+    original, texts = side([("u", "the red shoes")], pa.array([], pa.large_string()))
+    released, texts = side([("u", "red shoes")], texts)
+    pair = pair_sides(original, released, texts, match="words", stop_words="english")
+    assert (pair.before.tolist(), pair.after.tolist()) == ([1], [1])

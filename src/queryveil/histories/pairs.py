@@ -14,6 +14,7 @@ from queryveil.engines import QueryLog
 from queryveil.errors import InputError
 from queryveil.histories.matching import Finder, Issued, Match, word_sets
 from queryveil.histories.tokens import Crew, Tokeniser
+from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.types import LogPair, Profiles, Progress, silent
 
 Whole = NDArray[np.int64]
@@ -97,17 +98,18 @@ def pair_sides(
     *,
     match: Match = "exact",
     original_of: Mapping[str, str] | None = None,
-    ignored: frozenset[str] = frozenset(),
+    stop_words: str = "none",
     sensitivity: Sensitivity | None = None,
     progress: Progress = silent,
 ) -> LogPair:
     """Set two logs beside each other; `original_of` tells who a person of the release is, where ids differ.
 
+    Stop words that the release was made without are in no set of words.
     A row's sensitivity is that of the document, or, where other words were released of it, of the most sensitive of
     what was: a reader sees no more.
     """
     if match in ("words", "partial"):
-        number, texts = word_sets(texts, ignored)
+        number, texts = word_sets(texts, ENGLISH if stop_words == "english" else frozenset())
         original, released = (replace(side, document=number[side.document]) for side in (original, released))
     with ThreadPoolExecutor(2) as beside:  # all leave Python's lock
         halves = () if sensitivity is None else beside.map(sensitivity, _halves(texts))

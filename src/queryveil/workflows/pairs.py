@@ -13,7 +13,6 @@ from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.errors import InputError
 from queryveil.histories.matching import MATCHES, Match
 from queryveil.histories.pairs import Sensitivity, Side, pair_sides, read_sides, side_of, sides_of_profiles
-from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.measures import FILE
 from queryveil.measures.base import Comparison
@@ -120,7 +119,7 @@ def pair_release(
         texts,
         match=match,
         original_of=original_of,
-        ignored=ENGLISH if release.kind == "log" and cleaning.stop_words == "english" else frozenset(),
+        stop_words=cleaning.stop_words if release.kind == "log" else "none",
         sensitivity=sensitivity,
         progress=progress,
     )

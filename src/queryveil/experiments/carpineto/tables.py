@@ -115,7 +115,7 @@ def figure_2(found: By) -> list[PaperTable]:
 
 
 def _caption(measure: str) -> str:
-    return f"{WHAT[measure]} of equally many queries, chosen in four ways"
+    return f"{WHAT[measure]}: equally many queries released, chosen in four ways"
 
 
 def _notes(found: By, measure: str) -> tuple[str, ...]:
