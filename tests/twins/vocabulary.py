@@ -25,23 +25,22 @@ class Twin:
     solve: Callable[[NDArray[np.float64]], Any] = linear_sum_assignment
 
 
-def mix(x: int) -> int:
-    """Return the number that splitmix64 draws for a state."""
-    x = (x + 0x9E3779B97F4A7C15) & _64
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _64
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _64
-    return x ^ (x >> 31)
+def mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the numbers that splitmix64 draws for states."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
-def tie_number(bag: Bag, term: int) -> int:
-    """Return the tie number of a pair: 24 bits."""
-    return mix((sum(mix(member + 1) for member in bag) + 3 * mix(term + 1)) & _64) >> 40
+def tie_numbers(bags: Sequence[Bag], vocabulary: Sequence[int]) -> NDArray[np.uint64]:
+    """Return the tie number of every pair: 24 bits."""
+    members, terms = (mix(np.array(ids, np.uint64) + np.uint64(1)) for ids in (bags, vocabulary))
+    return mix(members.sum(axis=1)[:, None] + np.uint64(3) * terms) >> np.uint64(40)
 
 
-def match(
-    bags: Sequence[Bag], vocabulary: Sequence[int], away: Away, twin: Twin, *, with_ties: bool = False
-) -> tuple[int, list[tuple[int, int]]]:
-    """Return the distance of a centre and a vocabulary, and the pairs: of the canonical matching, if asked for."""
+def match(bags: Sequence[Bag], vocabulary: Sequence[int], away: Away, twin: Twin) -> tuple[int, list[tuple[int, int]]]:
+    """Return the distance of a centre and a vocabulary, and the pairs of the canonical matching."""
     m, n = len(bags), len(vocabulary)
     if not m or not n:
         return (0 if twin.is_maximum else twin.omega * (n + sum(map(len, bags)))), []
@@ -52,8 +51,7 @@ def match(
     each = [away[np.ix_([bag[member] for bag in bags], vocabulary)].astype(float) for member in range(size)]
     steps = np.where(np.max(each, axis=0) <= twin.eps, np.sum(each, axis=0), np.inf)
     is_pair = steps < bag_alone + alone
-    ties = np.array([[tie_number(bag, term) for term in vocabulary] for bag in bags]) if with_ties else 0
-    scale = 1 << (24 + (m + n).bit_length()) if with_ties else 1
+    ties, scale = tie_numbers(bags, vocabulary), 1 << (24 + (m + n).bit_length())
     cost = np.zeros((m + n, m + n))
     never = (m + n + 1) * (bag_alone + alone) * scale
     cost[:m, :n] = np.where(is_pair, np.where(is_pair, steps, 0) * scale + ties, never)
@@ -69,7 +67,7 @@ def match(
 
 def join(bags: Sequence[Bag], vocabulary: Sequence[int], away: Away, twin: Twin) -> list[Bag]:
     """Return the bags that found a term, each with it."""
-    _, pairs = match(bags, vocabulary, away, twin, with_ties=True)
+    _, pairs = match(bags, vocabulary, away, twin)
     return [(*bags[i], vocabulary[j]) for i, j in pairs]
 
 
