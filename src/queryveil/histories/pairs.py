@@ -159,17 +159,20 @@ def _align(
     before, n_before = _count(np.searchsorted(people, original.person), original, len(texts))
     after, n_after = _count(mine, released, len(texts))
     target = _stands_for(before, n_before, after, texts, progress) if match == "partial" else after
-    keys = np.sort(np.concatenate((before, target[~_is_among(target, before)])))  # one that was not there is its own
+    n_strangers = len(np.unique(released.person[mine < 0]))
+    place, is_there = _find(target, before)
+    if is_there.all():
+        return _Aligned(people, before, n_before, after, n_after, place, n_strangers)
+    keys = np.sort(np.concatenate((before, target[~is_there])))  # one that was not there is its own
     counts = np.zeros(len(keys), np.int64)
     counts[np.searchsorted(keys, before)] = n_before
-    n_strangers = len(np.unique(released.person[mine < 0]))
     return _Aligned(people, keys, counts, after, n_after, np.searchsorted(keys, target), n_strangers)
 
 
-def _is_among(keys: Whole, ascending: Whole) -> NDArray[np.bool_]:
-    """Say of every key whether it is one of others; np.isin would put both into a table first."""
-    found = ascending[np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)]
-    return np.equal(found, keys)
+def _find(keys: Whole, ascending: Whole) -> tuple[Whole, NDArray[np.bool_]]:
+    """Return where every key is among others, and whether it is; np.isin would put both into a table first."""
+    place = np.searchsorted(ascending, keys)
+    return place, np.equal(ascending[np.minimum(place, len(ascending) - 1)], keys)
 
 
 def _levels(found: _Aligned, by_document: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -207,7 +210,7 @@ def _count(person: Whole, side: Side, width: int) -> tuple[Whole, Whole]:
 def _stands_for(before: Whole, n_before: Whole, after: Whole, texts: pa.Array, progress: Progress) -> Whole:
     """Return for every document of a person in the release that which it stands for."""
     width, words = len(texts), [tuple(text.split()) for text in texts.to_pylist()]
-    target, changed = after.copy(), np.flatnonzero(~_is_among(after, before))
+    target, changed = after.copy(), np.flatnonzero(~_find(after, before)[1])
     people, starts = np.unique(after[changed] // width, return_index=True)
     bounds = np.searchsorted(before, np.stack((people, people + 1)) * width).T
     for number, places in enumerate(np.split(changed, starts[1:])[: len(people)]):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.kernels.tokens import enter, tokenise
+from queryveil.kernels.tokens import cut, enter, number, weigh
 from queryveil.logs.characters import fold
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -42,21 +42,30 @@ class Tokeniser:
     def _add(self, folded: pa.Array) -> Pairs:
         data, offsets = text_bytes(folded)
         # An entry and what divides it from the next need two bytes, so this many can be new at most.
-        room = (len(data) + len(offsets)) // 2 + 1
+        room = len(folded) if self.whole else (len(data) + len(offsets)) // 2 + 1
         self._make_room(room, len(data) + len(offsets))
-        rows, terms = np.empty(room, np.int32), np.empty(room, np.int32)
-        n_pairs = row = 0
-        while row < len(folded):
-            n_pairs, self.n_terms, next_row = tokenise(
-                data, offsets, row, self.whole, self.repeats, self._table, self._arena, self._starts, self._keys,
-                self._seen, self.n_terms, self._n_rows, rows, terms, n_pairs,
+        row_of, ends, keys = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.uint64)
+        begin = int(self._starts[self.n_terms])
+        n_entries = cut(data, offsets, self.whole, self._arena, begin, row_of, ends, keys)
+        rows, terms = np.empty(n_entries, np.int32), np.empty(n_entries, np.int32)
+        n_pairs = entry = 0
+        while entry < n_entries:
+            n_pairs, self.n_terms, entry = number(
+                entry, n_entries, self.whole, self.repeats, row_of, ends, keys, begin, self._table, self._arena,
+                self._starts, self._keys, self._seen, self.n_terms, self._n_rows, rows, terms, n_pairs,
             )  # fmt: skip
-            if next_row < len(folded):
-                self._table = np.zeros((2 * len(self._table), 2), np.uint64)
+            if entry < n_entries:
+                self._table = np.zeros((4 * len(self._table), 2), np.uint64)
                 enter(self._table, self._keys, self.n_terms)
-            row = next_row
         self._n_rows += len(folded)
-        return rows[:n_pairs].copy(), terms[:n_pairs].copy()  # the room was for the worst case
+        return rows[:n_pairs], terms[:n_pairs]
+
+    def weigh(self, texts: pa.Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the terms of every text weigh that are known already, each counted once; none is added."""
+        data, offsets = text_bytes(self._folded(texts))
+        added = np.zeros(len(texts), np.float64)
+        weigh(data, offsets, self._table, self._arena, self._starts, weights, added)
+        return added
 
     def vocabulary(self) -> pa.Array:
         """Return the terms by number, as Arrow strings."""

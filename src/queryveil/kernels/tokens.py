@@ -1,9 +1,10 @@
-"""Cutting queries into terms and numbering them: one pass over the bytes of a batch of queries.
+"""Cutting queries into terms and numbering them: two passes over a batch of queries.
 
 Texts are UTF-8 in which every byte ≥ 128 is part of a term (`fold` has seen to that); of the ASCII characters,
 letters and digits are, and capitals become lower case here. Terms are kept in an arena of bytes and found through
 an open-addressing table of (key, term + 1), zeros where a slot is free. The key of a short term is its bytes, so that
-most terms are compared without a look at the arena.
+most terms are compared without a look at the arena. Looking up is a pass of its own, for a processor can then wait for
+the memory of several terms at once.
 """
 
 import numpy as np
@@ -19,16 +20,62 @@ _LONG = np.uint64(0xFF) << np.uint64(56)
 _FOLDED = np.array(  # byte → the byte in a term, 0 where it is in none
     [b | 32 if 65 <= b <= 90 else b if 97 <= b <= 122 or 48 <= b <= 57 or b >= 128 else 0 for b in range(256)], np.uint8
 )
+_AHEAD = 128  # entries
 _ONE, _BYTE, _HALF = np.uint64(1), np.uint64(8), np.uint64(32)
 
 
 @jit
-def tokenise(
+def cut(
     data: NDArray[np.uint8],  # the texts of the batch, one after the other
     offsets: NDArray[np.int64],  # (rows + 1,)
-    first: int,  # the row to begin with
     whole: bool,  # the entry is the whole query, its terms joined by single spaces
+    arena: NDArray[np.uint8],
+    begin: int,  # where the arena is free
+    out_row: NDArray[np.int32],
+    out_end: NDArray[np.int64],
+    out_key: NDArray[np.uint64],
+) -> int:
+    """Copy the entries of all rows to the arena's free end; return how many there are."""
+    n_out = 0
+    for row in range(len(offsets) - 1):
+        position, end = offsets[row], offsets[row + 1]
+        while position < end:
+            place = begin
+            short, long = np.uint64(0), _OFFSET
+            while position < end:
+                byte = _FOLDED[data[position]]
+                position += 1
+                if byte == 0:
+                    if place == begin:
+                        continue
+                    if not whole:
+                        break
+                    while position < end and _FOLDED[data[position]] == 0:
+                        position += 1
+                    if position == end:
+                        break
+                    byte = np.uint8(32)
+                arena[place] = byte
+                place += 1
+                short = short << _BYTE | np.uint64(byte)
+                long = (long ^ np.uint64(byte)) * _PRIME
+            if place > begin:
+                out_row[n_out], out_end[n_out], out_key[n_out] = row, place, _key(short, long, place - begin)
+                n_out += 1
+                begin = place
+    return n_out
+
+
+@jit
+def number(
+    first: int,  # the entry to begin with
+    n_entries: int,
+    whole: bool,
     repeats: bool,  # a term counts as often as its row has it
+    row_of: NDArray[np.int32],  # (entries,)
+    ends: NDArray[np.int64],  # (entries,): in the arena
+    key_of: NDArray[np.uint64],  # (entries,)
+    begin: int,  # of the first entry, in the arena
     table: NDArray[np.uint64],  # (slots, 2); the number of slots is a power of two
     arena: NDArray[np.uint8],
     starts: NDArray[np.int64],  # (terms + 1,): term t is arena[starts[t]:starts[t + 1]]
@@ -42,76 +89,128 @@ def tokenise(
 ) -> tuple[int, int, int]:
     """Write (row, term), once per term of a row or each time; return how many there are, all terms, where to go on.
 
-    It stops before a row that could fill the table by more than half; all else has room for the whole batch.
+    It stops before the table is more than half full; a new entry moves down to the end of those known.
     """
     mask = np.uint64(len(table) - 1)
-    for row in range(first, len(offsets) - 1):
+    likely = np.empty(_AHEAD, np.int64)
+    for entry in range(first, n_entries):
+        if (entry - first) % _AHEAD == 0:
+            _look_ahead(table, arena, starts, key_of[entry : entry + _AHEAD], mask, likely)
+        if 2 * (n_terms + 1) > len(table):
+            return n_out, n_terms, entry
+        origin = begin if entry == 0 else ends[entry - 1]
+        length = ends[entry] - origin
+        slot, term = _find(table, arena, starts, key_of[entry], mask, arena, origin, length)
+        if term < 0:
+            term = n_terms
+            table[slot, 0], table[slot, 1] = key_of[entry], np.uint64(term + 1)
+            keys[term] = key_of[entry]
+            free = starts[term]
+            for i in range(length):
+                arena[free + i] = arena[origin + i]
+            starts[term + 1] = free + length
+            seen[term] = -1
+            n_terms += 1
+        row = row_of[entry]
+        if whole or repeats or seen[term] != first_row + row:
+            if not whole:
+                seen[term] = first_row + row
+            out_row[n_out] = row
+            out_term[n_out] = term
+            n_out += 1
+    return n_out, n_terms, n_entries
+
+
+@jit
+def weigh(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    table: NDArray[np.uint64],
+    arena: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    weights: NDArray[np.float64],  # (terms,)
+    added: NDArray[np.float64],  # (rows,): zeros
+) -> None:
+    """Add to every row what its known terms weigh, each once."""
+    mask = np.uint64(len(table) - 1)
+    seen = np.full(len(weights), -1, np.int64)
+    for row in range(len(offsets) - 1):
         position, end = offsets[row], offsets[row + 1]
-        if 2 * n_terms + (end - position) + 1 > len(table):
-            return n_out, n_terms, row
         while position < end:
-            # copy the next entry to the arena's free end, where it stays if it is new
-            begin = starts[n_terms]
-            length = 0
-            key = np.uint64(0)
+            short, long, length = np.uint64(0), _OFFSET, 0
             while position < end:
                 byte = _FOLDED[data[position]]
                 position += 1
                 if byte == 0:
                     if length == 0:
                         continue
-                    if not whole:
-                        break
-                    byte = np.uint8(32)
-                    if arena[begin + length - 1] == 32:
-                        continue
-                arena[begin + length] = byte
+                    break
                 length += 1
-                key = key << _BYTE | np.uint64(byte)
-            if length > 0 and arena[begin + length - 1] == 32:
-                length -= 1
-                key >>= _BYTE
+                short = short << _BYTE | np.uint64(byte)
+                long = (long ^ np.uint64(byte)) * _PRIME
             if length == 0:
                 continue
-            if length <= _SHORT:
-                key |= np.uint64(length) << np.uint64(56)
-            else:
-                key = _OFFSET
-                for i in range(begin, begin + length):
-                    key = (key ^ np.uint64(arena[i])) * _PRIME
-                key = key >> _BYTE | _LONG
-            slot = key * _MIX >> _HALF & mask
-            term = -1
-            while table[slot, 1] != 0:
-                if table[slot, 0] == key:
-                    candidate = int(table[slot, 1]) - 1
-                    if length <= _SHORT or _is_same(arena, starts[candidate], starts[candidate + 1], begin, length):
-                        term = candidate
-                        break
-                slot = (slot + _ONE) & mask
-            if term < 0:
-                term = n_terms
-                table[slot, 0], table[slot, 1] = key, np.uint64(term + 1)
-                keys[term] = key
-                starts[term + 1] = begin + length
-                seen[term] = -1
-                n_terms += 1
-            if whole or repeats or seen[term] != first_row + row:
-                if not whole:
-                    seen[term] = first_row + row
-                out_row[n_out] = row
-                out_term[n_out] = term
-                n_out += 1
-    return n_out, n_terms, len(offsets) - 1
+            origin = position - length if byte != 0 else position - 1 - length
+            _, term = _find(table, arena, starts, _key(short, long, length), mask, data, origin, length)
+            if term >= 0 and seen[term] != row:
+                seen[term] = row
+                added[row] += weights[term]
 
 
 @jit
-def _is_same(arena: NDArray[np.uint8], origin: int, end: int, begin: int, length: int) -> bool:
-    """Say whether a term of the arena is the one that was copied to `begin`."""
-    if end - origin != length:
+def _look_ahead(
+    table: NDArray[np.uint64],
+    arena: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    mask: np.uint64,
+    likely: NDArray[np.int64],
+) -> None:
+    """Fetch what looking up some keys will need; loads that wait for nothing else are waited for together."""
+    for i in range(len(keys)):
+        likely[i] = max(int(table[keys[i] * _MIX >> _HALF & mask, 1]) - 1, 0)
+    for i in range(len(keys)):
+        likely[i] = starts[likely[i]]
+    for i in range(len(keys)):
+        likely[i] = arena[likely[i]]
+
+
+@jit
+def _key(short: np.uint64, long: np.uint64, length: int) -> np.uint64:
+    """Return the key of a term: its bytes, or a digest of them."""
+    return short | np.uint64(length) << np.uint64(56) if length <= _SHORT else long >> _BYTE | _LONG
+
+
+@jit
+def _find(
+    table: NDArray[np.uint64],
+    arena: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    key: np.uint64,
+    mask: np.uint64,
+    text: NDArray[np.uint8],  # where the term stands
+    origin: int,
+    length: int,
+) -> tuple[np.uint64, int]:
+    """Return the slot and the number of a term, or the slot that is free for it and −1."""
+    slot = key * _MIX >> _HALF & mask
+    while table[slot, 1] != 0:
+        if table[slot, 0] == key:
+            term = int(table[slot, 1]) - 1
+            if length <= _SHORT or _is_same(arena, starts[term], starts[term + 1], text, origin, length):
+                return slot, term
+        slot = (slot + _ONE) & mask
+    return slot, -1
+
+
+@jit
+def _is_same(arena: NDArray[np.uint8], begin: int, end: int, text: NDArray[np.uint8], origin: int, length: int) -> bool:
+    """Say whether a term of the arena is the one that stands in a text, in whatever case."""
+    if end - begin != length:
         return False
     for i in range(length):
-        if arena[origin + i] != arena[begin + i]:
+        byte = text[origin + i]
+        if arena[begin + i] != byte and arena[begin + i] != _FOLDED[byte]:
             return False
     return True
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.histories.tokens import Tokeniser
-from queryveil.kernels import uncompiled
+from queryveil.logs.characters import terms
 from queryveil.sensitivity.files import BUNDLED, read_model, read_words
 
 _FEW_BYTES = 5_000  # starting numba costs as much as cutting so many bytes of text in plain Python
@@ -42,48 +42,44 @@ class Model:
     name: str = ""  # what it was made from, in a few words
 
     @cached_property
-    def _table(self) -> pa.Array:
-        return pa.array(self.words, pa.large_string())
+    def _weight_of(self) -> Mapping[str, float]:
+        return dict(zip(self.words, self.weights.tolist(), strict=True))
+
+    @cached_property
+    def _known(self) -> tuple[Tokeniser, NDArray[np.float64]]:
+        """Return a tokeniser that knows the words, and what each weighs by its number there."""
+        known = Tokeniser(whole=True)
+        rows, numbers = known.add(pa.array(self.words, pa.large_string()))
+        weights = np.zeros(known.n_terms, np.float64)
+        weights[numbers] = self.weights[rows]
+        return known, weights
 
     def probabilities(self, queries: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of every query to be sensitive; each different word is looked up once."""
-        rows, terms, words = _cut(queries)
-        added = np.bincount(rows, self._weights_of(words)[terms], minlength=len(queries)).astype(np.float64)
+        """Return the probability of every query to be sensitive."""
+        texts = pa.array(queries, pa.large_string())
+        if (pc.sum(pc.binary_length(texts)).as_py() or 0) < _FEW_BYTES:
+            added = np.array([sum(weight for _, weight in self._found(text)[0]) for text in texts.to_pylist()], float)
+        else:
+            known, weights = self._known
+            added = known.weigh(texts, weights)
         return probability(added + self.base)
-
-    def _weights_of(self, words: pa.Array) -> NDArray[np.float64]:
-        """Return the weight of every word, 0 of those that the model does not know."""
-        place = pc.fill_null(pc.index_in(words, self._table), len(self.words)).to_numpy()
-        weights: NDArray[np.float64] = np.append(self.weights, 0.0)[place]
-        return weights
 
     def explain(self, query: str) -> Explanation:
         """Say which words of a query weigh how much."""
-        _, _, words = _cut([query])
-        is_known = pc.is_in(words, self._table)
-        known = words.filter(is_known)
-        return Explanation(
-            float(self.probabilities([query])[0]),
-            self.base,
-            tuple(zip(known.to_pylist(), self._weights_of(known).tolist(), strict=True)),
-            tuple(words.filter(pc.invert(is_known)).to_pylist()),
-        )
+        known, unknown = self._found(query)
+        return Explanation(float(self.probabilities([query])[0]), self.base, known, unknown)
+
+    def _found(self, query: str) -> tuple[tuple[tuple[str, float], ...], tuple[str, ...]]:
+        """Return the different words of a query that are known with their weights, and those that are not."""
+        words = tuple(dict.fromkeys(terms(query)))
+        known = tuple((word, self._weight_of[word]) for word in words if word in self._weight_of)
+        return known, tuple(word for word in words if word not in self._weight_of)
 
     def with_words(self, words: Mapping[str, float]) -> "Model":
         """Return the model with words that make a query, by themselves, sensitive with the given probabilities."""
         odds = {word: float(np.log(p / (1 - p))) - self.base for word, p in words.items()}
-        table = dict(sorted({**dict(zip(self.words, self.weights.tolist(), strict=True)), **odds}.items()))
+        table = dict(sorted({**self._weight_of, **odds}.items()))
         return replace(self, words=tuple(table), weights=np.array(list(table.values()), np.float64))
-
-
-def _cut(queries: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32], pa.Array]:
-    """Return the row and the word's number of every different word of a query, and the words by number."""
-    texts = pa.array(queries, pa.large_string())
-    tokeniser = Tokeniser()
-    is_little = (pc.sum(pc.binary_length(texts)).as_py() or 0) < _FEW_BYTES
-    with uncompiled(is_little), np.errstate(over="ignore"):  # a product of hashing wraps
-        rows, terms = tokeniser.add(texts)
-    return rows, terms, tokeniser.vocabulary()
 
 
 def probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
