@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.matching import Sides, ascend, assign, make_sides
+from queryveil.kernels.matching import Sides, assign, make_sides
 from queryveil.kernels.matching_distances import APART
+from queryveil.kernels.matching_prices import PARTS, ascend
 
 _NO_LIMIT = 1 << 60
 _MORE = 4  # times as many matchings before prices are looked at again
@@ -31,7 +32,7 @@ class Bags(NamedTuple):
 class Centre(NamedTuple):
     """What a vocabulary is matched with: bags of one term of each member."""
 
-    sums: NDArray[np.uint16]  # (words, bags): the distances of a word from all terms of the bag, added up
+    sums: NDArray[np.uint16]  # (bags, words): the distances of a word from all terms of the bag, added up
     units: NDArray[np.int64]  # (bags,): how many alike there are
     own: NDArray[np.int32]  # (terms,): bags of a term that the network does not know; they hold nothing else
     size: int  # bags, alike ones and those of unknown terms counted
@@ -39,19 +40,29 @@ class Centre(NamedTuple):
     is_maximum: bool  # as many as can be are matched, and only they count
 
 
+class Columns(NamedTuple):
+    """The terms of a vocabulary that a centre may be matched with."""
+
+    place: NDArray[np.int64]  # (columns,): where each stands among all pairs
+    room: NDArray[np.int64]  # (columns,): occurrences
+    near: NDArray[np.uint16]  # (bags, columns): distances
+
+
 @jit
 def best_savings(centre: Centre) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for every word, what it saves with the best bag, and how many bags it may be matched with."""
-    n_words, n_bags = centre.sums.shape
-    savings, reach = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
+    n_bags, n_words = centre.sums.shape
     weight = min(centre.price[2], APART)
+    lowest, reach = np.full(n_words, weight, np.uint16), np.zeros(n_words, np.int32)
+    for b in range(n_bags):
+        row, units = centre.sums[b], np.int32(centre.units[b])
+        for w in range(n_words):
+            lowest[w] = min(lowest[w], row[w])
+            reach[w] += units if row[w] < weight else np.int32(0)
+    savings = np.zeros(n_words, np.int64)
     for w in range(n_words):
-        lowest = weight
-        for b in range(n_bags):
-            lowest = min(lowest, centre.sums[w, b])
-            reach[w] += centre.units[b] if centre.sums[w, b] < weight else 0
-        savings[w] = centre.price[2] - lowest if lowest < weight else 0
-    return savings, reach
+        savings[w] = centre.price[2] - lowest[w] if lowest[w] < weight else 0
+    return savings, reach.astype(np.int64)
 
 
 @jit
@@ -65,33 +76,40 @@ def unmatched(centre: Centre, bags: Bags, t: int) -> int:
 
 
 @jit
-def sides_of(centre: Centre, bags: Bags, t: int, savings: NDArray[np.int64]) -> tuple[Sides, NDArray[np.int64]]:
-    """Return bags and terms that may be matched, and where each of these terms stands among all pairs."""
+def columns_of(centre: Centre, bags: Bags, t: int, savings: NDArray[np.int64]) -> Columns:
+    """Return the terms of a vocabulary that may be matched, and their distances from all bags."""
     begin, end = bags.indptr[t], bags.indptr[t + 1]
-    columns = np.empty(end - begin, np.int64)
+    place = np.empty(end - begin, np.int64)
     n_columns = 0
     for i in range(begin, end):
         w = bags.word[bags.ids[i]]
         if w >= 0 and savings[w] > 0:
-            columns[n_columns] = i
+            place[n_columns] = i
             n_columns += 1
-    columns = columns[:n_columns]
-    room, words = np.empty(n_columns, np.int64), np.empty(n_columns, np.int32)
+    place = place[:n_columns]
+    room, words = np.empty(n_columns, np.int64), np.empty(n_columns, np.int64)
     for c in range(n_columns):
-        room[c], words[c] = bags.counts[columns[c]], bags.word[bags.ids[columns[c]]]
-    n_rows, n_pairs = len(centre.units), 0
-    edges = np.zeros(n_rows + 1, np.int64)
+        room[c], words[c] = bags.counts[place[c]], bags.word[bags.ids[place[c]]]
+    near = np.empty((len(centre.units), n_columns), np.uint16)
+    for b in range(len(centre.units)):
+        for c in range(n_columns):
+            near[b, c] = centre.sums[b, words[c]]
+    return Columns(place, room, near)
+
+
+@jit
+def sides_of(centre: Centre, columns: Columns) -> Sides:
+    """Return bags and terms to match."""
+    n_rows, n_columns = columns.near.shape
+    edges, n_pairs = np.zeros(n_rows + 1, np.int64), 0
     column, cost = np.empty(n_rows * n_columns + 1, np.int32), np.empty(n_rows * n_columns + 1, np.int64)
     least = min(centre.price[2], APART)
-    near = np.empty((n_rows, n_columns), np.uint16)
-    for c in range(n_columns):
-        near[:, c] = centre.sums[words[c]]
     for b in range(n_rows):
         for c in range(n_columns):
-            column[n_pairs], cost[n_pairs] = c, np.int64(near[b, c]) - centre.price[2]
-            n_pairs += near[b, c] < least  # else it is written over
+            column[n_pairs], cost[n_pairs] = c, np.int64(columns.near[b, c]) - centre.price[2]
+            n_pairs += columns.near[b, c] < least  # else it is written over
         edges[b + 1] = n_pairs
-    return make_sides(edges, column[:n_pairs], cost[:n_pairs], centre.units, room), columns
+    return make_sides(edges, column[:n_pairs], cost[:n_pairs], centre.units, columns.room)
 
 
 @jit
@@ -108,18 +126,20 @@ def distance(
 
     It is given up, and said so by False, once it is seen to be below `least` or above `most`.
     """
-    sides, _ = sides_of(centre, bags, t, savings)
+    columns = columns_of(centre, bags, t, savings)
     base = unmatched(centre, bags, t)
     if centre.is_maximum:
+        sides = sides_of(centre, columns)
         total, _ = assign(sides, -_NO_LIMIT, _NO_LIMIT)
-        return total + centre.price[2] * sides.used.sum(), True, sides.u
+        return total + centre.price[2] * sides.used.sum(), True, sides.u << PARTS
     if most < _NO_LIMIT:
         u = prices.copy()
-        bound = base + ascend(sides, u, most - base)
+        bound = base + ascend(columns.near, centre.units, columns.room, centre.price[2], u, most - base)
         if bound > most:
             return bound, False, u
+    sides = sides_of(centre, columns)
     total, is_done = assign(sides, least - base, most - base)
-    return base + total, is_done, sides.u
+    return base + total, is_done, sides.u << PARTS
 
 
 @jit
@@ -160,15 +180,13 @@ def raise_bounds(
 @jit
 def priced_savings(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for every word, what it saves with the best bag once that is paid for; any prices up to 0 will do."""
-    n_words, n_bags = centre.sums.shape
-    savings = np.zeros(n_words, np.int64)
-    most = (centre.price[2] + prices).astype(np.int32)
-    for w in range(n_words):
-        best = np.int32(0)
-        for b in range(n_bags):
-            best = max(best, np.int32(most[b] - np.int32(centre.sums[w, b])))
-        savings[w] = best
-    return savings
+    n_bags, n_words = centre.sums.shape
+    savings = np.zeros(n_words, np.int32)
+    for b in range(n_bags):
+        row, most = centre.sums[b], np.int32(centre.price[2] + prices[b])
+        for w in range(n_words):
+            savings[w] = max(savings[w], np.int32(most - np.int32(row[w])))
+    return savings.astype(np.int64)
 
 
 @jit
@@ -201,7 +219,7 @@ def nearest(centre: Centre, bags: Bags, alive: NDArray[np.int64], is_barred: NDA
         waiting = np.flatnonzero(bounds <= best)
         n_more *= _MORE
         if len(waiting) > n_more and not centre.is_maximum:
-            mean = prices // n_priced
+            mean = prices // n_priced >> PARTS
             paid = (mean * centre.units).sum()
             raise_bounds(centre, bags, alive, waiting, priced_savings(centre, mean), reach, paid, bounds)
         waiting = waiting[bounds[waiting] <= best]

@@ -65,20 +65,22 @@ def _far_enough(
 @jit
 def nearest_bags(centre: Centre) -> NDArray[np.int32]:
     """Return, for every word, the few bags with which it saves most, the best first; −1 where there are no more."""
-    n_words, n_bags = centre.sums.shape
+    n_bags, n_words = centre.sums.shape
     choices = np.full((n_words, _CHOICES), -1, np.int32)
     weight = min(centre.price[2], APART)
-    for w in range(n_words):
-        row, chosen, last = centre.sums[w], choices[w], weight  # a bag must be nearer than the last one chosen
-        for b in range(n_bags):
-            if row[b] >= last:
+    last = np.full(n_words, weight, np.uint16)  # a bag must be nearer than the last one chosen
+    for b in range(n_bags):
+        row = centre.sums[b]
+        for w in range(n_words):
+            if row[w] >= last[w]:
                 continue
-            c = _CHOICES - 1
-            while c > 0 and (chosen[c - 1] < 0 or row[chosen[c - 1]] > row[b]):
+            chosen, c = choices[w], _CHOICES - 1
+            while c > 0 and (chosen[c - 1] < 0 or centre.sums[chosen[c - 1], w] > row[w]):
                 chosen[c] = chosen[c - 1]
                 c -= 1
             chosen[c] = b
-            last = row[chosen[_CHOICES - 1]] if chosen[_CHOICES - 1] >= 0 else last
+            if chosen[_CHOICES - 1] >= 0:
+                last[w] = centre.sums[chosen[_CHOICES - 1], w]
     return choices
 
 
@@ -106,7 +108,7 @@ def quick(
                 if left[b] == centre.units[b]:
                     touched[n_touched] = b
                     n_touched += 1
-                saved += amount * (centre.price[2] - np.int64(centre.sums[w, b]))
+                saved += amount * (centre.price[2] - np.int64(centre.sums[b, w]))
                 left[b] -= amount
                 count -= amount
     for i in range(n_touched):

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.clusters import Bags, Centre, best_savings, sides_of
+from queryveil.kernels.clusters import Bags, Centre, best_savings, columns_of, sides_of
 from queryveil.kernels.matching import NONE, assign
 from queryveil.kernels.matching_distances import APART, FAR
 
 TIE_BITS = 24
 _NO_LIMIT = 1 << 62
-_BLOCK = 64  # words at a time, so that what is read of the table stays in the cache
 
 
 @jit
@@ -47,7 +46,8 @@ def join(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return which bag takes which term of a vocabulary, and how often; `terms` are those of the bags."""
     savings, _ = best_savings(centre)
-    sides, columns = sides_of(centre, bags, t, savings)
+    found = columns_of(centre, bags, t, savings)
+    sides, columns = sides_of(centre, found), found.place
     scale = np.int64(1) << TIE_BITS
     while scale >> TIE_BITS <= min(bags.sizes[t], centre.size):
         scale *= 2
@@ -75,12 +75,11 @@ def join(
 def first_sums(table: NDArray[np.uint8], slots: NDArray[np.int64]) -> NDArray[np.uint16]:
     """Return the distances of all words from bags of one word each, whose rows stand in the table."""
     n_words = table.shape[1]
-    sums = np.empty((n_words, len(slots)), np.uint16)
-    for first in range(0, n_words, _BLOCK):
-        for w in range(first, min(first + _BLOCK, n_words)):
-            for b in range(len(slots)):
-                away = table[slots[b], w]
-                sums[w, b] = APART if away == FAR else away
+    sums = np.empty((len(slots), n_words), np.uint16)
+    for b in range(len(slots)):
+        row = table[slots[b]]
+        for w in range(n_words):
+            sums[b, w] = np.uint16(APART) if row[w] == FAR else np.uint16(row[w])
     return sums
 
 
@@ -90,10 +89,10 @@ def next_sums(
 ) -> NDArray[np.uint16]:
     """Return the sums of bags that took one word more each; `rows` tells which bags they were."""
     n_words = table.shape[1]
-    after = np.empty((n_words, len(rows)), np.uint16)
-    for first in range(0, n_words, _BLOCK):
-        for w in range(first, min(first + _BLOCK, n_words)):
-            for b in range(len(rows)):
-                away, before = table[slots[b], w], sums[w, rows[b]]
-                after[w, b] = APART if away == FAR or before == APART else before + away
+    after = np.empty((len(rows), n_words), np.uint16)
+    for b in range(len(rows)):
+        row, before = table[slots[b]], sums[rows[b]]
+        for w in range(n_words):
+            is_apart = (row[w] == FAR) | (before[w] == APART)  # `or` would be a branch, one word at a time
+            after[b, w] = np.uint16(APART) if is_apart else np.uint16(before[w] + np.uint16(row[w]))
     return after

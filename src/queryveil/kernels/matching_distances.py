@@ -51,7 +51,16 @@ def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
 
 
 @jit
-def fill_row(ancestors: Ancestors, below: Descendants, word: int, limit: int, row: NDArray[np.uint8]) -> None:
+def fill_rows(
+    ancestors: Ancestors, below: Descendants, words: NDArray[np.int32], limit: int, rows: NDArray[np.uint8]
+) -> None:
+    """Set the distances of some words to every other."""
+    for i in range(len(words)):
+        _fill(ancestors, below, words[i], limit, rows[i])
+
+
+@jit
+def _fill(ancestors: Ancestors, below: Descendants, word: int, limit: int, row: NDArray[np.uint8]) -> None:
     """Set the distance of one word to every other: as nouns where both can be, else by what else they can be."""
     row[:] = FAR
     begin, middle, end = ancestors.indptr[word], ancestors.middle[word], ancestors.indptr[word + 1]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels.clusters import Bags
-from queryveil.kernels.matching_distances import Ancestors, Descendants, descendants, fill_row
+from queryveil.kernels.matching_distances import Ancestors, Descendants, descendants, fill_rows
 from queryveil.semantics.distances import Ancestry, ancestry
 from queryveil.semantics.network import Network
 from queryveil.types import Profiles
@@ -33,11 +33,11 @@ class Words:
             self._slot[:] = -1
             self._state["filled"] = 0
             missing = np.unique(words)
-        for word in missing.tolist():
-            slot = self._state["filled"]
-            fill_row(_ancestors(self.ancestry), self._below, word, self.limit, self.table[slot])
-            self._slot[word] = slot
-            self._state["filled"] = slot + 1
+        if len(missing):
+            first, end = self._state["filled"], self._state["filled"] + len(missing)
+            fill_rows(_ancestors(self.ancestry), self._below, missing, self.limit, self.table[first:end])
+            self._slot[missing] = np.arange(first, end)
+            self._state["filled"] = end
         return self._slot[words]
 
     def are_below(self, node: int) -> NDArray[np.bool_]:
