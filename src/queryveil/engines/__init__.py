@@ -27,6 +27,7 @@ class LogSource:
     cleaning: Cleaning = Cleaning()
     keep: tuple[str, ...] = ()  # of time, rank and url, what is to be released beside the terms
     table: Any = None  # an Arrow table in place of files
+    uris: tuple[str, ...] = ()  # in place of paths on a cluster: files, patterns and folders that Spark can read
 
 
 @dataclass(frozen=True)

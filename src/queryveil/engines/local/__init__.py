@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,12 @@ from queryveil.engines import LogSource, Step
 from queryveil.engines.local.cleaning import clean
 from queryveil.engines.local.connection import Connection, careful
 from queryveil.engines.local.inputs import expand, find_inputs
-from queryveil.engines.local.reading import count, create_raw, drop_bad_rows, read_file, read_table
+from queryveil.engines.local.reading import append_table, count, create_raw, drop_bad_rows, read_file, read_table
 from queryveil.engines.local.selecting import Input
 from queryveil.logs.formats import Layout
 from queryveil.types import Progress, Tabular, silent
 
-__all__ = ["LocalLog", "expand", "open_log"]
+__all__ = ["LocalLog", "expand", "open_log", "open_part"]
 
 BATCH_ROWS = 50_000
 _ORDER = ("person", "query", "time", "rank", "url", "part")
@@ -108,6 +109,25 @@ def open_log(source: LogSource, *, progress: Progress = silent) -> LocalLog:
     connection = Connection(source.reading.memory_bytes())
     try:
         return _open(source, inputs, connection, progress)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def open_part(table: pa.Table, layout: Layout, source: LogSource, *, has_times: bool) -> LocalLog:
+    """Clean the rows of some of a log's people; what is decided for the whole log is told, and nobody may be left."""
+    given = Input(Path("the log"), layout, "table", in_memory=True)
+    connection = Connection(source.reading.memory_bytes())
+    try:
+        database = connection.database
+        columns = tuple(name for name in _ORDER if name in layout.roles)
+        create_raw(database, columns)
+        append_table(connection, table, given, columns)
+        columns = tuple(name for name in columns if name != "time" or has_times)
+        with careful("the log"):
+            steps = clean(database, columns, source.cleaning, may_be_empty=True)
+        single = layout.roles["query"].lower() == "term"
+        return LocalLog(source, tuple(steps), has_times, "table", single, columns, (), connection)
     except BaseException:
         connection.close()
         raise

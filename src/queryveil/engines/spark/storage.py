@@ -1,0 +1,93 @@
+"""Files where Spark can read and write them (a local folder, HDFS, an object store), by Hadoop's own file systems."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from queryveil.errors import LogError, OutputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_HIDDEN = ("_", ".")  # what Spark itself does not read
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The file systems that a session can reach."""
+
+    spark: "SparkSession"
+
+    def exists(self, uri: str) -> bool:
+        """Say whether there is a file or a folder."""
+        system, path = self._at(uri)
+        return bool(system.exists(path))
+
+    def files(self, uri: str) -> Iterator[str]:
+        """Yield the files of a path, a pattern or a folder, in the order of their names, hidden ones left out."""
+        system, path = self._at(uri)
+        matches = system.globStatus(path)
+        if not matches:
+            raise LogError(f"there is no file {uri}; check the path.")
+        for status in sorted(matches, key=lambda status: str(status.getPath())):
+            yield from self._below(system, status)
+
+    def head(self, uri: str, n_bytes: int) -> bytes:
+        """Return the first bytes of a file."""
+        system, path = self._at(uri)
+        stream = system.open(path)
+        try:
+            return bytes(stream.readNBytes(n_bytes))
+        finally:
+            stream.close()
+
+    def write(self, uri: str, data: bytes) -> None:
+        """Write a file whole, or not at all."""
+        system, path = self._at(uri)
+        _, temporary = self._at(f"{uri}.part")
+        stream = system.create(temporary, True)
+        try:
+            stream.write(bytearray(data))
+            stream.hsync() if self._is_local(system) else stream.hflush()
+        finally:
+            stream.close()
+        self._must(system.rename(temporary, path), uri)
+
+    def move(self, uri: str, to: str) -> None:
+        """Give a file or folder another name."""
+        system, path = self._at(uri)
+        self._must(system.rename(path, self._at(to)[1]), to)
+
+    def make_folder(self, uri: str) -> None:
+        """Make a folder and those around it."""
+        system, path = self._at(uri)
+        self._must(system.mkdirs(path), uri)
+
+    def remove(self, uri: str) -> None:
+        """Remove a file or a folder with all that is in it."""
+        system, path = self._at(uri)
+        system.delete(path, True)
+
+    def _below(self, system: Any, status: Any) -> Iterator[str]:
+        path = status.getPath()
+        if not status.isDirectory():
+            yield str(path)
+            return
+        for child in sorted(system.listStatus(path), key=lambda child: str(child.getPath())):
+            if not child.getPath().getName().startswith(_HIDDEN):
+                yield from self._below(system, child)
+
+    def _at(self, uri: str) -> tuple[Any, Any]:
+        """Return the file system of a path and the path as Hadoop knows it."""
+        java: Any = self.spark._jvm
+        path = java.org.apache.hadoop.fs.Path(uri)
+        return path.getFileSystem(self.spark._jsc.hadoopConfiguration()), path
+
+    @staticmethod
+    def _is_local(system: Any) -> bool:
+        return str(system.getScheme()) == "file"
+
+    @staticmethod
+    def _must(is_done: bool, uri: str) -> None:
+        if not is_done:
+            raise OutputError(f"{uri} could not be written; check the rights and the space there.")
