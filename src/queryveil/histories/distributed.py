@@ -6,8 +6,10 @@ left) is decided on the driver from counts.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from queryveil.engines.spark.reading import RawLog, read
 from queryveil.errors import LogError
 from queryveil.histories.build import NO_TERMS, NoTermsError, Unit, build
 from queryveil.logs.formats import Layout
+from queryveil.logs.scrub import KINDS
 from queryveil.types import Profiles, Progress, silent
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ _SCHEMA = pa.schema(
         "steps": pa.string(),
     }
 )
+_COUNT = re.compile(r"(\d[\d,]*) (.+)")
 SPARK_SCHEMA = "person STRING, history INT, part STRING, entries ARRAY<STRING>, counts ARRAY<INT>, steps STRING"
 
 
@@ -42,6 +46,7 @@ class DistributedHistories:
 
     frame: "DataFrame"
     steps: tuple[Step, ...]
+    parts: tuple[str, ...]  # the values by which the log is cut, in order
     kept: "DataFrame"  # what is held in the cluster's storage
 
     def release(self) -> None:
@@ -57,22 +62,26 @@ def clean_histories(
 
     progress("reading", 0, 1)
     raw = read(spark, source)
-    n_rows, n_bad, n_times = _counted(raw)
-    _judge(source, n_rows, n_bad)
-    has_times = n_times > 0
+    n_rows, n_unread, has_times = _counted(raw)
+    _judge(source, n_rows, n_unread)
     if source.cleaning.history != "user" and not has_times:
         raise LogError(f"--history {source.cleaning.history} needs times, and the log has none; use --history user.")
     progress("cleaning", 0, 1)
     usable = raw.frame.where("person IS NOT NULL").repartition("person")
     task = _Task(raw.layout, source, unit, has_times)
     kept = usable.mapInArrow(task, SPARK_SCHEMA).persist(StorageLevel.DISK_ONLY)
-    steps = (Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out"), *_summed(kept))
+    steps, parts = _summed(kept, n_unread)
+    _judge(source, n_rows, steps["bad lines"].count)
     frame = kept.where("person IS NOT NULL").drop("steps")
     if frame.isEmpty():
         kept.unpersist()
         raise LogError(_nobody(steps))
+    if parts:
+        words = steps["histories"].note.split(", ")[:-1]
+        note = ", ".join([*words, f"{len(parts):,} parts by {source.cleaning.partition_by}"])
+        steps["histories"] = replace(steps["histories"], note=note)
     progress("cleaning", 1, 1)
-    return DistributedHistories(frame, steps, kept)
+    return DistributedHistories(frame, tuple(steps.values()), parts, kept)
 
 
 @dataclass(frozen=True)
@@ -97,10 +106,10 @@ class _Task:
                 rows = _rows(profiles, log.partition_values)
             except NoTermsError:
                 rows = _SCHEMA.empty_table()
-            steps = json.dumps([asdict(step) for step in log.steps])
+            told = json.dumps({"steps": [asdict(step) for step in log.steps], "parts": log.partition_values})
         yield from rows.to_batches(max_chunksize=20_000)
         empty: dict[str, list[Any]] = {name: [None] for name in _SCHEMA.names}
-        yield pa.RecordBatch.from_pydict({**empty, "steps": [steps]}, _SCHEMA)
+        yield pa.RecordBatch.from_pydict({**empty, "steps": [told]}, _SCHEMA)
 
 
 def _in_order(table: pa.Table) -> pa.Table:
@@ -129,13 +138,13 @@ def _rows(profiles: Profiles, parts: Sequence[str]) -> pa.Table:
     return pa.table(columns, schema=_SCHEMA)
 
 
-def _counted(raw: RawLog) -> tuple[int, int, int]:
-    """Count all rows, those without a person, and those with a time."""
+def _counted(raw: RawLog) -> tuple[int, int, bool]:
+    """Count all rows and those without a person, and say whether any has a time."""
     from pyspark.sql import functions as f
 
     times = f.count("time") if "time" in raw.layout.roles else f.lit(0)
     row = raw.frame.agg(f.count(f.lit(1)), f.count("person"), times).collect()[0]
-    return int(row[0]), int(row[0] - row[1]), int(row[2])
+    return int(row[0]), int(row[0] - row[1]), int(row[2]) > 0
 
 
 def _judge(source: LogSource, n_rows: int, n_bad: int) -> None:
@@ -151,18 +160,37 @@ def _judge(source: LogSource, n_rows: int, n_bad: int) -> None:
         )
 
 
-def _summed(kept: "DataFrame") -> tuple[Step, ...]:
-    """Add up what the steps of all partitions did, a step's own words taken from the first that has any."""
+def _summed(kept: "DataFrame", n_unread: int) -> tuple[dict[str, Step], tuple[str, ...]]:
+    """Add up what the steps of all partitions did, and collect the values by which the log is cut."""
     found: dict[str, Step] = {}
+    notes: dict[str, list[str]] = {}
+    parts: set[str] = set()
     for row in kept.where("steps IS NOT NULL").select("steps").toLocalIterator():
-        for step in (Step(**each) for each in json.loads(row[0])):
-            before = found.get(step.name, Step(step.name, 0, step.unit))
-            found[step.name] = Step(step.name, before.count + step.count, step.unit, before.note or step.note)
-    return tuple(found.values())
+        told = json.loads(row[0])
+        parts.update(told["parts"])
+        for step in (Step(**each) for each in told["steps"]):
+            before = found.get(step.name, Step(step.name, n_unread if step.name == "bad lines" else 0, step.unit))
+            found[step.name] = replace(before, count=before.count + step.count)
+            notes.setdefault(step.name, []).append(step.note)
+    steps = {name: replace(step, note=_together(notes[name])) for name, step in found.items()}
+    return steps, tuple(sorted(parts))
 
 
-def _nobody(steps: Iterable[Step]) -> str:
+def _together(notes: Iterable[str]) -> str:
+    """Return the notes of all partitions on a step as one: counts ("2 email, 1 card") are added up."""
+    said = [note for note in notes if note]
+    counts: Counter[str] = Counter()
+    for piece in (piece for note in said for piece in note.split(", ")):
+        counted = _COUNT.fullmatch(piece)
+        if counted is None:
+            return min(said)
+        counts[counted[2]] += int(counted[1].replace(",", ""))
+    order = sorted(counts, key=lambda word: KINDS.index(word) if word in KINDS else 0)
+    return ", ".join(f"{counts[word]:,} {word}" for word in order)
+
+
+def _nobody(steps: Mapping[str, Step]) -> str:
     """Say why nobody is left."""
-    if any(step.name == "bots" and step.count for step in steps):
+    if steps["bots"].count:
         return "all users of the log are bots by --bots; raise it, or give 0 to keep everybody."
     return NO_TERMS

@@ -122,12 +122,15 @@ def open_part(table: pa.Table, layout: Layout, source: LogSource, *, has_times: 
         database = connection.database
         columns = tuple(name for name in _ORDER if name in layout.roles)
         create_raw(database, columns)
-        append_table(connection, table, given, columns)
-        columns = tuple(name for name in columns if name != "time" or has_times)
         with careful("the log"):
+            tally = append_table(connection, table, given, columns)
+            drop_bad_rows(database)
+            columns = tuple(name for name in columns if name != "time" or has_times)
             steps = clean(database, columns, source.cleaning, may_be_empty=True)
+            values = _partition_values(connection) if "part" in columns else ()
         single = layout.roles["query"].lower() == "term"
-        return LocalLog(source, tuple(steps), has_times, "table", single, columns, (), connection)
+        steps = [*_counted(tally.n_rows - tally.n_unusable, tally.n_unusable), *steps]
+        return LocalLog(source, tuple(steps), has_times, "table", single, columns, values, connection)
     except BaseException:
         connection.close()
         raise
@@ -158,9 +161,13 @@ def _open(source: LogSource, inputs: list[Input], connection: Connection, progre
         steps = clean(database, columns, source.cleaning, baskets=baskets)
         values = _partition_values(connection) if "part" in columns else ()
     progress("cleaning", 1, 1)
-    first = [Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out")]
+    first = _counted(n_rows, n_bad)
     single = all(each.layout.roles["query"].lower() == "term" for each in inputs)
     return LocalLog(source, (*first, *steps), has_times, inputs[0].format, single, columns, values, connection)
+
+
+def _counted(n_rows: int, n_bad: int) -> list[Step]:
+    return [Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out")]
 
 
 def _columns(layout: Layout) -> set[str]:

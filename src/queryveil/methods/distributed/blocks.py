@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.engines.spark.work import Work
@@ -23,6 +24,7 @@ RAW_SCHEMA = (
     "indptr BINARY, ids BINARY, counts BINARY, owner BINARY"
 )
 KEPT_SCHEMA = "person STRING, history INT, part STRING, entries ARRAY<STRING>, counts ARRAY<INT>"
+_PART_END = "\x1f"
 _HISTORY_SCHEMA = f"block INT, {KEPT_SCHEMA}"
 
 
@@ -69,7 +71,24 @@ class _Place:
             number = [block_of(person, self.n_blocks) for person in batch["person"].to_pylist()]
             columns = {"block": pa.array(number, pa.int32())}
             columns |= {name: batch[name] for name in batch.schema.names}
+            columns["entries"] = _apart(batch["entries"], batch["part"])
             yield pa.RecordBatch.from_pydict(columns, arrow_schema(_HISTORY_SCHEMA))
+
+
+def _apart(entries: pa.ListArray, part: pa.StringArray) -> pa.ListArray:
+    """Put the part before every entry of a log that is cut: entries of different parts are different ones then."""
+    if part.null_count:
+        return entries
+    whose = part.take(pc.list_parent_indices(entries))
+    named = pc.binary_join_element_wise(whose, entries.flatten(), _PART_END)
+    return pa.ListArray.from_arrays(pa.array(_offsets(entries).astype(np.int32)), named)
+
+
+def _without_part(entries: pa.StringArray, part: pa.StringArray) -> pa.StringArray:
+    """Return entries without their parts, which end at the last mark: no term holds one."""
+    if part.null_count:
+        return entries
+    return pa.array([entry[entry.rindex(_PART_END) + 1 :] for entry in entries.to_pylist()], pa.string())
 
 
 def _gathered(table: pa.Table) -> pa.Table:
@@ -169,6 +188,7 @@ def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
     offsets = pa.array(np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))).astype(np.int32))
     words = pa.array(row["entries"], pa.string()).take(pa.array(ids[chosen]))
     columns = {name: pa.array(row[name]).take(pa.array(full)) for name in ("person", "history", "part")}
+    words = _without_part(words, columns["part"])
     return pa.table(
         {
             **columns,
