@@ -60,7 +60,7 @@ KM = GuaranteeDeclaration(
         Parameter("m", Integer(minimum=1, maximum=4), "how many terms the attacker may know"),
     ),
     paper="Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010",
-    functions={"local": "queryveil.verifiers.km:verify"},
+    functions={"local": "queryveil.verifiers.km:verify", "spark": "queryveil.verifiers.distributed.km:verify"},
     promise="Whoever knows up to {m} terms of a released history finds at least {k} people who share all of them.",
     limits=(
         "An attacker who knows more than {m} terms of a person may single that person out.",

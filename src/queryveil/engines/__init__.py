@@ -15,7 +15,13 @@ LOCAL = Declaration(
     functions={"local": "queryveil.engines.local:open_log"},
 )
 
-DECLARATIONS = (LOCAL,)
+SPARK = Declaration(
+    name="spark",
+    purpose="a cluster: Spark within what --spark-conf gives it, on the master that --spark-master names",
+    functions={"spark": "queryveil.histories.distributed:clean_histories"},
+)
+
+DECLARATIONS = (LOCAL, SPARK)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ KM = Method(
         ),
     ),
     paper=KM_GUARANTEE.paper,
-    functions={"local": "queryveil.methods.km:run"},
+    functions={"local": "queryveil.methods.km:run", "spark": "queryveil.methods.distributed.km:run"},
     guarantee="km",
     kinds=("histories", "log"),
 )

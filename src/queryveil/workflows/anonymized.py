@@ -9,16 +9,30 @@ from typing import Any
 
 from queryveil.engines import LogSource
 from queryveil.engines.local import expand
+from queryveil.errors import InputError
 from queryveil.release.reader import load
 from queryveil.types import Score, Scores, Tabular, Verdict
+
+
+@dataclass(frozen=True)
+class Uri:
+    """A place that is not on this machine, such as hdfs://… ."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __truediv__(self, name: str) -> "Uri":
+        return Uri(f"{self.text.rstrip('/')}/{name}")
 
 
 @dataclass(frozen=True)
 class Anonymized(Tabular):
     """What a run made: the release, its verdict, what was kept and what it took."""
 
-    release: Path
-    private: Path | None
+    release: Path | Uri
+    private: Path | Uri | None
     manifest: Mapping[str, Any]
     verdict: Verdict
     scores: tuple[Score, ...]
@@ -26,12 +40,14 @@ class Anonymized(Tabular):
     seconds: float
 
     @property
-    def report(self) -> Path:
+    def report(self) -> Path | Uri:
         """Return the path of the report."""
         return self.release / "report.html"
 
     def to_arrow(self) -> Any:
         """Return the released rows as an Arrow table."""
+        if isinstance(self.release, Uri):
+            raise InputError(f"{self.release} is not on this machine; read its data with Spark.")
         return load(self.release).to_arrow()
 
     def _repr_html_(self) -> str:

@@ -86,9 +86,7 @@ def test_every_frequent_term_stays_where_terms_are_looked_at_one_by_one(historie
     exchange = exchange_of(histories, 2, 3)
     running.run(exchange, k=k, m=1)
     holders = Counter(term for _, term in {(owner, term) for owner, terms in histories for term in terms})
-    wanted = sorted(
-        (owner, tuple(sorted(term for term in terms if holders[term] >= k))) for owner, terms in histories
-    )
+    wanted = sorted((owner, tuple(sorted(term for term in terms if holders[term] >= k))) for owner, terms in histories)
     assert left_of(exchange) == wanted
 
 

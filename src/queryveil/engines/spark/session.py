@@ -5,10 +5,11 @@ import re
 import shutil
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooSlow
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,22 +23,62 @@ PATIENCE = 30  # seconds until a master that says nothing is given up
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MASTER = re.compile(r"spark://([^:/,]+):(\d+)")
 _FIRST_JAVA = 17
+_TASKS_PER_CORE = 2
+_OURS = re.compile(r"^queryveil\.errors\.\w+: (.+)$", re.MULTILINE)  # the end of a worker's stack, if it was ours
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where Spark is: a master and settings for a session of our own, or a session of the caller's."""
+
+    master: str = "local[*]"
+    conf: Mapping[str, str] = field(default_factory=dict)
+    given: "SparkSession | None" = None
+
+
+def read_conf(pairs: Sequence[str]) -> dict[str, str]:
+    """Read settings of the form key=value."""
+    for pair in pairs:
+        if not re.fullmatch(r"[\w.-]+=.*", pair, re.DOTALL):
+            raise InputError(f"--spark-conf {pair!r} is not key=value; write it like spark.executor.memory=4g.")
+    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
 @contextmanager
-def session(master: str, conf: Mapping[str, str], given: "SparkSession | None" = None) -> Iterator["SparkSession"]:
-    """Yield a session on a master, and stop it afterwards; one that was given is used as it is and stays."""
-    if given is not None:
-        yield given
-        return
-    check_installed()
-    _check_answers(master)
-    with ExitStack() as stack:
-        folder = stack.enter_context(scratch("spark"))
-        spark = _start(master, {**_settings(folder), **conf})
-        stack.callback(spark.stop)
-        _check_works(spark, master)
-        yield spark
+def session(cluster: Cluster) -> Iterator["SparkSession"]:
+    """Yield a session, and stop it afterwards; one that was given is used as it is and stays."""
+    with told_in_sentences():
+        if cluster.given is not None:
+            yield cluster.given
+            return
+        check_installed()
+        _check_answers(cluster.master)
+        with ExitStack() as stack:
+            folder = stack.enter_context(scratch("spark"))
+            spark = _start(cluster.master, {**_settings(folder), **cluster.conf})
+            stack.callback(spark.stop)
+            _check_works(spark, cluster.master)
+            if "spark.sql.shuffle.partitions" not in cluster.conf:
+                n_tasks = _TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+                spark.conf.set("spark.sql.shuffle.partitions", str(n_tasks))
+            yield spark
+
+
+@contextmanager
+def told_in_sentences() -> Iterator[None]:
+    """Turn what Spark raises into a sentence: its own texts hold stacks, and these may hold rows of the log."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in ("pyspark", "py4j"):
+            raise
+        ours = _OURS.findall(str(error))
+        if ours:
+            raise InputError(ours[-1].strip()) from None
+        raise InputError(
+            f"Spark gave the run up ({type(error).__name__}), so nothing was released; see the logs of the cluster, "
+            "and whether its executors have enough memory and disk."
+        ) from None
 
 
 def check_installed() -> None:
@@ -104,10 +145,29 @@ def _start(master: str, conf: Mapping[str, str]) -> "SparkSession":
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings: Any = SparkConf().setMaster(master).setAppName("queryveil").setAll(list(conf.items()))
     try:
-        spark: SparkSession = SparkSession.builder.config(conf=settings).getOrCreate()
+        with _silenced():
+            spark: SparkSession = SparkSession.builder.config(conf=settings).getOrCreate()
     except Exception:  # (Py4J wraps whatever Java threw, with its stack in the text)
         raise InputError(
             f"Spark could not be started on --spark-master {master}; check the address and --spark-conf, and try the "
             "same with pyspark --master."
         ) from None
     return spark
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Give what is started meanwhile no terminal to write to: Java greets and warns there before it reads settings."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ours = [os.dup(number) for number in (1, 2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number in (1, 2):
+            os.dup2(nowhere, number)
+        yield
+    finally:
+        for number, descriptor in zip((1, 2), ours, strict=True):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        os.close(nowhere)

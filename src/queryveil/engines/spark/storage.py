@@ -1,7 +1,9 @@
 """Files where Spark can read and write them (a local folder, HDFS, an object store), by Hadoop's own file systems."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queryveil.errors import LogError, OutputError
@@ -9,7 +11,20 @@ from queryveil.errors import LogError, OutputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _HIDDEN = ("_", ".")  # what Spark itself does not read
+
+
+def local_path(place: str) -> Path | None:
+    """Return a place on this machine as a path; None where it is somewhere else, such as hdfs://… ."""
+    if place.startswith("file:/"):
+        return Path("/" + place.removeprefix("file:").lstrip("/"))
+    return None if _SCHEME.match(place) else Path(place)
+
+
+def uri_of(path: Path) -> str:
+    """Return a path of this machine as Hadoop takes it, whatever its usual file system is."""
+    return f"file://{path.resolve()}"
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,26 @@ class Storage:
             return bytes(stream.readNBytes(n_bytes))
         finally:
             stream.close()
+
+    def read(self, uri: str) -> bytes:
+        """Return a small file whole."""
+        return self.head(uri, 1 << 28)
+
+    def absolute(self, uri: str) -> str:
+        """Return a path as the file system itself names it."""
+        system, path = self._at(uri)
+        return str(system.getFileStatus(path).getPath())
+
+    def sizes(self, uri: str) -> Iterator[tuple[str, int]]:
+        """Yield the files of a path with their sizes in bytes."""
+        for file in self.files(uri):
+            system, path = self._at(file)
+            yield file, int(system.getFileStatus(path).getLen())
+
+    def upload(self, local: Path, uri: str) -> None:
+        """Copy a file of this machine."""
+        system, path = self._at(uri)
+        system.copyFromLocalFile(False, True, self._at(uri_of(local))[1], path)
 
     def write(self, uri: str, data: bytes) -> None:
         """Write a file whole, or not at all."""

@@ -5,6 +5,8 @@ the distinct terms, the log size and the users that stay. The user-term pairs ar
 works on.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
@@ -36,6 +38,12 @@ def compute(
     ]
     progress("measuring retention", 1, 1)
     return scores
+
+
+def from_counts(bound: Bound, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
+    """Return the same figures from what was counted before and after, as a manifest gives it."""
+    figures = {"distinct terms": "terms", "log size": "occurrences", "users": "people", "pairs": "pairs"}
+    return [_score(bound, label, after[name], before[name]) for label, name in figures.items()]
 
 
 def _score(bound: Bound, label: str, kept: int | None, total: int, *, note: str = "") -> Score:

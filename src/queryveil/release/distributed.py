@@ -1,0 +1,200 @@
+"""The files of a release on a cluster: tasks make them, the driver takes one at a time, digests and writes it.
+
+Rows, their order and where they are cut into files are as on one machine, so the same content gives the same bytes,
+whatever number of tasks made it. The driver holds one file at a time.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil.engines.spark.work import Work
+from queryveil.files import write_file
+from queryveil.release import manifest as manifests
+from queryveil.release.private import MEMBERSHIP, PROFILES, RUN, parquet_bytes
+from queryveil.release.writer import PART_ROWS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_CHUNK = 50_000  # histories of the private tables that are in the driver's memory together
+_CUT = "file INT, number LONG, before LONG, part STRING, entries ARRAY<STRING>"
+
+
+class Folder(Protocol):
+    """Where the files of a release go."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file whole."""
+
+
+@dataclass
+class WrittenData:
+    """What was written: the files for the manifest, the columns and the digest of all rows."""
+
+    columns: list[str]
+    content_sha256: str = ""
+    files: list[dict[str, Any]] = field(default_factory=list)
+
+    def no_rows(self) -> pa.Table:
+        """Return a table of the same columns without rows."""
+        return _row_schema("partition" in self.columns).empty_table()
+
+
+def ranked(work: Work, kept: "DataFrame") -> "DataFrame":
+    """Return kept histories with `number`, their rank in the sorted content, and `before`, the rows before theirs."""
+    sized = kept.selectExpr("*", "size(entries) AS length")
+    return work.numbered(sized, ("part", "entries", "person", "history"), "ranked", summed="length")
+
+
+def write_data(work: Work, ranked: "DataFrame", folder: Folder, *, has_parts: bool) -> WrittenData:
+    """Write the rows `user, term` (and `partition`) as Parquet parts."""
+    schema = _row_schema(has_parts)
+    cut = ranked.mapInArrow(_cut, _CUT)
+    files = cut.groupBy("file").applyInArrow(_FILE_OF[has_parts], "file INT, data BINARY")
+    written = WrittenData(list(schema.names))
+    written.content_sha256 = manifests.streamed_digest(
+        written.columns, _written(work.blobs(files, "files"), folder, written)
+    )
+    return written
+
+
+def _written(files: Iterable[tuple[bytes, ...]], folder: Folder, written: WrittenData) -> Iterator[pa.Table]:
+    """Write each file and yield its rows."""
+    for number, (data,) in enumerate(files):
+        name = f"data/part-{number:05d}.parquet"
+        folder.write(name, data)
+        rows = pq.ParquetFile(pa.BufferReader(data)).read()
+        written.files.append({**file_entry(name, data), "rows": rows.num_rows})
+        yield rows
+
+
+def file_entry(name: str, data: bytes) -> dict[str, Any]:
+    """Return what the manifest says about a file."""
+    return {"path": name, "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _row_schema(has_parts: bool) -> pa.Schema:
+    columns = [("user", pa.int64()), ("term", pa.string())]
+    return pa.schema(columns + ([("partition", pa.string())] if has_parts else []))
+
+
+def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Send every history to the file of its rows, or to both where a file ends within it."""
+    for batch in batches:
+        before = np.asarray(batch["before"])
+        first, last = before // PART_ROWS, (before + np.asarray(batch["length"]) - 1) // PART_ROWS
+        for step in range(int((last - first).max(initial=-1)) + 1):
+            taken = np.flatnonzero(first + step <= last)
+            columns = {name: batch[name].take(pa.array(taken)) for name in ("number", "before", "part", "entries")}
+            file = pa.array((first + step)[taken].astype(np.int32))
+            yield pa.RecordBatch.from_pydict({"file": file, **columns})
+
+
+def _file_without_parts(table: pa.Table) -> pa.Table:
+    return _file(table, has_parts=False)
+
+
+def _file_with_parts(table: pa.Table) -> pa.Table:
+    return _file(table, has_parts=True)
+
+
+_FILE_OF = {False: _file_without_parts, True: _file_with_parts}  # Spark counts the arguments of what it calls
+
+
+def _file(table: pa.Table, *, has_parts: bool) -> pa.Table:
+    """Make the Parquet file of some histories' rows."""
+    table = table.sort_by("number").combine_chunks()
+    entries = table["entries"].combine_chunks()
+    lengths = entries.value_lengths().to_numpy()
+    columns = {"user": np.repeat(table["number"].to_numpy(), lengths), "term": entries.flatten()}
+    if has_parts:
+        columns["partition"] = table["part"].combine_chunks().take(pa.array(np.repeat(np.arange(len(table)), lengths)))
+    rows = pa.table(columns, schema=_row_schema(has_parts))
+    number, before = table["file"][0].as_py(), table["before"][0].as_py()
+    start = max(0, number * PART_ROWS - before)
+    end = (number + 1) * PART_ROWS - before
+    data = parquet_bytes(rows.slice(start, end - start))
+    return pa.table({"file": pa.array([number], pa.int32()), "data": pa.array([data], pa.binary())})
+
+
+def write_private(
+    work: Work,
+    histories: "DataFrame",
+    ranked: "DataFrame",
+    folder: Path,
+    run: Mapping[str, Any],
+    *,
+    has_parts: bool,
+) -> None:
+    """Write who is behind the release, what every history held and the run record."""
+    numbered = work.numbered(histories, ("person", "history"), "numbered").withColumnRenamed("number", "place")
+    released = ranked.selectExpr("person", "history", "number AS release_id")
+    joined = numbered.join(released, ["person", "history"], "left").selectExpr("*", f"INT(place / {_CHUNK}) AS chunk")
+    chunks = joined.groupBy("chunk").applyInArrow(_private_chunk, "chunk INT, membership BINARY, profiles BINARY")
+    with ExitStack() as stack:
+        writers: dict[str, pq.ParquetWriter] = {}
+        for blobs in work.blobs(chunks, "private"):
+            for name, blob in zip((MEMBERSHIP, PROFILES), blobs, strict=True):
+                table = pa.ipc.open_stream(blob).read_all()
+                if name == MEMBERSHIP and not has_parts:
+                    table = table.drop_columns("partition")
+                if name not in writers:
+                    path = folder / name
+                    path.touch(0o600)
+                    writers[name] = stack.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd"))
+                writers[name].write_table(table)
+    write_file(folder / RUN, (json.dumps(run, indent=2) + "\n").encode(), 0o600)
+
+
+def _private_chunk(table: pa.Table) -> pa.Table:
+    """Make the two private tables of some histories, in order."""
+    table = table.sort_by("place").combine_chunks()
+    entries = table["entries"].combine_chunks()
+    history = np.repeat(table["place"].to_numpy(), entries.value_lengths().to_numpy())
+    pairs = pa.table(
+        {"history": history, "term": entries.flatten(), "count": table["counts"].combine_chunks().flatten()}
+    ).sort_by([("history", "ascending"), ("term", "ascending")])
+    membership = pa.table(
+        {
+            "person": table["person"],
+            "history": table["place"],
+            "release_id": table["release_id"],
+            "partition": table["part"],
+        }
+    )
+    blobs = {"membership": [_stream(membership)], "profiles": [_stream(pairs)]}
+    schema = pa.schema([("chunk", pa.int32()), ("membership", pa.binary()), ("profiles", pa.binary())])
+    return pa.table({"chunk": [table["chunk"][0].as_py()], **blobs}, schema=schema)
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def counts_of(histories: "DataFrame") -> dict[str, int]:
+    """Count people, histories, distinct terms, pairs and occurrences, as the manifest gives them."""
+    from pyspark.sql import functions as f
+
+    full = histories.where("size(entries) > 0")
+    row = full.agg(
+        f.countDistinct("person"),
+        f.count(f.lit(1)),
+        f.sum(f.size("entries")),
+        f.sum(f.expr("aggregate(counts, 0L, (total, each) -> total + each)")),
+    ).collect()[0]
+    terms = full.select(f.explode("entries").alias("term")).distinct().count()
+    figures = (row[0], row[1], terms, row[2] or 0, row[3] or 0)
+    return dict(zip(manifests.COUNTS, map(int, figures), strict=True))

@@ -1,0 +1,179 @@
+"""From a log that Spark reads to a verified release: read, clean, anonymise, write, verify, report, put in place."""
+
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from queryveil._version import __version__
+from queryveil.engines import LogSource
+from queryveil.engines.spark.session import Cluster, session
+from queryveil.engines.spark.storage import Storage, local_path
+from queryveil.engines.spark.work import Work
+from queryveil.errors import InputError, InternalError
+from queryveil.histories.distributed import DistributedHistories, clean_histories
+from queryveil.measures.utility.retention import from_counts
+from queryveil.release import distributed as releases
+from queryveil.release import manifest as manifests
+from queryveil.release.remote import Making, making
+from queryveil.release.writer import check_places
+from queryveil.report import render
+from queryveil.spec import Bound, Name, resolve
+from queryveil.types import Progress, Score, Verdict, silent
+from queryveil.workflows.anonymize import Options
+from queryveil.workflows.anonymized import Anonymized, Uri, digest_of
+from queryveil.workflows.distributed.forms import check_form
+from queryveil.workflows.distributed.verify import check_rows
+from queryveil.workflows.running import TOO_FEW, method_of
+
+KIND = "histories"
+_LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What every step of a run needs."""
+
+    bound: Bound
+    source: LogSource
+    work: Work
+    progress: Progress
+
+
+def anonymize(
+    source: LogSource,
+    method: str | Name,
+    out: str,
+    *,
+    private: str | None = None,
+    options: Options = Options(),
+    cluster: Cluster = Cluster(),
+    progress: Progress = silent,
+) -> Anonymized:
+    """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
+    started = time.monotonic()
+    bound = resolve("method", method)
+    _check(bound, source, options)
+    folder, secret = local_path(out), None if private is None else local_path(private)
+    if folder is not None:
+        check_places(folder, secret, force=options.force)
+    progress("starting Spark", 0, 1)
+    with session(cluster) as spark:
+        progress("starting Spark", 1, 1)
+        storage = Storage(spark)
+        with making(storage, out, private, force=options.force) as made:
+            run = _Run(bound, source, Work(spark, made.work), progress)
+            manifest, verdict, scores, summary = _make(run, made, options)
+            made.commit(manifest["content_sha256"])
+    return Anonymized(
+        folder or Uri(out),
+        secret or (None if private is None else Uri(private)),
+        manifest,
+        verdict,
+        tuple(scores),
+        summary,
+        time.monotonic() - started,
+    )
+
+
+def _check(bound: Bound, source: LogSource, options: Options) -> None:
+    """Refuse what has no Spark form."""
+    declared = method_of(bound)
+    check_form("method", bound)
+    kind = options.kind or declared.kinds[0]
+    if kind not in declared.kinds:
+        raise InputError(
+            f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {kind!r}; "
+            "choose one of these by --kind."
+        )
+    if kind != KIND:
+        raise InputError(f"--kind {kind} has no Spark form; use --kind {KIND}, or --engine local.")
+    if source.keep:
+        raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
+    for name in _LOCAL_ONLY:
+        if getattr(options, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} has no Spark form; leave it out, or use --engine local.")
+
+
+def _make(run: _Run, made: Making, options: Options) -> tuple[dict[str, Any], Verdict, list[Score], dict[str, Any]]:
+    """Write everything into the folders in the making; return the manifest, the verdict and what was kept."""
+    cleaned = clean_histories(run.work.spark, run.source, progress=run.progress)
+    try:
+        kept = run.bound.declaration.load("spark")(cleaned.frame, run.bound, work=run.work, progress=run.progress)
+        run.progress("writing", 0, 1)
+        ranked = releases.ranked(run.work, kept.frame)
+        written = releases.write_data(run.work, ranked, made, has_parts=bool(cleaned.parts))
+        if made.private is not None:
+            record = _record(run, options)
+            releases.write_private(run.work, cleaned.frame, ranked, made.private, record, has_parts=bool(cleaned.parts))
+        manifest, summary = _manifest(run, cleaned, kept, written)
+    finally:
+        cleaned.release()
+    run.progress("writing", 1, 1)
+    owners = ranked.selectExpr("number AS user", "person AS owner")
+    verdict = check_rows(run.work.spark, f"{made.uri}/data", manifest["guarantee"], owners, run.progress)
+    if not verdict.holds:
+        raise InternalError(
+            f"the release made for {run.bound} was refused by its own verifier ({verdict.state}), so nothing was "
+            "released; please report this with the method's name and the size of the log."
+        )
+    scores = from_counts(resolve("measure", "retention"), manifest["counts"]["before"], manifest["counts"]["after"])
+    page = render(manifest, verdict, scores).encode()
+    made.write("report.html", page)
+    manifest["files"] = [*manifest["files"], releases.file_entry("report.html", page)]
+    made.write(manifests.NAME, manifests.encode(manifest))
+    return manifest, verdict, scores, summary
+
+
+def _record(run: _Run, options: Options) -> dict[str, Any]:
+    """Return the private record of the run."""
+    seed = secrets.randbits(64) if options.seed is None else options.seed
+    storage = Storage(run.work.spark)
+    inputs = [
+        {"path": file, "bytes": size, "sha256": digest_of(local_path(file))}
+        for uri in run.source.uris
+        for file, size in storage.sizes(uri)
+    ]
+    return {
+        "seed": seed,
+        "method": str(run.bound),
+        "kind": KIND,
+        "queryveil": __version__,
+        "engine": "spark",
+        "inputs": inputs,
+    }
+
+
+def _manifest(
+    run: _Run, cleaned: DistributedHistories, kept: Any, written: releases.WrittenData
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    claim = method_of(run.bound).claim(run.bound)
+    summary, partition = dict(kept.summary), None
+    if cleaned.parts:
+        left_out = len(cleaned.parts) - _large_parts(cleaned, claim.integer("k"))
+        summary |= {"parts": len(cleaned.parts), TOO_FEW: left_out}
+        partition = {
+            "column": run.source.cleaning.partition_by,
+            "values": len(cleaned.parts),
+            "left_out": left_out,
+        }
+    manifest = manifests.make(
+        KIND,
+        run.bound,
+        claim,
+        written.no_rows(),
+        floor=claim.integer("k"),
+        cleaning={
+            "options": run.source.cleaning.as_record(),
+            "steps": [asdict(step) for step in cleaned.steps],
+        },
+        counts={"before": releases.counts_of(cleaned.frame), "after": releases.counts_of(kept.frame)},
+        partition=partition,
+    )
+    return {**manifest, "content_sha256": written.content_sha256, "files": written.files}, summary
+
+
+def _large_parts(cleaned: DistributedHistories, k: int) -> int:
+    """Count the parts that have at least k people."""
+    people = cleaned.frame.where("size(entries) > 0").select("part", "person").distinct().groupBy("part").count()
+    return int(people.where(people["count"] >= k).count())
