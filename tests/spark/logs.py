@@ -7,7 +7,7 @@ import numpy as np
 TERMS = [f"t{i}" for i in range(25)]
 
 
-def write_log(path: Path, people: int = 150, seed: int = 1) -> Path:
+def write_log(path: Path, people: int = 60, seed: int = 1) -> Path:
     """Write a log of people in two countries, with identifiers to take out, duplicates, a bot and a bad line."""
     rng = np.random.default_rng(seed)
     weights = 1 / np.arange(1, len(TERMS) + 1)

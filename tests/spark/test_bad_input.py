@@ -16,7 +16,10 @@ from tests.spark.logs import write_log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
+]
 
 
 def refused(capsys: pytest.CaptureFixture[str], log: Path, *options: str, method: str = "km(k=4, m=2)") -> str:

@@ -17,7 +17,10 @@ from tests.spark.logs import write_log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
+]
 METHOD = "km(k=4, m=2)"
 OPTIONS: dict[str, Any] = {"history": "day", "partition_by": "country", "max_bad_lines": "1"}
 

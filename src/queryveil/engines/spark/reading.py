@@ -92,7 +92,8 @@ def _read_json(spark: "SparkSession", source: LogSource, layout: Layout) -> "Dat
 
 def _read_lines(spark: "SparkSession", source: LogSource, layout: Layout) -> "DataFrame":
     """Read delimited lines; those with too few or too many fields are bad."""
-    return spark.read.csv(
+    # Without all columns a line with too few or too many fields would not be seen.
+    return spark.read.option("columnPruning", "false").csv(
         list(source.uris),
         schema=_schema(layout.columns),
         sep=layout.delimiter,
