@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     aol,
+    attacks,
     command,
     groups,
     kept,
@@ -11,8 +12,12 @@ from benchmarks import (
     long_histories,
     optimum,
     pairs,
+    patterns,
+    personalised,
     reading,
+    search,
     sizes,
+    spi,
     startup,
     targets,
     verifier,
@@ -35,7 +40,19 @@ if sys.argv[1:] == ["full"]:
         show(large, large.measure(None))
     show(optimum, optimum.measure())
 else:
-    for module in (kernels, verifier, reading, startup, long_histories):
+    ordinary = (
+        kernels,
+        verifier,
+        reading,
+        startup,
+        search,
+        personalised,
+        long_histories,
+        patterns,
+        attacks,
+        spi,
+    )
+    for module in ordinary:
         show(module, module.measure())
     for large in LARGE:
         show(large, large.measure(SMALL))

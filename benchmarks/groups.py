@@ -1,28 +1,26 @@
-"""Groups for p-linkability: time and likeness at the paper's size and at scale, and what strict principles cost.
+"""Groups for p-linkability: time and likeness at the paper's size and at scale.
 
 `python -m benchmarks.groups` (720 people of 150 terms, 20,000 people), `python -m benchmarks.groups full` (besides,
 100,000 and 650,000 people, each in a process of its own). Likeness is the mean cosine of people with the centroid of
-their group's features, and of their profile with what their group publishes. By `posterior` the latter is at most √p,
-however groups are chosen: that bound is shown beside it.
+their group's features, and of their profile with what their group publishes. `benchmarks.strict_groups` is about the
+strict principles.
 """
 
 import math
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from benchmarks.likeness import in_features, in_terms
 from benchmarks.sides import SEED, SMALL, Figures, bar, main, make_log, own_process
 from queryveil.api import profiles as read_profiles
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.principles import without_rare
-from queryveil.methods.linkability.representatives import representatives
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.wordnet import wordnet
 from queryveil.spec import resolve
@@ -31,7 +29,6 @@ from queryveil.types import Features, Grouped, Profiles, Vocabulary, only
 PEOPLE, TERMS = 720, 150  # of the paper
 LARGE = (100_000, 650_000)
 SHARES = (0.1, 0.2, 0.3, 0.4)
-BARS = {0.4: 0.85, 0.1: 0.75}  # of the cosine that `mean` reaches
 
 
 def measure(users: int | None) -> Figures:
@@ -41,8 +38,6 @@ def measure(users: int | None) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         paper = of_equal_length(read_profiles(make_log(Path(folder), 3 * SMALL, "aol")))
     figures = {**_paper_size(paper), **_scale(demo)}
-    for name, data in ((f"{PEOPLE} × {TERMS}", paper), (f"demo, {SMALL:,}", demo)):
-        figures |= dict(_strict(name, data))
     return figures if users is not None else {**figures, **_large()}
 
 
@@ -66,7 +61,7 @@ def of_equal_length(profiles: Profiles) -> Profiles:
     )
 
 
-def _run(profiles: Profiles, features: Features, name: str, exact_up_to: int = 10**9) -> tuple[Grouped, float]:
+def run_timed(profiles: Profiles, features: Features, name: str, exact_up_to: int = 10**9) -> tuple[Grouped, float]:
     """Return the groups of a run and its seconds; kernels are warm."""
     bound = resolve("method", name)
     started = time.perf_counter()
@@ -79,7 +74,7 @@ def _paper_size(paper: Profiles) -> Figures:
     for p, a in [(0.4, 0), *product(SHARES, range(4))]:
         started = time.perf_counter()
         features = augment(paper, wordnet(), a=a)
-        _run(paper, features, f"linkability(p={p}, a={a})")
+        run_timed(paper, features, f"linkability(p={p}, a={a})")
         seconds.append(time.perf_counter() - started)
     slowest = round(max(seconds[1:]), 3)  # the first warmed up
     return {f"{PEOPLE} × {TERMS}, 16 combinations of p and a, slowest, features included, s (bar: ≤ 1)": slowest}
@@ -91,78 +86,20 @@ def _scale(demo: Profiles) -> Figures:
     for p in (0.4, 0.1):
         sides = {side: _best_of(demo, features, p, limit) for side, limit in (("exact", 10**9), ("blocks", 0))}
         (exact, slow), (blocks, fast) = sides["exact"], sides["blocks"]
-        one, other = likeness(demo, features, exact), likeness(demo, features, blocks)
+        alike = [(in_features(features, made), in_terms(demo, made)) for made in (exact, blocks)]
+        shares = [round(100 * of_blocks / of_exact, 2) for of_exact, of_blocks in zip(*alike, strict=True)]
         what = f"demo, {SMALL:,}, p={p}: blocks of the exact greedy's"
         figures[f"{what} time, % (bar: ≤ 40)"] = round(100 * fast / slow, 1)
-        figures[f"{what} likeness in features, % (bar: ≥ 98)"] = round(100 * other[0] / one[0], 2)
-        figures[f"{what} likeness to what is published, % (bar: ≥ 98)"] = round(100 * other[1] / one[1], 2)
+        figures[f"{what} likeness in features, % (bar: ≥ 98)"] = shares[0]
+        figures[f"{what} likeness to what is published, % (bar: ≥ 98)"] = shares[1]
         figures[f"demo, {SMALL:,}, p={p}: exact / blocks, s"] = f"{slow:.2f} / {fast:.2f}"
     return figures
 
 
 def _best_of(profiles: Profiles, features: Features, p: float, exact_up_to: int) -> tuple[Grouped, float]:
     """Return groups and the least of four times, the first of which may compile."""
-    runs = [_run(profiles, features, f"linkability(p={p})", exact_up_to) for _ in range(4)]
+    runs = [run_timed(profiles, features, f"linkability(p={p})", exact_up_to) for _ in range(4)]
     return runs[0][0], min(seconds for _, seconds in runs)
-
-
-def _strict(name: str, profiles: Profiles) -> Iterator[tuple[str, float | str]]:
-    """Yield what posterior and belief reach of the cosine of `mean`, and what suppressing afterwards does."""
-    features = augment(profiles, wordnet(), a=1)
-    for p, least in BARS.items():
-        mean, _ = _run(profiles, features, f"linkability(p={p})")
-        reached = likeness(profiles, features, mean)[1]
-        for principle in ("posterior", "belief"):
-            bound = resolve("method", f"linkability(p={p}, principle={principle})")
-            common = without_rare(profiles, bound)
-            strict = likeness(profiles, features, _run(profiles, features, str(bound))[0])[1]
-            after = likeness(profiles, features, representatives(common, mean.group, bound))[1]
-            yield f"{name}, {principle}, p={p}: of the cosine of mean (bar: ≥ {least})", round(strict / reached, 3)
-            yield f"{name}, {principle}, p={p}: suppressing afterwards", round(after / reached, 3)
-            if principle == "posterior":
-                yield (
-                    f"{name}, {principle}, p={p}: no groups can reach more than",
-                    round(math.sqrt(p) * _left_by_floor(profiles, common) / reached, 3),
-                )
-
-
-def _left_by_floor(profiles: Profiles, common: Profiles) -> float:
-    """Return the cosine of a profile with what the floor leaves of it, as its root mean square over people."""
-    return float(np.sqrt((np.diff(common.indptr) / np.diff(profiles.indptr)).mean()))
-
-
-def likeness(profiles: Profiles, features: Features, made: Grouped) -> tuple[float, float]:
-    """Return the mean cosines of members with their group's centroid of features, and with what it publishes."""
-    members = np.flatnonzero(made.group >= 0)
-    unit = _unit(features.indptr, features.values)
-    row = np.repeat(np.arange(profiles.n_histories), np.diff(features.indptr))
-    cells, cell = np.unique(
-        made.group[row].astype(np.int64) * features.n_dimensions + features.ids, return_inverse=True
-    )
-    total = np.bincount(cell, unit)
-    grouped = cells >= 0
-    lengths = np.sqrt(
-        np.bincount(cells[grouped] // features.n_dimensions, total[grouped] ** 2, minlength=made.n_groups)
-    )
-    published = _published(profiles, made)
-    return float(lengths.sum() / len(members)), float(published[members].mean())
-
-
-def _published(profiles: Profiles, made: Grouped) -> NDArray[np.float64]:
-    n_entries = len(profiles.vocabulary)
-    shown = np.repeat(np.arange(made.n_groups), np.diff(made.indptr)) * n_entries + made.ids
-    row = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
-    wanted = made.group[row].astype(np.int64) * n_entries + profiles.ids
-    place = np.searchsorted(shown, wanted).clip(max=len(shown) - 1)
-    weight = np.where(shown[place] == wanted, _unit(made.indptr, made.weights)[place], 0.0)
-    unit = _unit(profiles.indptr, np.ones(len(row)))
-    return np.bincount(row, weight * unit, minlength=profiles.n_histories).astype(np.float64)
-
-
-def _unit(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    unit: NDArray[np.float64] = values / np.sqrt(np.bincount(row, values**2, minlength=len(indptr) - 1))[row]
-    return unit
 
 
 def _large() -> Figures:
@@ -211,7 +148,7 @@ def side(place: Path) -> dict[str, float]:
     )
     features = Features(arrays["features"], arrays["dimensions"], arrays["values"], int(arrays["n"]))
     _warm_up(profiles, features)
-    made, seconds = _run(profiles, features, "linkability(p=0.4)", exact_up_to=0)
+    made, seconds = run_timed(profiles, features, "linkability(p=0.4)", exact_up_to=0)
     common = without_rare(profiles, resolve("method", "linkability(p=0.4)"))
     members = np.bincount(made.group[made.group >= 0])
     pairs = np.bincount(made.group[made.group >= 0], np.diff(common.indptr)[made.group >= 0])
@@ -235,7 +172,7 @@ def _warm_up(profiles: Profiles, features: Features) -> None:
     few_features = Features(
         features.indptr[: few + 1], features.ids[: cut[1]], features.values[: cut[1]], features.n_dimensions
     )
-    _run(some, few_features, "linkability(p=0.4)", exact_up_to=0)
+    run_timed(some, few_features, "linkability(p=0.4)", exact_up_to=0)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,24 @@ from queryveil.cli.options import help_text
 from queryveil.guarantees import GuaranteeDeclaration
 from queryveil.logs.options import CLEANING, READING
 from queryveil.semantics.options import MEANING
-from queryveil.spec import KINDS, Declaration, Parameter, declarations
+from queryveil.spec import KINDS, Declaration, Parameter, declarations, plural
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
-COMMANDS = ("anonymize", "verify", "measure", "compare", "why", "profiles", "reproduce", "generate", "list")
+COMMANDS = (
+    "anonymize",
+    "verify",
+    "measure",
+    "attack",
+    "sensitivity",
+    "compare",
+    "why",
+    "profiles",
+    "index",
+    "search",
+    "reproduce",
+    "generate",
+    "list",
+)
 NOTE = "<!-- Made by scripts/build_docs.py from the declarations; do not edit. -->\n"
 
 
@@ -51,7 +65,7 @@ def names_page() -> str:
     """Return everything that has a name, kind by kind."""
     parts = [NOTE, "# Names\n\nWhat can stand in a text name such as `km(k=10, m=2, target=users)`.\n"]
     for kind in KINDS:
-        parts.append(f"\n## {kind}s\n")
+        parts.append(f"\n## {plural(kind)}\n")
         parts += [_declaration(declaration) for declaration in declarations(kind).values()]
     return "".join(parts)
 

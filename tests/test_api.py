@@ -45,10 +45,13 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 def test_the_names_are_exactly_these() -> None:
     assert queryveil.__all__ == [
+        "Searcher",
         "__version__",
         "anonymize",
+        "attack",
         "compare",
         "generate",
+        "index",
         "load",
         "measure",
         "name",

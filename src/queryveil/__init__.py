@@ -10,9 +10,12 @@ from queryveil._version import __version__
 
 if TYPE_CHECKING:
     from queryveil.api import (
+        Searcher,
         anonymize,
+        attack,
         compare,
         generate,
+        index,
         load,
         measure,
         name,
@@ -25,10 +28,13 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Searcher",
     "__version__",
     "anonymize",
+    "attack",
     "compare",
     "generate",
+    "index",
     "load",
     "measure",
     "name",

@@ -20,13 +20,16 @@ from queryveil.release.reader import load as load_release
 from queryveil.semantics.options import MEANING, Meaning
 from queryveil.spec import Name, Parameter, Value, declarations, nearest
 from queryveil.types import Profiles, Progress, Scores, Verdict, silent
+from queryveil.workflows.searching import Searcher as Searcher
 
 if TYPE_CHECKING:
     from queryveil.engines.spark.session import Cluster
+    from queryveil.report.attacked import Attacked
     from queryveil.report.compared import Compared
     from queryveil.report.reproduced import Reproduced
     from queryveil.workflows.anonymized import Anonymized
     from queryveil.workflows.fates import Why
+    from queryveil.workflows.indexing import Indexed
     from queryveil.workflows.profiling import WrittenProfiles
 
 Place = str | Path
@@ -78,6 +81,7 @@ def anonymize(
     taxonomy: Place | None = None,
     groups: Place | None = None,
     groups_private: Place | None = None,
+    places: Place | None = None,
     force: bool = False,
     engine: str = "local",
     spark: Any = None,
@@ -104,6 +108,7 @@ def anonymize(
         meaning=Meaning(**meaning, taxonomy=_place(taxonomy)),
         groups=_place(groups),
         groups_private=_place(groups_private),
+        places=_place(places),
     )
     cluster = _cluster(engine, spark)
     if cluster is None:
@@ -122,6 +127,7 @@ def verify(
     private: Place | None = None,
     engine: str = "local",
     spark: Any = None,
+    places: Place | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Verdict:
@@ -139,6 +145,7 @@ def verify(
         claim=claim,
         private=_place(private),
         reading=Reading(**_of(READING, options)),
+        places=_place(places),
         progress=progress,
     )
 
@@ -150,24 +157,74 @@ def measure(
     measures: Sequence[str | Name] = (),
     private: Place | None = None,
     market: Place | None = None,
+    taxonomy: Place | None = None,
+    index: Place | None = None,
+    trec: Place | None = None,
+    map: Place | None = None,  # noqa: A002  (the option's name)
+    match: str | None = None,
+    model: Place | None = None,
+    words: Place | None = None,
+    people: Place | None = None,
+    release_format: str = "",
+    release_columns: str = "",
     seed: int = 0,
+    force: bool = False,
     progress: Progress = silent,
     **options: Any,
 ) -> Scores:
-    """Score a release against the log it was made from, by all usual measures unless some are named."""
+    """Score a release, or a released log, against the original, by all usual measures unless some are named."""
+    from queryveil.workflows.measure import MeasureOptions
     from queryveil.workflows.measure import measure as run
+    from queryveil.workflows.pairs import Pairing
+    from queryveil.workflows.rankings import SearchPlaces
 
-    return Scores(
-        run(
-            Path(release),
-            _paths(against),
-            measures=measures,
-            private=_place(private),
-            market=_place(market),
+    chosen = MeasureOptions(
+        measures=tuple(measures),
+        private=_place(private),
+        market=_place(market),
+        taxonomy=_place(taxonomy),
+        pairing=Pairing(match, _place(map), _place(model), _place(words), release_format, release_columns),
+        places=SearchPlaces(_place(index), _place(trec)),
+        reading=Reading(**_of(READING, options)),
+        people=_place(people),
+        seed=seed,
+        force=force,
+    )
+    return Scores(run(Path(release), _paths(against), options=chosen, progress=progress))
+
+
+def attack(
+    release: Place,
+    against: Place | Sequence[Place],
+    private: Place,
+    *,
+    attacks: Sequence[str | Name] = (),
+    control: Place | Sequence[Place] = (),
+    targets: int = 5_000,
+    seed: int = 0,
+    page: Place | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> "Attacked":
+    """Attack a release with knowledge drawn from its log, by all attacks that it can be attacked by or those named."""
+    from queryveil.workflows.attack import AttackOptions
+    from queryveil.workflows.attack import attack as run
+
+    return run(
+        Path(release),
+        _paths(against),
+        Path(private),
+        options=AttackOptions(
+            attacks=tuple(attacks),
+            control=tuple(_paths(control)),
             reading=Reading(**_of(READING, options)),
+            targets=targets,
             seed=seed,
-            progress=progress,
-        )
+            page=_place(page),
+            force=force,
+        ),
+        progress=progress,
     )
 
 
@@ -216,17 +273,18 @@ def reproduce(
     algorithm: str = "paper",
     out: Place | None = None,
     force: bool = False,
+    index: Place | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> "Reproduced":
-    """Make a paper's tables and figures again, on a log with its market table or on a generated one."""
-    from queryveil.workflows.reproduce import ReproduceOptions
+    """Make a paper's tables and figures again, on a log (burghardt: with its market table) or on a generated one."""
+    from queryveil.workflows.papers import ReproduceOptions
     from queryveil.workflows.reproduce import reproduce as run
 
     return run(
         paper,
         _source(() if log is None else log, (), options),
-        options=ReproduceOptions(_place(market), like, users, seed, algorithm, _place(out), force),
+        options=ReproduceOptions(_place(market), like, users, seed, algorithm, _place(out), force, _place(index)),
         progress=progress,
     )
 
@@ -244,6 +302,21 @@ def why(
     from queryveil.workflows.why import why as run
 
     return run(Path(release), Path(private), user, history=history, term=term, progress=progress)
+
+
+def index(
+    corpus: Place,
+    out: Place,
+    *,
+    form: str = "",
+    add: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> "Indexed":
+    """Make an index of documents, or add documents to one; `"wordnet"` is the bundled corpus."""
+    from queryveil.workflows.indexing import index as run
+
+    return run(corpus, Path(out), form=form, add=add, force=force, progress=progress)
 
 
 def load(release: Place) -> Release:

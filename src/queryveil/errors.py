@@ -5,6 +5,7 @@
     │   ├── UnknownNameError       a text name, a parameter or its value
     │   ├── LogError               a log that cannot be read
     │   ├── ReleaseError           a release, manifest or private folder that cannot be read
+    │   ├── CorpusError            documents, or the index of them, that cannot be read
     │   └── OutputError            a place that cannot be written
     ├── GuaranteeError             exit 2: the guarantee cannot be met, so nothing is released
     └── InternalError              exit 70: our own bug, e.g. a release that its verifier refuses
@@ -34,6 +35,10 @@ class LogError(InputError):
 
 class ReleaseError(InputError):
     """A release, its manifest or its private folder cannot be read."""
+
+
+class CorpusError(InputError):
+    """Documents, or the index of them, cannot be read."""
 
 
 class OutputError(InputError):

@@ -28,19 +28,21 @@ class Principle:
 class GuaranteeDeclaration(Declaration):
     """A guarantee: besides the declaration, its promise as a sentence and what it does not cover.
 
-    Where the guarantee has several forms, its parameters `principle` and `average` say which is promised.
+    Where the guarantee has several forms, a parameter, and `average` where there is one, say which is promised.
     """
 
     promise: str = ""  # a sentence with {parameter} in it
     limits: tuple[str, ...] = ()  # likewise
     principles: Mapping[str, Principle] = field(default_factory=dict)
+    principle_parameter: str = "principle"  # whose value names the form
 
     def _form(self, bound: Bound) -> Principle:
         """Return the form that is promised."""
         if not self.principles:
             return Principle(self.promise)
-        is_global = bound.word("principle") == "mean" and bound.word("average") == "global"
-        return self.principles[GLOBAL_MEAN if is_global else bound.word("principle")]
+        chosen = bound.word(self.principle_parameter)
+        is_global = chosen == "mean" and bound.word("average") == "global"
+        return self.principles[GLOBAL_MEAN if is_global else chosen]
 
     def limit_sentences(self, bound: Bound) -> list[str]:
         """Return what the guarantee does not cover, its own limits first."""
@@ -156,4 +158,65 @@ LINKABILITY = GuaranteeDeclaration(
     },
 )
 
-DECLARATIONS = (KM, LINKABILITY)
+VOCABULARY_K = GuaranteeDeclaration(
+    name="vocabulary_k",
+    purpose="every published vocabulary, a bag of terms with their counts, is that of at least k people",
+    parameters=(Parameter("k", Integer(minimum=2), "how many people must share every vocabulary"),),
+    paper="Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010",
+    functions={"local": "queryveil.verifiers.vocabulary:verify"},
+    promise="Every published vocabulary, with the counts of its terms, is published alike for at least {k} people: "
+    "whatever is known of a person's searches, at least {k} people remain behind the vocabulary that fits.",
+    limits=(
+        "Each published term says that all of the at least {k} people behind the vocabulary searched for it or for "
+        "something near it in meaning: where that is sensitive, it is learnt of each of them.",
+        "A published term need not be the word that a person typed: it may stand for one near it in meaning, and "
+        "terms that found no like are missing. Counts are those of the vocabulary that is shared, not of the person.",
+        "Whoever knows all but one of the people behind a vocabulary, and their searches, can narrow down what the "
+        "remaining one searched for.",
+    ),
+)
+
+QUERY_K = GuaranteeDeclaration(
+    name="query_k",
+    purpose="every released query was issued by at least k people",
+    parameters=(Parameter("k", Integer(minimum=1), "how many people must have issued a query"),),
+    paper="Adar: User 4XXXXX9: Anonymizing Query Logs, 2007",
+    functions={"local": "queryveil.verifiers.query_k:verify"},
+    promise="Every query in the release, in the same words, was issued by at least {k} people, all of whom are in it.",
+    limits=(
+        "Queries are protected one by one: two or three queries of a person, each of them common, may single that "
+        "person out, and all other queries of the person are then learnt.",
+        "A sensitive query that {k} people issued is released of each of them.",
+        "Nothing is promised of a query's meaning: many people may have issued a name or an address.",
+        "With k = 1 nothing is promised at all.",
+    ),
+)
+
+PPP = GuaranteeDeclaration(
+    name="ppp",
+    purpose="what released queries hold: no person name, place or private word, or one each; it is no anonymity",
+    parameters=(
+        Parameter(
+            "release", Word(("none", "only")), "none: queries without such words are released; only: those with one"
+        ),
+    ),
+    paper="Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018",
+    functions={"local": "queryveil.verifiers.ppp:verify"},
+    principles={
+        "none": Principle("No query in the release holds a person name, a place or a private word of the lists used."),
+        "only": Principle(
+            "Every query in the release holds a person name, a place or a private word of the lists used.",
+            ("These are the queries that give most away; such a release is for comparison, not for publication.",),
+        ),
+    },
+    limits=(
+        "This is a claim about content, not about anonymity: how many people issued a query is not looked at, and a "
+        "released query may be one person's alone.",
+        "The lists are of English words, of names common in the United States and of places in WordNet; names, places "
+        "and private words that are spelt otherwise or not listed are not found.",
+        "What a query says without such a word is not looked at.",
+    ),
+    principle_parameter="release",
+)
+
+DECLARATIONS = (KM, LINKABILITY, VOCABULARY_K, QUERY_K, PPP)

@@ -28,11 +28,18 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "guarantee": "queryveil.guarantees",
         "target": "queryveil.methods.targets",
         "measure": "queryveil.measures",
+        "attack": "queryveil.attacks",
         "format": "queryveil.logs.formats",
         "engine": "queryveil.engines",
         "network": "queryveil.semantics",
+        "corpus": "queryveil.search.corpora",
     }
 )
+
+
+def plural(kind: str) -> str:
+    """Return the word for several things of a kind."""
+    return "corpora" if kind == "corpus" else f"{kind}s"
 
 
 @dataclass(frozen=True)

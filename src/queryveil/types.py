@@ -1,7 +1,8 @@
 """The core types: frozen, and the only things that pass between layers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import Any, Literal
 
@@ -121,6 +122,18 @@ class Kept:
 
     mask: NDArray[np.bool_]  # (pairs,)
     summary: Mapping[str, Any] = field(default_factory=dict)
+    settled: Mapping[str, int] = field(default_factory=dict)  # parameters of the claim that the run has found
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Words by which a query is about a person, a place or something private; all as terms joined by single spaces."""
+
+    names: frozenset[str]  # words that are names by themselves
+    first_names: frozenset[str]  # that may be common words too; with a last name after them they are a name
+    last_names: frozenset[str]
+    places: frozenset[str]  # of one or more words
+    words: frozenset[str]  # private words, of one or more words each
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +163,34 @@ class Grouped:
 
 
 @dataclass(frozen=True, eq=False)
+class Published:
+    """What a method of vocabularies returns: the bag of names published of every history, and what it did.
+
+    A name is a term of the log, level 0, or stands for several of them. What stands behind it in one history is not
+    kept: a measure finds that from the original and the released bag, so that it can be taken of any such release.
+    """
+
+    terms: tuple[str, ...]  # names: terms of the log, or of what they were generalised to
+    indptr: NDArray[np.int64]  # (histories + 1,): row h is what is published of history h, empty if suppressed
+    ids: NDArray[np.int32]  # (rows,): places in `terms`, ascending within a history; twice if at several levels
+    counts: NDArray[np.int32]  # (rows,): occurrences, at least 1
+    levels: NDArray[np.int32]  # (rows,): 0 as typed, else how many steps what it stands for was generalised at most
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedVocabularies:
+    """The vocabularies of a release over numbered terms."""
+
+    users: NDArray[np.int64]  # (histories,): the ids in the release, ascending
+    indptr: NDArray[np.int64]  # (histories + 1,)
+    ids: NDArray[np.int32]  # (rows,): ascending within a history, then by level
+    counts: NDArray[np.int32]  # (rows,)
+    levels: NDArray[np.int32]  # (rows,)
+    terms: tuple[str, ...]  # in the order of the texts
+
+
+@dataclass(frozen=True, eq=False)
 class ReleasedGroups:
     """The groups of a release over numbered terms."""
 
@@ -171,7 +212,62 @@ class Members:
     terms: tuple[str, ...]  # begins with the terms of the release, in their order; then those that were not released
 
 
-def _printable(text: str) -> str:
+@dataclass(frozen=True, eq=False)
+class LogPair:
+    """People × documents, before and after: how often each person issued each query, and how often it was released.
+
+    A row is a document of a person that is on either side. Every person has something before; people of whom nothing
+    was released have nothing after.
+    """
+
+    indptr: NDArray[np.int64]  # (people + 1,): the rows of each person
+    ids: NDArray[np.int32]  # (rows,): documents, ascending and unique within a person
+    before: NDArray[np.int64]  # (rows,): the person's queries of the original
+    after: NDArray[np.int64]  # (rows,): those of the release
+    persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the original
+    sensitivity: NDArray[np.float64] | None = (
+        None  # (rows,): how likely what a reader sees of it is sensitive, if asked
+    )
+    own_sensitivity: NDArray[np.float64] | None = None  # (rows,): likewise of the document as it was issued
+    n_strangers: int = 0  # people of the release who are not in the original
+    unit: Literal["query", "term"] = "query"  # what documents are
+
+    @property
+    def n_people(self) -> int:
+        """Count the people of the original."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def person(self) -> NDArray[np.int64]:
+        """Return the person of every row."""
+        return np.repeat(np.arange(self.n_people), np.diff(self.indptr))
+
+    @cached_property
+    def n_before(self) -> NDArray[np.int64]:
+        """Count the queries of every person in the original."""
+        return self._by_person(self.before)
+
+    @cached_property
+    def n_after(self) -> NDArray[np.int64]:
+        """Count the queries of every person in the release."""
+        return self._by_person(self.after)
+
+    @cached_property
+    def share_before(self) -> NDArray[np.float64]:
+        """Return how likely each row's document is among the person's queries of the original."""
+        return np.asarray(self.before / self.n_before[self.person], np.float64)
+
+    @cached_property
+    def share_after(self) -> NDArray[np.float64]:
+        """Return the same for those of the release; 0 where nothing was released."""
+        return np.asarray(self.after / np.maximum(1, self.n_after)[self.person], np.float64)
+
+    def _by_person(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        total = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
+        return np.diff(total[self.indptr])
+
+
+def printable(text: str) -> str:
     """Write a text of somebody's file so that it cannot steer a terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
@@ -186,7 +282,7 @@ class Violation:
 
     def __str__(self) -> str:
         holders = "1 holder has" if self.support == 1 else f"{self.support} holders have"
-        return f"{{{', '.join(map(_printable, self.entries))}}}: {holders} it, at least {self.required} must"
+        return f"{{{', '.join(map(printable, self.entries))}}}: {holders} it, at least {self.required} must"
 
 
 @dataclass(frozen=True)
@@ -195,11 +291,12 @@ class Verdict:
 
     claim: str
     state: Literal["holds", "violated", "unchecked"]
-    counted: Literal["people", "histories"]
-    checked: int = 0  # combinations looked at
+    counted: Literal["people", "histories", "nothing"]  # nothing: the claim is about each query by itself
+    checked: int = 0  # combinations (or queries) looked at
     violations: int = 0
     counterexample: Violation | None = None
     reason: str = ""  # why it is violated or could not be checked, where there is no counterexample
+    unit: Literal["combinations", "queries"] = "combinations"  # what was looked at
 
     @property
     def holds(self) -> bool:
@@ -210,13 +307,15 @@ class Verdict:
         """Say in a sentence what the verifier found."""
         counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
         if self.holds:
-            return f"{self.claim} holds: {self.checked:,} combinations checked, counting {counted}."
+            counting = "" if self.counted == "nothing" else f", counting {counted}"
+            return f"{self.claim} holds: {self.checked:,} {self.unit} checked{counting}."
         if self.state == "unchecked":
             return f"{self.claim} could not be checked: {self.reason}."
         parts = [self.reason] if self.reason else []
         if self.counterexample is not None:
             others = self.violations - 1
-            more = f", and {others:,} more combinations of that size fall short" if others > 0 else ""
+            what = "combinations of that size" if self.unit == "combinations" else self.unit
+            more = f", and {others:,} more {what} fall short" if others > 0 else ""
             parts.append(f"{self.counterexample} (counting {counted}){more}")
         elif self.checked and not self.violations:
             parts.append("the rows that are there keep the claim")
@@ -260,3 +359,42 @@ class Scores(list[Score]):
     def _repr_html_(self) -> str:
         rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.note) for s in self]
         return html_table(("measure", "", "original", "release", ""), rows)
+
+
+Risk = Literal["singling out", "linkability", "inference"]  # the regulators' words (WP29, opinion 05/2014)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share between 0 and 1 with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} %"
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What an attack reached with so much knowledge, beside its control, a guess, and the same attack on the log."""
+
+    attack: str  # the attack's text name
+    risk_of: Risk
+    knowledge: str  # what of a person the attacker knows
+    rate: Rate  # of success against the release
+    control: Rate  # the same attack on people who are not in what is attacked
+    baseline: Rate  # guessing
+    risk: Rate  # what the attack reaches above its control, of what there is to reach
+    original: Rate  # the same attack on the log, merely pseudonymised: low, the attack is too weak to show anything
+    targets: int
+    controls: int
+    controlled_by: str  # who is attacked in the control
+    crowd: float | None = None  # the median number of people that a found target hides among
+    smallest: int | None = None  # and the smallest
+    note: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return asdict(self)

@@ -11,7 +11,7 @@ import pytest
 
 from queryveil._version import __version__
 from queryveil.cli import run
-from queryveil.spec import KINDS, declarations
+from queryveil.spec import KINDS, declarations, plural
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_list_names_every_declaration(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["list", f"{kind}s"]) == 0
+    assert run(["list", plural(kind)]) == 0
     shown = capsys.readouterr().out
     for declaration in declarations(kind).values():
         assert declaration.signature() in shown
@@ -41,7 +41,7 @@ def test_list_names_every_declaration(kind: str, capsys: pytest.CaptureFixture[s
 def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert set(listed) == {f"{kind}s" for kind in KINDS}
+    assert set(listed) == set(map(plural, KINDS))
     assert [p["name"] for p in listed["methods"][0]["parameters"]] == ["k", "m", "target", "algorithm"]
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from queryveil.errors import InputError, InternalError
-from queryveil.experiments.burghardt import Evaluation, evaluate, examples, grid, printed, result_tables
+from queryveil.experiments.burghardt import evaluate, examples, grid, printed, result_tables
 from queryveil.experiments.burghardt.grid import TARGETS, Outcome, Task, mean_of, run_once
 from queryveil.experiments.burghardt.supports import Holders
+from queryveil.experiments.evaluation import Evaluation
 from queryveil.market.table import Market, make_market
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility import market as market_measure

@@ -40,7 +40,7 @@ def measure(p: float, rows: Sequence[Row], people: Sequence[Person]) -> dict[str
 
 def test_declared_for_groups_only() -> None:
     assert LINKABILITY.load() is linkability.compute
-    assert [declared.name for declared in DECLARATIONS if "groups" in declared.kinds] == ["linkability"]
+    assert [declared.name for declared in DECLARATIONS if "groups" in declared.kinds] == ["linkability", "search"]
     with pytest.raises(UnknownNameError, match="p must be a number above 0 and at most 1"):
         resolve("measure", "linkability(p=0)")
 

@@ -11,7 +11,8 @@ import pytest
 import queryveil
 from queryveil.cli import run
 from queryveil.engines import LogSource
-from queryveil.workflows.reproduce import FOR_THE_OWNER, ReproduceOptions, reproduce
+from queryveil.workflows.papers import FOR_THE_OWNER, ReproduceOptions
+from queryveil.workflows.reproduce import reproduce
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,21 @@ from types import FrameType
 
 import typer
 
-from queryveil.cli import anonymize, compare, generate, list_, measure, profiles, reproduce, verify, why
+from queryveil.cli import (
+    anonymize,
+    attack,
+    compare,
+    generate,
+    index,
+    list_,
+    measure,
+    profiles,
+    reproduce,
+    search,
+    sensitivity,
+    verify,
+    why,
+)
 from queryveil.errors import QueryveilError
 
 INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
@@ -39,7 +53,22 @@ def _options(
     """Turn a search log into something its owner may keep, share or personalise with."""
 
 
-for module in (anonymize, verify, measure, compare, why, profiles, reproduce, generate, list_):
+COMMANDS = (
+    anonymize,
+    verify,
+    measure,
+    attack,
+    sensitivity,
+    compare,
+    why,
+    profiles,
+    index,
+    search,
+    reproduce,
+    generate,
+    list_,
+)
+for module in COMMANDS:
     module.register(app)
 
 

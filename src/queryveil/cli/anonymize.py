@@ -27,7 +27,11 @@ def anonymize(
         ),
     ],
     method: Annotated[
-        str, typer.Option(help="The method, such as 'km(k=10, m=2)' or 'linkability(p=0.4)'.", show_default=False)
+        str,
+        typer.Option(
+            help="The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'.",
+            show_default=False,
+        ),
     ],
     out: Annotated[str, typer.Option(help="The folder of the release.", show_default=False)],
     private: Annotated[
@@ -36,11 +40,12 @@ def anonymize(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What is released: histories or log (single queries); groups by linkability.", show_default=False
+            help="What is released: histories or log (terms by query); other methods have one kind only.",
+            show_default=False,
         ),
     ] = None,
     keep: Annotated[
-        str, typer.Option(help="Columns to release uncovered: time,rank,url (kind log).", show_default=False)
+        str, typer.Option(help="Columns to release uncovered: time,rank,url (kinds log, queries).", show_default=False)
     ] = "",
     values: Annotated[
         Path | None, typer.Option(help="Term values (columns term, value) for target=file.", show_default=False)
@@ -79,6 +84,10 @@ def anonymize(
     groups_private: Annotated[
         Path | None, typer.Option(help="The private folder of the --groups release.", show_default=False)
     ] = None,
+    places: Annotated[
+        Path | None,
+        typer.Option(help="More places, one on each line, for methods that look for places.", show_default=False),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older release and private folder.")] = False,
     engine: ENGINE = "local",
     spark_master: SPARK_MASTER = None,
@@ -110,6 +119,7 @@ def anonymize(
         meaning=Meaning(**split(options, MEANING), taxonomy=taxonomy),
         groups=groups,
         groups_private=groups_private,
+        places=places,
     )
     with progress_bar() as progress:
         if cluster is not None:

@@ -6,7 +6,7 @@ import typer
 
 from queryveil.cli.output import print_json, table
 from queryveil.errors import UnknownNameError
-from queryveil.spec import KINDS, declarations, nearest
+from queryveil.spec import KINDS, declarations, nearest, plural
 
 
 def register(app: typer.Typer) -> None:
@@ -17,17 +17,19 @@ def register(app: typer.Typer) -> None:
 def list_(
     kind: Annotated[
         str | None,
-        typer.Argument(help="methods, guarantees, targets, measures, formats, engines or networks; else all."),
+        typer.Argument(
+            help="methods, guarantees, targets, measures, attacks, formats, engines, networks or corpora; else all."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the declarations as JSON.")] = False,
 ) -> int:
-    """List methods, guarantees, targets, measures, log formats, engines and networks of meaning."""
+    """List methods, guarantees, targets, measures, attacks, log formats, engines, networks of meaning and corpora."""
     kinds = list(KINDS) if kind is None else [_singular(kind)]
     if as_json:
-        print_json({f"{name}s": [_record(name, word) for word in declarations(name)] for name in kinds})
+        print_json({plural(name): [_record(name, word) for word in declarations(name)] for name in kinds})
         return 0
     for name in kinds:
-        typer.echo(f"{name}s")
+        typer.echo(plural(name))
         rows = [("  " + d.signature(), d.purpose) for d in declarations(name).values()]
         typer.echo("\n".join(table(("", ""), rows).split("\n")[1:]))
     if kind is not None and kinds == ["engine"]:
@@ -47,10 +49,10 @@ def _forms() -> str:
 
 
 def _singular(kind: str) -> str:
-    name = kind.removesuffix("s")
-    if name not in KINDS:
-        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, [f'{k}s' for k in KINDS])}")
-    return name
+    by_word = {word: name for name in KINDS for word in (name, plural(name))}
+    if kind not in by_word:
+        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, map(plural, KINDS))}")
+    return by_word[kind]
 
 
 def _record(kind: str, word: str) -> dict[str, object]:

@@ -56,7 +56,10 @@ def score_table(scores: Sequence[Score]) -> str:
 
 
 def _interval(score: Score) -> str:
-    return "" if score.interval is None else f"{score.interval[0]:.1f} – {score.interval[1]:.1f}"
+    if score.interval is None:
+        return ""
+    decimals = 1 if score.unit == "%" else 3
+    return f"{score.interval[0]:.{decimals}f} – {score.interval[1]:.{decimals}f}"
 
 
 def verdict_record(verdict: Verdict) -> Mapping[str, Any]:

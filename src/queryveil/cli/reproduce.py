@@ -17,21 +17,31 @@ def register(app: typer.Typer) -> None:
 
 @with_parameters(READING, CLEANING)
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: burghardt.", show_default=False)],
+    paper: Annotated[str, typer.Argument(help="The paper: burghardt, zhu, liu or carpineto.", show_default=False)],
     log: Annotated[
         list[Path] | None,
-        typer.Option(help="Files of a log of your own, with --market; again for more.", show_default=False),
+        typer.Option(help="Files of a log of your own; again for more (burghardt: with --market).", show_default=False),
     ] = None,
     market: Annotated[
         Path | None,
         typer.Option(help="The log's market table (columns term, bid, clicks, impressions).", show_default=False),
     ] = None,
     like: Annotated[
-        str | None, typer.Option(help="What a generated log resembles; altavista unless given.", show_default=False)
+        str | None,
+        typer.Option(help="What a generated log resembles; as the paper unless given.", show_default=False),
     ] = None,
     users: Annotated[
         int | None,
-        typer.Option(help="People of a generated log.", parser=whole_number, metavar="N", show_default=False),
+        typer.Option(
+            help="People of a generated log; zhu: people who take part, 720 unless given.",
+            parser=whole_number,
+            metavar="N",
+            show_default=False,
+        ),
+    ] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(help="The index in which zhu's people search; else the bundled corpus.", show_default=False),
     ] = None,
     seed: Annotated[
         int, typer.Option(help="Seed of a generated log and of random runs.", parser=whole_number, metavar="N")
@@ -46,12 +56,12 @@ def reproduce(
 ) -> int:
     """Make the tables and figures of a paper again, its figures beside ours; every run is verified."""
     from queryveil.engines import LogSource
-    from queryveil.workflows.reproduce import ReproduceOptions
+    from queryveil.workflows.papers import ReproduceOptions
     from queryveil.workflows.reproduce import reproduce as run
 
     reading, cleaning = Reading(**split(options, READING)), Cleaning(**split(options, CLEANING))
     source = LogSource(tuple(log or ()), reading, cleaning)
-    chosen = ReproduceOptions(market, like, users, seed, algorithm, out, force)
+    chosen = ReproduceOptions(market, like, users, seed, algorithm, out, force, index)
     with progress_bar() as progress:
         done = run(paper, source, options=chosen, progress=progress)
     if as_json:
@@ -71,3 +81,5 @@ def _say(done: Any) -> None:
         typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
         for note in found.notes:
             typer.echo(note)
+    for text in done.reading:
+        typer.echo(f"\n{text}")

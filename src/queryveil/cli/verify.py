@@ -31,6 +31,9 @@ def verify(
     engine: ENGINE = "local",
     spark_master: SPARK_MASTER = None,
     spark_conf: SPARK_CONF = None,
+    places: Annotated[
+        Path | None, typer.Option(help="The list of places that a ppp release was made with.", show_default=False)
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
     **options: Any,
 ) -> int:
@@ -45,7 +48,7 @@ def verify(
             verdict = run_on_spark(release, claim=claim, private=private, cluster=cluster, progress=progress)
         else:
             secret = None if private is None else Path(private)
-            verdict = run(Path(release), claim=claim, private=secret, reading=reading, progress=progress)
+            verdict = run(Path(release), claim=claim, private=secret, reading=reading, places=places, progress=progress)
     if as_json:
         print_json(verdict_record(verdict))
     else:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.engines import QueryLog
-from queryveil.histories.build import tokeniser_of
+from queryveil.histories.build import Unit, tokeniser_of
 from queryveil.types import Profiles
 
 
@@ -22,9 +22,9 @@ class Occurrences:
     extra: Mapping[str, pa.Array]  # (queries,): times, ranks, URLs that are kept
 
 
-def occurrences(log: QueryLog, profiles: Profiles, keep: Sequence[str] = ()) -> Occurrences:
-    """Go through the log again and find the pair that each term of each query belongs to."""
-    tokeniser = tokeniser_of(log, "term")
+def occurrences(log: QueryLog, profiles: Profiles, keep: Sequence[str] = (), *, unit: Unit = "term") -> Occurrences:
+    """Go through the log again and find the pair that each term of each query, or each query, belongs to."""
+    tokeniser = tokeniser_of(log, unit)
     queries, terms, histories = [], [], []
     extra: dict[str, list[pa.Array]] = {name: [] for name in keep}
     n_queries = 0

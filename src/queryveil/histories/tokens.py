@@ -17,11 +17,12 @@ Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # row in the batch, number 
 
 
 class Tokeniser:
-    """Turns batches of queries into (row, term) pairs; a term counts once per query."""
+    """Turns batches of queries into (row, term) pairs; a term counts once per query, unless repeats are wanted."""
 
-    def __init__(self, charset: str = "letters", *, whole: bool = False) -> None:
+    def __init__(self, charset: str = "letters", *, whole: bool = False, repeats: bool = False) -> None:
         self.charset = charset
         self.whole = whole
+        self.repeats = repeats
         self.n_terms = 0
         self._n_rows = 0
         self._table: NDArray[np.uint64] = np.zeros((1 << 12, 2), np.uint64)
@@ -47,8 +48,8 @@ class Tokeniser:
         n_pairs = row = 0
         while row < len(folded):
             n_pairs, self.n_terms, next_row = tokenise(
-                data, offsets, row, self.whole, self._table, self._arena, self._starts, self._keys, self._seen,
-                self.n_terms, self._n_rows, rows, terms, n_pairs,
+                data, offsets, row, self.whole, self.repeats, self._table, self._arena, self._starts, self._keys,
+                self._seen, self.n_terms, self._n_rows, rows, terms, n_pairs,
             )  # fmt: skip
             if next_row < len(folded):
                 self._table = np.zeros((2 * len(self._table), 2), np.uint64)
@@ -107,10 +108,11 @@ class Entries:
 class Crew:
     """Several tokenisers at work side by side, each in a thread of its own; the kernels leave Python's lock."""
 
-    def __init__(self, members: Sequence[Tokeniser | Entries]) -> None:
+    def __init__(self, members: Sequence[Tokeniser | Entries], *, waiting: int = 2) -> None:
         self._members = members
+        self._most = waiting * len(members)  # batches that are given out and not done
         self._threads = [ThreadPoolExecutor(1) for _ in members]
-        self._work: list[Future[Pairs]] = []
+        self._work: list[tuple[int, Future[Pairs]]] = []  # whose, and what
 
     def __enter__(self) -> "Crew":
         return self
@@ -119,22 +121,23 @@ class Crew:
         for thread in self._threads:
             thread.shutdown(cancel_futures=True)
 
-    def add(self, queries: pa.Array) -> None:
-        """Give a batch to the member whose turn it is, once its last one is done: batches do not pile up."""
-        turn = len(self._work) % len(self._members)
-        if len(self._work) >= 2 * len(self._members):
-            self._work[-2 * len(self._members)].result()
-        self._work.append(self._threads[turn].submit(self._members[turn].add, queries))
+    def add(self, queries: pa.Array, *, member: int | None = None) -> None:
+        """Give a batch to a member, or to the one whose turn it is; few enough wait, so that batches do not pile up."""
+        turn = len(self._work) % len(self._members) if member is None else member
+        if len(self._work) >= self._most:
+            self._work[-self._most][1].result()
+        self._work.append((turn, self._threads[turn].submit(self._members[turn].add, queries)))
 
     def finish(self) -> tuple[list[Pairs], pa.Array]:
         """Return the pairs of all batches in order, numbered alike, and the entries by number."""
-        found = [work.result() for work in self._work]
+        found = [work.result() for _, work in self._work]
         first, *others = self._members
         for turn, member in enumerate(others, start=1):
             numbers = first.take_over(member.vocabulary())
-            for place in range(turn, len(found), len(self._members)):
-                rows, terms = found[place]
-                found[place] = rows, numbers[terms]
+            for place, (whose, _) in enumerate(self._work):
+                if whose == turn:
+                    rows, terms = found[place]
+                    found[place] = rows, numbers[terms]
         return found, first.vocabulary()
 
 

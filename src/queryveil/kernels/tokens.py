@@ -28,6 +28,7 @@ def tokenise(
     offsets: NDArray[np.int64],  # (rows + 1,)
     first: int,  # the row to begin with
     whole: bool,  # the entry is the whole query, its terms joined by single spaces
+    repeats: bool,  # a term counts as often as its row has it
     table: NDArray[np.uint64],  # (slots, 2); the number of slots is a power of two
     arena: NDArray[np.uint8],
     starts: NDArray[np.int64],  # (terms + 1,): term t is arena[starts[t]:starts[t + 1]]
@@ -39,7 +40,7 @@ def tokenise(
     out_term: NDArray[np.int32],
     n_out: int,
 ) -> tuple[int, int, int]:
-    """Write (row, term) once per term of a row; return how many there are, all terms, and where to go on.
+    """Write (row, term), once per term of a row or each time; return how many there are, all terms, where to go on.
 
     It stops before a row that could fill the table by more than half; all else has room for the whole batch.
     """
@@ -95,8 +96,9 @@ def tokenise(
                 starts[term + 1] = begin + length
                 seen[term] = -1
                 n_terms += 1
-            if seen[term] != first_row + row:
-                seen[term] = first_row + row
+            if whole or repeats or seen[term] != first_row + row:
+                if not whole:
+                    seen[term] = first_row + row
                 out_row[n_out] = row
                 out_term[n_out] = term
                 n_out += 1

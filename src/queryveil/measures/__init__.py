@@ -1,23 +1,35 @@
 """Measures: what a release keeps and what it gives away; one declaration each, the code is imported when it runs."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
-from queryveil.spec import Declaration, Integer, Parameter, Real
+from queryveil.spec import Declaration, Integer, Parameter, Real, Word
 
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."
 )
+NEEDS_INDEX = "the measure {} needs an index of documents to search; make one with queryveil index, give it by --index."
 
 
 @dataclass(frozen=True)
 class Measure(Declaration):
     """A measure: besides the declaration, whether it needs to know what terms are worth, and of which releases it is.
 
-    Measures of groups take the released groups and their members, all others a `Comparison`.
+    Measures of groups take the released groups and their members (those that need an index a `Searched` besides), those
+    of vocabularies a `Vocabularies`, those of pairs a `LogPair`, all others a `Comparison`.
     """
 
     needs_market: bool = False
-    kinds: tuple[str, ...] = ("histories", "log")
+    needs_index: bool = False
+    kinds: tuple[str, ...] = ("histories", "log", "queries")
+    of_pair: bool = False  # it compares, person by person, what was issued with what was released
+    needs_model: bool = False  # it must know how sensitive queries are
+    by_person: str = ""  # of a pair: "module:function" that returns the figure of every person, where there is one
+
+    def load_by_person(self) -> Callable[..., Any]:
+        """Import and return the function that gives the figure of every person."""
+        return replace(self, functions={"local": self.by_person}).load()
 
 
 RETENTION = Measure(
@@ -40,6 +52,7 @@ MARKET = Measure(
     paper=RETENTION.paper,
     functions={"local": "queryveil.measures.utility.market:compute"},
     needs_market=True,
+    kinds=("histories", "log"),
 )
 
 CORRELATIONS = Measure(
@@ -48,6 +61,7 @@ CORRELATIONS = Measure(
     paper=RETENTION.paper,
     functions={"local": "queryveil.measures.utility.correlations:compute"},
     needs_market=True,
+    kinds=("histories", "log"),
 )
 
 LINKABILITY = Measure(
@@ -61,4 +75,124 @@ LINKABILITY = Measure(
     kinds=("groups",),
 )
 
-DECLARATIONS = (RETENTION, MARKET, UNIQUE, CORRELATIONS, LINKABILITY)
+_VOCABULARY_PAPER = "Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010"
+
+BLM = Measure(
+    name="blm",
+    purpose="how much less precise the occurrences of terms became, from 0; counts those that are gone (--private)",
+    parameters=(Parameter("penalty", Real(1), "what an occurrence counts that is not published", 1),),
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.blm:compute_blm"},
+    kinds=("vocabularies",),
+)
+
+LM = Measure(
+    name="lm",
+    purpose="the same as if vocabularies were sets, blind to how often terms occur, which flatters (--private)",
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.blm:compute_lm"},
+    kinds=("vocabularies",),
+)
+
+PATTERNS = Measure(
+    name="patterns",
+    purpose="how many of the most frequent closed patterns of terms survive, and how far the others are from any",
+    parameters=(
+        Parameter("n", Integer(minimum=1, maximum=100_000), "how many patterns", 1_000),
+        Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart have nothing in common", 8),
+    ),
+    paper=_VOCABULARY_PAPER,
+    functions={"local": "queryveil.measures.utility.patterns:compute"},
+    kinds=("vocabularies", "histories", "log"),
+)
+
+SEARCH = Measure(
+    name="search",
+    purpose="how well search results ranked for a person's group agree with those ranked for the person (--index)",
+    parameters=(
+        Parameter("people", Integer(minimum=1), "how many people are looked at, drawn at random", 1_000),
+        Parameter("queries", Integer(minimum=1), "how many queries of each, made of terms of theirs", 5),
+        Parameter("depth", Integer(minimum=2), "how many of the engine's results are ranked", 100),
+        Parameter(
+            "relevant", Integer(minimum=1), "how many of them are relevant: those the own profile puts first", 30
+        ),
+        Parameter("blend", Real(0, 1), "how much the engine's own score weighs against the profile's", 0),
+    ),
+    paper=LINKABILITY.paper,
+    functions={"local": "queryveil.measures.utility.search:compute"},
+    needs_index=True,
+    kinds=("groups",),
+)
+
+FILE = "file"  # the kind of a released log that is no release of ours
+PAIR_KINDS = ("queries", "log", "histories", FILE)
+CARPINETO = "Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018"
+
+
+def _pair_measure(name: str, purpose: str, module: str, **fields: Any) -> Measure:
+    """Declare a measure of a pair of logs whose functions are called after it."""
+    place = f"queryveil.measures.privacy.{module}:{name}"
+    given = {"by_person": f"{place}_by_person", "paper": CARPINETO, **fields}
+    return Measure(name, purpose, functions={"local": place}, kinds=PAIR_KINDS, of_pair=True, **given)
+
+
+SPI = _pair_measure(
+    "spi",
+    "how far what is released of a person is from the original, sensitive queries weighing less; of any pair of logs",
+    "spi",
+    needs_model=True,
+)
+JSD = _pair_measure(
+    "jsd", "the Jensen–Shannon divergence of a person's queries before and after; of any pair of logs", "spi"
+)
+IMPRESSIONS = _pair_measure(
+    "impressions", "the share of queries that is released, and of people with none; of any pair of logs", "impressions"
+)
+PEL = _pair_measure(
+    "pel",
+    "the information that the release gives about a person's queries, in percent; of any pair of logs",
+    "pel",
+    parameters=(
+        Parameter(
+            "estimate",
+            Word(("paper", "joint")),
+            "how the joint probabilities are estimated: a released query is the query itself, or what became of a "
+            "query of the original",
+            "paper",
+        ),
+    ),
+)
+EXPOSED = _pair_measure(
+    "exposed",
+    "the share of what a person searched for that is sensitive and released; of any pair of logs",
+    "exposed",
+    needs_model=True,
+    paper="",
+)
+WORST = _pair_measure(
+    "worst",
+    "what is exposed of the q-th percentile person, and the SPI that q % of people have at least; of any pair of logs",
+    "exposed",
+    parameters=(Parameter("q", Real(0, 100, above_minimum=True), "the percentile of people", 95),),
+    needs_model=True,
+    by_person="",
+    paper="",
+)
+
+DECLARATIONS = (
+    RETENTION,
+    MARKET,
+    UNIQUE,
+    CORRELATIONS,
+    LINKABILITY,
+    SEARCH,
+    BLM,
+    LM,
+    PATTERNS,
+    SPI,
+    JSD,
+    IMPRESSIONS,
+    PEL,
+    EXPOSED,
+    WORST,
+)

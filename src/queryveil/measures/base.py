@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from queryveil.errors import InputError
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
+from queryveil.semantics.network import Network
+from queryveil.semantics.wordnet import wordnet
 from queryveil.types import Profiles
 
 UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
@@ -17,11 +19,16 @@ UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 class Comparison:
     """An original log beside what was released of it."""
 
-    kind: str  # "histories" or "log"
+    kind: str  # "histories", "log" or "queries", where what is called a term is a whole query
     original: Profiles
-    released: Profiles  # its own vocabulary; counts are occurrences for kind "log", all 1 for "histories"
+    released: Profiles  # its own vocabulary; counts are occurrences, except for "histories": all 1
     history_of: NDArray[np.int64] | None  # released history → original history; None without the private folder
     market: Market | None = None  # what terms are worth, where that was given
+
+    @property
+    def network(self) -> Network:
+        """Return what tells how far apart terms are."""
+        return wordnet()
 
     @property
     def one_history_each(self) -> bool:
@@ -41,7 +48,7 @@ class Comparison:
 
     def released_occurrences(self) -> NDArray[np.int32] | None:
         """Return how often every released pair is in the log; None where the release does not tell."""
-        if self.kind == "log":
+        if self.kind in ("log", "queries"):
             return self.released.counts
         if self.history_of is None:
             return None

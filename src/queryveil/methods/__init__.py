@@ -1,10 +1,15 @@
 """Anonymisation methods: one declaration each; the code that does it is imported when it runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from queryveil.errors import UnknownNameError
 from queryveil.guarantees import KM as KM_GUARANTEE
 from queryveil.guarantees import LINKABILITY as LINKABILITY_GUARANTEE
-from queryveil.spec import Bound, Declaration, Integer, Name, Parameter, Real, Word, declarations, resolve
+from queryveil.guarantees import PPP as PPP_GUARANTEE
+from queryveil.guarantees import QUERY_K as QUERY_K_GUARANTEE
+from queryveil.guarantees import VOCABULARY_K as VOCABULARY_GUARANTEE
+from queryveil.spec import Bound, Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, resolve
 
 
 @dataclass(frozen=True)
@@ -13,11 +18,21 @@ class Method(Declaration):
 
     guarantee: str = ""
     kinds: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
+    needs_lists: bool = False  # of names, places and private words
 
-    def claim(self, bound: Bound) -> Bound:
-        """Return the guarantee that a run with these parameters claims."""
+    def check(self, bound: Bound) -> None:
+        """Refuse parameters that do not go together."""
+        given = [name for name in self.one_of if name in bound.values]
+        if self.one_of and len(given) != 1:
+            names = " or ".join(self.one_of)
+            raise UnknownNameError(f"{bound}: {self.name} takes {names}, and one of them only; give that one.")
+
+    def claim(self, bound: Bound, settled: Mapping[str, int] = {}) -> Bound:
+        """Return the guarantee that a run with these parameters claims; some of them the run may have settled."""
         parameters = declarations("guarantee")[self.guarantee].parameters
-        shared = tuple((p.name, bound[p.name]) for p in parameters if p.name in bound.values)
+        values = {**bound.values, **settled}
+        shared = tuple((p.name, values[p.name]) for p in parameters if p.name in values)
         return resolve("guarantee", Name(self.guarantee, shared))
 
 
@@ -76,4 +91,104 @@ LINKABILITY = Method(
     kinds=("groups",),
 )
 
-DECLARATIONS = (KM, LINKABILITY)
+_FLOOR = Parameter(
+    "floor",
+    Integer(minimum=1),
+    "terms held by fewer people are not published; k if not given, 1 as in the paper",
+    optional=True,
+)
+
+VOCABULARY = Method(
+    name="vocabulary",
+    purpose="publish one typical vocabulary for every cluster of at least k people whose terms are near in meaning",
+    parameters=(
+        *VOCABULARY_GUARANTEE.parameters,
+        Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart than this are never matched"),
+        Parameter(
+            "omega",
+            Integer(minimum=1, maximum=1_000),
+            "what an unmatched term costs; eps + 1 if not given",
+            optional=True,
+        ),
+        Parameter(
+            "model",
+            Word(("perfect", "maximum")),
+            "perfect: unmatched terms cost omega each; maximum: as many are matched as can be, and only these count",
+            "perfect",
+        ),
+        Parameter(
+            "seed_rule",
+            Word(("farthest", "first")),
+            "which vocabulary begins a cluster: the farthest from where the last one began, or the first of the log",
+            "farthest",
+        ),
+        Parameter(
+            "typical",
+            Word(("vote", "bags", "generalize")),
+            "what is published for terms that were matched: the one closest to the others, all of them, or what "
+            "they have in common",
+            "vote",
+        ),
+        _FLOOR,
+    ),
+    paper=VOCABULARY_GUARANTEE.paper,
+    functions={"local": "queryveil.methods.vocabulary:run"},
+    guarantee="vocabulary_k",
+    kinds=("vocabularies",),
+)
+
+GENERALIZE = Method(
+    name="generalize",
+    purpose="generalise terms, in some histories more than in others, until every vocabulary is that of k people",
+    parameters=(
+        *VOCABULARY_GUARANTEE.parameters,
+        Parameter("bags", Flag(), "keep how often a generalised term occurs, as far as it is shared", True),
+        _FLOOR,
+    ),
+    paper="He, Naughton: Anonymization of Set-Valued Data via Top-Down, Local Generalization, 2009",
+    functions={"local": "queryveil.methods.generalize:run"},
+    guarantee="vocabulary_k",
+    kinds=("vocabularies",),
+)
+
+SUPPRESS = Method(
+    name="suppress",
+    purpose="delete terms from the whole log, those of fewest people first, until every vocabulary is that of k people",
+    parameters=(*VOCABULARY_GUARANTEE.parameters, _FLOOR),
+    paper=VOCABULARY_GUARANTEE.paper,
+    functions={"local": "queryveil.methods.suppress:run"},
+    guarantee="vocabulary_k",
+    kinds=("vocabularies",),
+)
+
+QUERY_K = Method(
+    name="query_k",
+    purpose="release the queries that at least k people issued, each as one whole",
+    parameters=(
+        Parameter("k", Integer(minimum=1), "how many people must have issued a query", optional=True),
+        Parameter(
+            "share",
+            Real(0, 1, above_minimum=True),
+            "instead of k: the smallest k that releases at most this share of all issued queries",
+            optional=True,
+        ),
+    ),
+    paper=QUERY_K_GUARANTEE.paper,
+    functions={"local": "queryveil.methods.query_k:run"},
+    guarantee="query_k",
+    kinds=("queries",),
+    one_of=("k", "share"),
+)
+
+PPP = Method(
+    name="ppp",
+    purpose="release only the queries without a person name, place or private word, or only those with one",
+    parameters=PPP_GUARANTEE.parameters,
+    paper=PPP_GUARANTEE.paper,
+    functions={"local": "queryveil.methods.ppp:run"},
+    guarantee="ppp",
+    kinds=("queries",),
+    needs_lists=True,
+)
+
+DECLARATIONS = (KM, LINKABILITY, VOCABULARY, GENERALIZE, SUPPRESS, QUERY_K, PPP)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from queryveil.histories.occurrences import Occurrences
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.types import Grouped, Profiles
+from queryveil.types import Grouped, Profiles, Published
 
 _END = b"\xff\xff\xff\xff"
 _DECIMALS = 9  # of a published weight: what sums in another order differ by is cut off
@@ -78,6 +78,44 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     return Content("log", rows, release_id)
 
 
+def queries_content(profiles: Profiles, mask: NDArray[np.bool_], issued: Occurrences | None = None) -> Content:
+    """Return the rows `user, query` of the kept pairs, one for each time a query was issued.
+
+    `issued` tells the single queries where times, ranks or URLs are published beside them.
+    """
+    pair = np.repeat(np.flatnonzero(mask), profiles.counts[mask])
+    columns: dict[str, pa.Array] = {}
+    history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))[pair]
+    rank, texts = _text_order(profiles.vocabulary.entries, profiles.ids[mask])
+    if issued is not None:
+        query = issued.query[mask[issued.pair]]
+        pair, history = issued.pair[mask[issued.pair]], issued.history[query]
+        columns = {name: values.take(pa.array(query)) for name, values in issued.extra.items()}
+    key = rank[profiles.ids[pair]] if issued is None else _joint_ranks(rank[profiles.ids[pair]], issued, query)
+    by_content = np.lexsort((key, history))
+    indptr = np.searchsorted(history[by_content], np.arange(profiles.n_histories + 1)).astype(np.int64)
+    order = _content_order(indptr, key[by_content], profiles.partition)
+    release_id = np.full(profiles.n_histories, -1, np.int64)
+    release_id[order] = np.arange(len(order))
+    lengths = np.diff(indptr)[order]
+    taken = by_content[_ranges(indptr[order], lengths)]
+    columns = {
+        "user": pa.array(np.repeat(np.arange(len(order), dtype=np.int64), lengths)),
+        "query": texts.take(pa.array(rank[profiles.ids[pair[taken]]])),
+        **{name: values.take(pa.array(taken)) for name, values in columns.items()},
+    }
+    return Content("queries", pa.table(columns), release_id)
+
+
+def _joint_ranks(rank: NDArray[np.int32], issued: Occurrences, query: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rank of every issued query by its text and then by what else is published of it."""
+    extra = _extra_keys(issued)
+    _, number = np.unique(np.array([extra[q] for q in query.tolist()], object), return_inverse=True)
+    _, joint = np.unique(rank.astype(np.int64) * (len(query) + 1) + number, return_inverse=True)
+    ranks: NDArray[np.int32] = joint.astype(np.int32)
+    return ranks
+
+
 def groups_content(profiles: Profiles, grouped: Grouped) -> Content:
     """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
     rank, texts = _text_order(profiles.vocabulary.entries, grouped.ids)
@@ -101,6 +139,32 @@ def groups_content(profiles: Profiles, grouped: Grouped) -> Content:
         }
     )
     return Content("groups", rows, place[grouped.group])
+
+
+def vocabularies_content(published: Published) -> Content:
+    """Return the rows `user, term, count, level` of what is published, terms in the order of their texts."""
+    rank, texts = _text_order(published.terms, published.ids)
+    n_histories = len(published.indptr) - 1
+    history = np.repeat(np.arange(n_histories), np.diff(published.indptr))
+    order = np.lexsort((published.levels, rank[published.ids], history))
+    columns = (rank[published.ids][order], published.levels[order], published.counts[order])
+    indptr, cells = published.indptr, np.stack(columns, axis=1).ravel()
+    release_id = _ranked(_keys(3 * indptr, cells), np.diff(indptr) > 0)
+    in_order = np.argsort(release_id, kind="stable")[np.count_nonzero(release_id < 0) :]
+    lengths = np.diff(indptr)[in_order]
+    taken = _ranges(indptr[in_order], lengths)
+    return Content(
+        "vocabularies",
+        pa.table(
+            {
+                "user": np.repeat(np.arange(len(in_order), dtype=np.int64), lengths),
+                "term": texts.take(pa.array(columns[0][taken])),
+                "count": columns[2][taken].astype(np.int32),
+                "level": columns[1][taken].astype(np.int32),
+            }
+        ),
+        release_id,
+    )
 
 
 def _text_order(entries: tuple[str, ...], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], pa.Array]:

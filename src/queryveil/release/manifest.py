@@ -22,6 +22,8 @@ COLUMNS = {
     "histories": ("user", "term"),
     "log": ("user", "query_id", "term"),
     "groups": ("group", "term", "weight"),
+    "vocabularies": ("user", "term", "count", "level"),
+    "queries": ("user", "query"),
 }
 _REQUIRED: Mapping[str, type] = {
     "queryveil": str,

@@ -143,6 +143,19 @@ def load_profiles(private: Path) -> tuple[pa.Table, pa.Table]:
     return _read(private / MEMBERSHIP, _MEMBERSHIP_TYPES), _read(private / PROFILES, _PROFILES_TYPES)
 
 
+def count_holders(private: Path) -> dict[str, int]:
+    """Return how many people of the log hold each term."""
+    membership, pairs = load_profiles(private)
+    person = as_array(membership["person"].combine_chunks().dictionary_encode().indices).astype(np.int64)
+    terms = pairs["term"].combine_chunks().dictionary_encode()
+    number = as_array(terms.indices).astype(np.int64)
+    try:
+        held = np.unique(number * (len(person) + 1) + person[as_array(pairs["history"])]) // (len(person) + 1)
+    except IndexError:
+        raise ReleaseError(f"{private / PROFILES} has histories that nobody has; check --private.") from None
+    return dict(zip(terms.dictionary.to_pylist(), np.bincount(held, minlength=1).tolist(), strict=False))
+
+
 def load_membership(private: Path) -> pa.Table:
     """Return whose each history is and where it was released; with a partition where the log was cut into parts."""
     path = private / MEMBERSHIP

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ _TYPES = {
     "term": pa.string(),
     "group": pa.int64(),
     "weight": pa.float64(),
+    "count": pa.int32(),
+    "level": pa.int32(),
+    "query": pa.string(),
 }
 
 
@@ -61,6 +64,7 @@ class ReleasedHistories:
     counts: NDArray[np.int32]
     terms: tuple[str, ...]
     partition: NDArray[np.int32] | None
+    unit: Literal["term", "query"] = "term"  # what is called a term above is a whole query where the kind is queries
 
 
 def load(path: Path, *, check_rows: bool = True) -> Release:
@@ -141,19 +145,20 @@ def _table(entry: Mapping[str, Any], data: bytes, faults: list[str]) -> list[pa.
 
 
 def histories_of(rows: pa.Table) -> ReleasedHistories:
-    """Return the histories of the rows `user, term` (and `query_id`, `partition` where they are)."""
-    for name in ("user", "term"):
+    """Return the histories of the rows `user, term` or `user, query` (and `query_id`, `partition` where they are)."""
+    unit: Literal["term", "query"] = "query" if "query" in rows.column_names else "term"
+    for name in ("user", unit):
         if rows[name].null_count:
             raise ReleaseError(f"the release has rows without a {name}; it is damaged.")
     users, user = np.unique(as_array(rows["user"]), return_inverse=True)
-    encoded = rows["term"].combine_chunks().dictionary_encode()
+    encoded = rows[unit].combine_chunks().dictionary_encode()
     term = as_array(encoded.indices.cast(pa.int64()))
     terms = tuple(encoded.dictionary.to_pylist())
     keys, counts = np.unique(user * max(len(terms), 1) + term, return_counts=True)
     history, ids = np.divmod(keys, max(len(terms), 1))
     indptr = np.searchsorted(history, np.arange(len(users) + 1)).astype(np.int64)
     partition = _partition(rows, user, len(users)) if "partition" in rows.column_names else None
-    return ReleasedHistories(users, indptr, ids.astype(np.int32), counts.astype(np.int32), terms, partition)
+    return ReleasedHistories(users, indptr, ids.astype(np.int32), counts.astype(np.int32), terms, partition, unit)
 
 
 def as_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:

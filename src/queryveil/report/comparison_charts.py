@@ -62,6 +62,22 @@ def growth_chart(points: Sequence[Point], y_title: str, series: Sequence[str], t
     return draw(spec, _values(points), f"Line chart of {y_title} over k. {spoken}.")
 
 
+def line_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
+    """Draw figures of any unit over a parameter, one line for each series; the y axis begins at zero."""
+    xs = sorted({p.x for p in points})
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "scale": {"domain": [xs[0], xs[-1]], "nice": False},
+        "axis": {**_AXIS, "title": x_title, "values": xs, "labelAlign": "center"},
+    }
+    y = _axis("y", y_title, max(p.y for p in points), unit="")
+    line = {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"color": _colour(series, columns=1)}}
+    spec = {"height": HEIGHT, "width": WIDTH, "encoding": {"x": x, "y": y}, "layer": [line, _dots(series, columns=1)]}
+    spoken = "; ".join(f"{_name(p)}, {x_title} {p.x:g}: {p.y:.3g}" for p in points)
+    return draw(spec, _values(points), f"Line chart of {y_title} over {x_title}. {spoken}.")
+
+
 _AXIS: dict[str, Any] = {
     "grid": True,
     "gridColor": "var(--line)",
@@ -73,14 +89,14 @@ _AXIS: dict[str, Any] = {
 }
 
 
-def _axis(field: str, title: str, top: float) -> dict[str, Any]:
-    """Return the encoding of a share on an axis from zero."""
+def _axis(field: str, title: str, top: float, unit: str = ", %") -> dict[str, Any]:
+    """Return the encoding of a share, or of something else, on an axis from zero."""
     align = "center" if field == "x" else "right"
     return {
         "field": field,
         "type": "quantitative",
         "scale": {"domain": [0, top], "nice": True},
-        "axis": {**_AXIS, "title": f"{title}, %", "tickCount": 5, "labelAlign": align},
+        "axis": {**_AXIS, "title": f"{title}{unit}", "tickCount": 5, "labelAlign": align},
     }
 
 
@@ -89,9 +105,9 @@ def axis_end(values: Iterable[float]) -> float:
     return min(100.0, max(1.0, 1.08 * max(values, default=100.0)))
 
 
-def _colour(series: Sequence[str]) -> dict[str, Any]:
+def _colour(series: Sequence[str], columns: int = 3) -> dict[str, Any]:
     colours = [f"var(--series-{i % COLOURS + 1})" for i in range(len(series))]
-    legend = {"columns": 3, "symbolSize": 90, "labelLimit": 300} if len(series) > 1 else None
+    legend = {"columns": columns, "symbolSize": 90, "labelLimit": 300} if len(series) > 1 else None
     return {
         "field": "series",
         "type": "nominal",
@@ -100,11 +116,11 @@ def _colour(series: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _dots(series: Sequence[str]) -> dict[str, Any]:
+def _dots(series: Sequence[str], columns: int = 3) -> dict[str, Any]:
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(series))]
-    shape = {**_colour(series), "scale": {"domain": list(series), "range": shapes}}
+    shape = {**_colour(series, columns), "scale": {"domain": list(series), "range": shapes}}
     mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
-    return {"mark": mark, "encoding": {"color": _colour(series), "shape": shape}}
+    return {"mark": mark, "encoding": {"color": _colour(series, columns), "shape": shape}}
 
 
 def _readable(points: Sequence[Point], width: float, height: float) -> list[Point]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from queryveil.report.document import document
 from queryveil.report.groups import groups_section
+from queryveil.report.markup import Markup
 from queryveil.report.scores import kept_section, market_section, other_section, singled_out_section
 from queryveil.report.sections import (
     check_section,
@@ -13,6 +14,7 @@ from queryveil.report.sections import (
     promise_section,
     verdict_section,
 )
+from queryveil.report.vocabularies import vocabularies_section
 from queryveil.types import Score, Verdict
 
 TITLE = "Report on a released search log"
@@ -20,22 +22,27 @@ TITLE = "Report on a released search log"
 
 def render(manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Score]) -> str:
     """Return the report as one HTML page; the same input gives the same bytes."""
-    of_kind = (
-        (groups_section(manifest["counts"], scores),)
-        if manifest["kind"] == "groups"
-        else (
-            kept_section(manifest["counts"], scores),
-            market_section(scores),
-            singled_out_section(manifest["counts"], scores),
-            other_section(scores),
-        )
-    )
     sections = (
         verdict_section(manifest, verdict),
         promise_section(manifest),
-        *of_kind,
+        *_of_kind(manifest, verdict, scores),
         cleaning_section(manifest["cleaning"]),
         files_section(manifest),
         check_section(manifest["kind"]),
     )
     return document(TITLE, f"queryveil {manifest['queryveil']}", sections)
+
+
+def _of_kind(manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Score]) -> tuple[Markup, ...]:
+    """Return what there is to say of a kind of release."""
+    counts = manifest["counts"]
+    if manifest["kind"] == "groups":
+        return (groups_section(counts, scores),)
+    if manifest["kind"] == "vocabularies":
+        return (vocabularies_section(counts, verdict.checked, scores),)
+    return (
+        kept_section(counts, scores),
+        market_section(scores),
+        singled_out_section(counts, scores, manifest["kind"]),
+        other_section(scores),
+    )

@@ -25,13 +25,14 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of lines over k, one for each series."""
+    """A figure of lines over a parameter, one for each series."""
 
     name: str
     caption: str
     what: str  # is on the y axis
     points: tuple[Point, ...]
     series: tuple[str, ...]
+    over: str = "k"  # what is on the x axis; k has a logarithmic one, and shares in percent above it
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,4 @@ class Reproduced:
     numbers: Mapping[str, Any]  # everything, for JSON
     queryveil: str
     seconds: float
+    reading: tuple[str, ...] = ()  # what the figures mean and what they do not

@@ -1,11 +1,12 @@
 """The page of a reproduction: every table and figure of a paper, the paper's figures beside ours."""
 
-from queryveil.report.comparison_charts import axis_end, growth_chart
+from queryveil.report.comparison_charts import axis_end, growth_chart, line_chart
 from queryveil.report.document import document
 from queryveil.report.markup import Markup, table, tag
 from queryveil.report.reproduced import PaperFigure, PaperTable, Reproduced
 
 TITLE = "A paper's evaluation, made again"
+READING = "What the figures mean"
 
 
 def render_reproduction(done: Reproduced) -> str:
@@ -16,6 +17,8 @@ def render_reproduction(done: Reproduced) -> str:
         tag("section", tag("p", done.paper), tag("p", done.log), warning),
         *(_section(found, charts.get(found.name)) for found in done.tables),
     ]
+    if done.reading:
+        sections.append(tag("section", tag("h2", READING), *(tag("p", text) for text in done.reading)))
     return document(TITLE, f"queryveil {done.queryveil}", sections, styles=("style.css", "comparison.css"))
 
 
@@ -33,6 +36,8 @@ def _section(found: PaperTable, chart: PaperFigure | None) -> Markup:
 
 
 def _figure(found: PaperFigure) -> Markup:
-    top = axis_end(point.y for point in found.points)
-    chart = growth_chart(found.points, found.what, found.series, top)
+    if found.over == "k":
+        chart = growth_chart(found.points, found.what, found.series, axis_end(point.y for point in found.points))
+    else:
+        chart = line_chart(found.points, found.over, found.what, found.series)
     return tag("div", tag("figure", chart, tag("figcaption", found.caption)), class_="charts")

@@ -63,22 +63,23 @@ def market_section(scores: Sequence[Score]) -> Markup:
     )
 
 
-def singled_out_section(counts: Mapping[str, Any], scores: Sequence[Score]) -> Markup:
-    """Show how many a few known terms single out, before and after."""
+def singled_out_section(counts: Mapping[str, Any], scores: Sequence[Score], kind: str = "histories") -> Markup:
+    """Show how many a few known terms, or queries, single out, before and after."""
+    one, several = ("query", "queries") if kind == "queries" else ("term", "terms")
     rows = sorted(((m, score) for score in scores if (m := known_terms(score))), key=lambda row: row[0])
-    heading = tag("h2", "Who is singled out by a few known terms")
+    heading = tag("h2", f"Who is singled out by a few known {several}")
     if not rows:
         return tag("section", heading, tag("p", NOT_MEASURED))
     whom = "people" if counts["before"]["people"] == counts["before"]["histories"] else "histories"
-    caption = f"The share of {whom} that nobody else shares all the known terms with; shorter bars are better."
+    caption = f"The share of {whom} that nobody else shares all the known {several} with; shorter bars are better."
     cells = [(str(m), percent(s.original), percent(s.value), _interval(s)) for m, s in rows]
-    heads = ("Known terms", "Original", "Release", "95% interval")
+    heads = (f"Known {several}", "Original", "Release", "95% interval")
     shares = [(m, score.original, score.value) for m, score in rows]
     chart = unique_chart(shares) if any(value is not None for row in shares for value in row[1:]) else None
     return tag(
         "section",
         heading,
-        _reading(rows, whom),
+        _reading(rows, whom, (f"random {one}", f"random {several}")),
         _beside(chart, caption, table(f"Share of {whom} singled out", heads, cells, numbers=(1, 2, 3))),
         notes([score for _, score in rows]),
     )
@@ -94,7 +95,7 @@ def known_terms(score: Score) -> int | None:
     return int(m) if name.name == "unique" and isinstance(m, int) else None
 
 
-def _reading(rows: Sequence[tuple[int, Score]], whom: str) -> Markup:
+def _reading(rows: Sequence[tuple[int, Score]], whom: str, known_by: tuple[str, str]) -> Markup:
     """Say in one sentence what the row with the most terms means, where both its figures are known."""
     known = [(m, score) for m, score in rows if score.original is not None and score.value is not None]
     if not known:
@@ -102,7 +103,7 @@ def _reading(rows: Sequence[tuple[int, Score]], whom: str) -> Markup:
     m, score = known[-1]
     return tag(
         "p",
-        f"Someone who knows {plural(m, 'random term', 'random terms')} of a history singles out "
+        f"Someone who knows {plural(m, *known_by)} of a history singles out "
         f"{percent(score.original)} of the {whom} in the original log, and {percent(score.value)} of those in the "
         "release.",
     )

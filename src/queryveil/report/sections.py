@@ -15,6 +15,12 @@ HEADLINES = {
 COUNTED = {
     "people": "people: whoever has several histories is counted once",
     "histories": "histories: that they belong to different people was not checked",
+    "nothing": "nothing: the claim is about each query by itself",
+}
+CHECKED = {
+    "groups": "Terms of groups checked",
+    "vocabularies": "Different vocabularies checked",
+    "queries": "Different queries checked",
 }
 ONE_EACH = "people: each has one history in the log"
 
@@ -22,13 +28,11 @@ ONE_EACH = "people: each has one history in the log"
 def verdict_section(manifest: Mapping[str, Any], verdict: Verdict) -> Markup:
     """Say first of all whether the claim holds, and what was looked at to find out."""
     before = manifest["counts"]["before"]
+    has_one_each = before["people"] == before["histories"] and verdict.counted != "nothing"
     pairs = [
         ("Claim", tag("code", verdict.claim)),
-        ("Counted", ONE_EACH if before["people"] == before["histories"] else COUNTED[verdict.counted]),
-        (
-            "Terms of groups checked" if manifest["kind"] == "groups" else "Combinations checked",
-            number(verdict.checked),
-        ),
+        ("Counted", ONE_EACH if has_one_each else COUNTED[verdict.counted]),
+        (CHECKED.get(str(manifest["kind"]), "Combinations checked"), number(verdict.checked)),
         ("Method", tag("code", str(manifest["method"]))),
         ("Kind of release", str(manifest["kind"])),
         ("Columns", join((tag("code", str(name)) for name in manifest["columns"]), ", ")),
@@ -49,7 +53,8 @@ def _finding(verdict: Verdict) -> str:
         return "The released rows were checked by a verifier that shares no code with the method that made them."
     if verdict.counterexample is None:
         return f"The reason: {verdict.reason}."
-    broken = plural(verdict.violations, "combination breaks", "combinations break")
+    one = verdict.unit.removesuffix("s") if verdict.unit == "combinations" else "query"
+    broken = plural(verdict.violations, f"{one} breaks", f"{verdict.unit} break")
     return f"{broken} it. The worst: {verdict.counterexample}."
 
 
@@ -58,7 +63,8 @@ def promise_section(manifest: Mapping[str, Any]) -> Markup:
     floor, partition, uncovered = manifest["floor"], manifest["partition"], manifest["uncovered_columns"]
     more = []
     if floor > 1:
-        more.append(f"Every published term is held by at least {number(floor)} people in the whole log.")
+        entry = "query was issued" if manifest["kind"] == "queries" else "term is held"
+        more.append(f"Every published {entry} by at least {number(floor)} people in the whole log.")
     if partition is not None:
         parts = plural(partition["values"], "part", "parts")
         more.append(f"The log was cut into {parts} by its column {partition['column']}; each part keeps the promise.")
@@ -140,7 +146,7 @@ def check_section(kind: str) -> Markup:
         tag("pre", tag("code", f"queryveil verify RELEASE{private}")),
         tag(
             "p",
-            "It compares the files with their SHA-256, counts every combination again, and ends with exit code 0 if "
+            "It compares the files with their SHA-256, counts everything again, and ends with exit code 0 if "
             "the guarantee holds, 1 if it is violated, and 2 if it cannot be checked.",
         ),
     )

@@ -5,7 +5,7 @@ A name may stand below several parents; a line without a parent only names its c
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -51,6 +51,14 @@ def read_taxonomy(path: Path) -> Network:
         raise InputError(f"{path} has no line with a child and its parent; give a taxonomy as child,parent lines.")
     _refuse_cycle(path, edges)
     _refuse_several_roots(path, edges)
+    return _network(edges)
+
+
+def taxonomy_of(pairs: Iterable[tuple[str, str]]) -> Network:
+    """Return a small taxonomy that is known to be one from its (child, parent) pairs."""
+    edges = _Edges()
+    for line, (child, parent) in enumerate(pairs, 1):
+        edges.add(folded(child), folded(parent), line)
     return _network(edges)
 
 

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,27 @@ from numpy.typing import NDArray
 from queryveil._version import __version__
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.errors import InputError
-from queryveil.histories.build import build
+from queryveil.histories.build import Unit, build
 from queryveil.histories.occurrences import occurrences
 from queryveil.market.table import Market
 from queryveil.methods import Method
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
-from queryveil.release.content import Content, histories_content, log_content
-from queryveil.release.reader import load
-from queryveil.release.writer import Staging, check_places, staging, write_data, write_manifest, write_report
-from queryveil.report import render
+from queryveil.release.content import Content, histories_content, log_content, queries_content
+from queryveil.release.reader import Release
+from queryveil.release.writer import check_places, staging
 from queryveil.semantics.options import Meaning
+from queryveil.sensitivity.lists import load_lists
 from queryveil.spec import Bound, Name, resolve
-from queryveil.types import Kept, Profiles, Progress, Score, Verdict, silent
+from queryveil.types import Kept, Lists, Profiles, Progress, Score, Verdict, silent
 from queryveil.workflows.ahead import load_ahead
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
-from queryveil.workflows.measure import default_measures, score, set_beside
+from queryveil.workflows.beside import set_beside
+from queryveil.workflows.measure import default_measures, score
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import Start, open_start
 from queryveil.workflows.worth import check_coverage, read_worth
+from queryveil.workflows.writing import write_verified
 
 KEEPABLE = ("time", "rank", "url")
 
@@ -50,6 +52,7 @@ class Options:
     meaning: Meaning = field(default_factory=Meaning)  # for methods that group people
     groups: Path | None = None  # an older release of groups to go on from, and its private folder
     groups_private: Path | None = None
+    places: Path | None = None  # a user's list of places, for methods that look for them
 
 
 def anonymize(
@@ -65,29 +68,32 @@ def anonymize(
     started = time.monotonic()
     bound = resolve("method", method)
     declared, kind = _checked(bound, source, options)
-    if kind == "groups":
-        from queryveil.workflows.grouping import Place, group  # what groups need takes long to import
+    if kind in ("groups", "vocabularies"):  # what these need takes long to import
+        from queryveil.workflows.meaning import Place
 
         place = Place(out, private, options.seed, options.force, options.groups, options.groups_private)
-        return group(source, bound, place, options.meaning, progress)
+        return _by_meaning(kind)(source, bound, place, options.meaning, progress)
     if options.groups is not None:
         raise InputError(f"--groups goes on with groups, and {bound} makes none; leave it out.")
     check_places(out, private, force=options.force)
     target = bound.values.get("target")
     worth = read_worth(target, options.values, options.market, source.cleaning.charset)
+    lists = _lists(bound, options)
     start = _start(bound, kind, source, options, progress)
     seed = secrets.randbits(64) if options.seed is None else options.seed
     rng = np.random.default_rng(seed)
     load_ahead(source)
     with open_log(source, progress=progress) as log:
-        profiles = build(log, progress=progress)
+        profiles = build(log, unit=_unit(kind), progress=progress)
         covered = check_coverage(target, worth, profiles)
         weaker = None if start is None else start.mask(profiles)
-        kept = run_method(bound, profiles, worth, rng=rng, start=weaker, progress=progress)
+        kept = run_method(bound, profiles, worth, rng=rng, start=weaker, lists=lists, progress=progress)
         progress("writing", 0, 1)
         content = _content(log, profiles, kept.mask, kind, source.keep)
         cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
-    manifest = _manifest(bound, declared.claim(bound), profiles, kept, content, cleaning, source)
+    manifest = _manifest(bound, declared.claim(bound, kept.settled), profiles, kept, content, cleaning, source)
+    if lists is not None:
+        manifest["lists"] = {"places": digest_of(options.places)}
     run: dict[str, Any] = {"seed": seed, "method": str(bound), "kind": kind, "queryveil": __version__}
     if start is not None:
         run["start_from"] = start.record()
@@ -96,15 +102,32 @@ def anonymize(
             run["inputs"] = digests_of(source)
             run["worth"] = {"values": digest_of(options.values), "market": digest_of(options.market)}
             privates.write(staged.private, profiles, content, run)
-        verdict, scores, manifest = _write(staged, manifest, profiles, content, worth.market, rng, progress)
+        verdict, scores, manifest = write_verified(
+            staged,
+            manifest,
+            content,
+            lambda release: _judge(release, profiles, content, worth.market, lists, rng, progress),
+        )
         staged.commit(manifest["content_sha256"])
     summary = {**kept.summary, "market": {figure: asdict(share) for figure, share in covered.items()}}
     return Anonymized(out, private, manifest, verdict, tuple(scores), summary, time.monotonic() - started)
 
 
+def _by_meaning(kind: str) -> Callable[..., Anonymized]:
+    """Return how a kind of release is made that depends on what terms mean."""
+    if kind == "groups":
+        from queryveil.workflows.grouping import group
+
+        return group
+    from queryveil.workflows.publishing import publish
+
+    return publish
+
+
 def _checked(bound: Bound, source: LogSource, options: Options) -> tuple[Method, str]:
     """Return the method's declaration and the kind of release, if the options fit it."""
     declared = method_of(bound)
+    declared.check(bound)
     kind = options.kind or declared.kinds[0]
     if kind not in declared.kinds:
         raise InputError(
@@ -116,7 +139,22 @@ def _checked(bound: Bound, source: LogSource, options: Options) -> tuple[Method,
             raise InputError(f"--keep: there is no column {name!r} to keep; there are {', '.join(KEEPABLE)}.")
     if source.keep and kind == "histories":
         raise InputError("--keep needs single queries, so it goes with --kind log; add that or leave --keep out.")
+    if source.cleaning.partition_by and kind == "queries":
+        raise InputError(f"{bound} looks at the log as a whole, so it goes without --partition-by; leave that out.")
     return declared, kind
+
+
+def _unit(kind: str) -> Unit:
+    return "query" if kind == "queries" else "term"
+
+
+def _lists(bound: Bound, options: Options) -> Lists | None:
+    """Return the lists of names, places and private words, where the method looks for them."""
+    if method_of(bound).needs_lists:
+        return load_lists(options.places)
+    if options.places is not None:
+        raise InputError(f"--places is for methods that look for places, and {bound} does not; leave it out.")
+    return None
 
 
 def _start(bound: Bound, kind: str, source: LogSource, options: Options, progress: Progress) -> Start | None:
@@ -132,12 +170,15 @@ def _start(bound: Bound, kind: str, source: LogSource, options: Options, progres
 def _content(log: QueryLog, profiles: Profiles, mask: NDArray[np.bool_], kind: str, keep: tuple[str, ...]) -> Content:
     if kind == "histories":
         return histories_content(profiles, mask)
+    if kind == "queries" and not keep:
+        return queries_content(profiles, mask)
     missing = [name for name in keep if name not in log.columns]
     if missing:
         raise InputError(
             f"--keep {missing[0]}: the log has no {missing[0]} column; leave it out or name it by --columns."
         )
-    return log_content(profiles, mask, occurrences(log, profiles, keep))
+    issued = occurrences(log, profiles, keep, unit=_unit(kind))
+    return queries_content(profiles, mask, issued) if kind == "queries" else log_content(profiles, mask, issued)
 
 
 def _manifest(
@@ -162,7 +203,7 @@ def _manifest(
         bound,
         claim,
         content.rows,
-        floor=claim.integer("k"),
+        floor=claim.integer("k") if "k" in claim.values else 1,
         cleaning=cleaning,
         counts=counts,
         partition=partition,
@@ -170,25 +211,18 @@ def _manifest(
     )
 
 
-def _write(
-    staged: Staging,
-    manifest: dict[str, Any],
+def _judge(
+    release: Release,
     profiles: Profiles,
     content: Content,
     market: Market | None,
+    lists: Lists | None,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[Verdict, list[Score], dict[str, Any]]:
-    """Write data, verify what was written, then the report and at last the manifest."""
-    manifest = {**manifest, "files": write_data(staged.release, content.rows)}
-    write_manifest(staged.release, manifest)
-    release = load(staged.release)
+) -> tuple[Verdict, list[Score]]:
+    """Verify a release that has been written, and measure it."""
     history_of = histories_behind(content)
     people = profiles.owner[history_of]
-    verdict = confirmed(release, people, progress)
+    verdict = confirmed(release, people, progress, lists)
     comparison = set_beside(profiles, release, people, history_of, market=market)
-    scores = score(comparison, default_measures(market is not None), rng, progress)
-    (staged.release / manifests.NAME).unlink()
-    manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
-    write_manifest(staged.release, manifest)
-    return verdict, scores, manifest
+    return verdict, score(comparison, default_measures(market is not None), rng, progress)

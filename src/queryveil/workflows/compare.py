@@ -21,7 +21,8 @@ from queryveil.report.compared import Compared, Run
 from queryveil.report.comparison import TITLE, render_comparison
 from queryveil.spec import Bound, Name, parse_sweep, refuse_too_many, resolve
 from queryveil.types import Kept, Profiles, Progress, Score, Verdict, silent
-from queryveil.workflows.measure import check_measure, default_measures, score, set_beside
+from queryveil.workflows.beside import set_beside
+from queryveil.workflows.measure import check_measure, default_measures, score
 from queryveil.workflows.running import confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import chains
 from queryveil.workflows.worth import check_coverage, read_worth

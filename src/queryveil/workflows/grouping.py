@@ -3,8 +3,7 @@
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -20,32 +19,20 @@ from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
 from queryveil.release.content import Content, groups_content
 from queryveil.release.groups import groups_of, members_of
-from queryveil.release.reader import load
-from queryveil.release.writer import Staging, check_places, staging, write_data, write_manifest, write_report
-from queryveil.report import render
+from queryveil.release.reader import Release
+from queryveil.release.writer import check_places, staging
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.network import Network
 from queryveil.semantics.options import Meaning
 from queryveil.semantics.weights import weighted
-from queryveil.spec import Bound, declarations
-from queryveil.types import Grouped, Profiles, Progress, Score, Verdict, only
+from queryveil.spec import Bound
+from queryveil.types import Grouped, Profiles, Progress, Score, Verdict
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.continuing import Older, open_older
+from queryveil.workflows.meaning import Place, known_terms, open_network
 from queryveil.workflows.measure import score_groups
 from queryveil.workflows.running import method_of, must_hold
 from queryveil.workflows.verify import check_groups
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a run writes, and how it begins."""
-
-    out: Path
-    private: Path | None
-    seed: int | None
-    force: bool
-    groups: Path | None = None  # an older release of groups to go on from, and its private folder
-    groups_private: Path | None = None
+from queryveil.workflows.writing import write_verified
 
 
 def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
@@ -61,7 +48,7 @@ def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progr
     rng = np.random.default_rng(seed)
     profiles, cleaning = _profiles(source, meaning, progress)
     network = open_network(profiles, meaning, progress)
-    profiles = _weighed(_known(profiles, network, meaning), meaning)
+    profiles = _weighed(known_terms(profiles, network, meaning), meaning)
     features = augment(
         without_rare(profiles, bound),
         network,
@@ -94,7 +81,9 @@ def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progr
             run["taxonomy"] = digest_of(meaning.taxonomy)
             privates.write(staged.private, profiles, content, run)
             privates.write_counted(staged.private, _counted(profiles, content, older, continued))
-        verdict, scores, manifest = _write(staged, manifest, profiles, content, bound, rng, progress)
+        verdict, scores, manifest = write_verified(
+            staged, manifest, content, lambda release: _judge(release, profiles, content, bound, rng, progress)
+        )
         staged.commit(manifest["content_sha256"])
     return Anonymized(
         place.out, place.private, manifest, verdict, tuple(scores), grouped.summary, time.monotonic() - started
@@ -141,20 +130,6 @@ def _profiles(source: LogSource, meaning: Meaning, progress: Progress) -> tuple[
     return profiles, {"options": options, "steps": steps}
 
 
-def open_network(profiles: Profiles, meaning: Meaning, progress: Progress) -> Network:
-    """Return the network of meaning that a run uses."""
-    network: Network = declarations("network")[meaning.chosen].load()(profiles, meaning.taxonomy, progress)
-    return network
-
-
-def _known(profiles: Profiles, network: Network, meaning: Meaning) -> Profiles:
-    """Return the profiles, without the terms that the network does not know where these are to be dropped."""
-    if meaning.unknown_terms == "keep":
-        return profiles
-    known = network.find_all(profiles.vocabulary.entries) >= 0
-    return only(profiles, known[profiles.ids])
-
-
 def _weighed(profiles: Profiles, meaning: Meaning) -> Profiles:
     """Return the profiles with weights: those of their file, else of the kind asked for."""
     if profiles.weights is not None:
@@ -175,24 +150,11 @@ def _counts(profiles: Profiles, grouped: Grouped) -> dict[str, Any]:
     return {"before": before, "after": {**after, "groups": grouped.n_groups}}
 
 
-def _write(
-    staged: Staging,
-    manifest: dict[str, Any],
-    profiles: Profiles,
-    content: Content,
-    bound: Bound,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> tuple[Verdict, list[Score], dict[str, Any]]:
-    """Write data, verify what was written, then the report and at last the manifest."""
-    manifest = {**manifest, "files": write_data(staged.release, content.rows)}
-    write_manifest(staged.release, manifest)
-    release = load(staged.release)
+def _judge(
+    release: Release, profiles: Profiles, content: Content, bound: Bound, rng: np.random.Generator, progress: Progress
+) -> tuple[Verdict, list[Score]]:
+    """Verify a release that has been written, and measure it."""
     released = groups_of(release.rows)
     members = members_of(profiles, content.release_id, released)
-    verdict = must_hold(check_groups(release, manifest["guarantee"], members, progress), release)
-    scores = score_groups(released, members, (f"linkability(p={bound['p']})",), rng, progress)
-    (staged.release / manifests.NAME).unlink()
-    manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
-    write_manifest(staged.release, manifest)
-    return verdict, scores, manifest
+    verdict = must_hold(check_groups(release, release.manifest["guarantee"], members, progress), release)
+    return verdict, score_groups(released, members, (f"linkability(p={bound['p']})",), rng, progress)

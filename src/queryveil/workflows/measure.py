@@ -1,63 +1,157 @@
 """Measuring a release against the log it was made from."""
 
+import glob
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from queryveil.engines import LogSource, open_log
+from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.errors import InputError
-from queryveil.histories.build import assemble, build
+from queryveil.files import check_new_file
+from queryveil.histories.build import build
 from queryveil.logs.options import Cleaning, Reading
-from queryveil.market.table import Market, read_market
-from queryveil.measures import NEEDS_MARKET, Measure
+from queryveil.market.table import read_market
+from queryveil.measures import FILE, NEEDS_MARKET, Measure
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import coverage
+from queryveil.measures.vocabularies import Vocabularies
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, histories_of, load
 from queryveil.spec import Bound, Name, declarations, resolve
-from queryveil.types import Members, Profiles, Progress, ReleasedGroups, Score, silent
+from queryveil.types import LogPair, Members, Progress, ReleasedGroups, Score, silent
+from queryveil.workflows.beside import set_beside, vocabularies_beside
+from queryveil.workflows.pair_scores import USUAL, check_people, is_paired, needs_model, score_pair, write_people
+from queryveil.workflows.pairs import Pairing, pair_files, pair_release, pair_terms
+from queryveil.workflows.rankings import Rankings, SearchPlaces
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """What a measurement is told besides the release and its log."""
+
+    measures: tuple[str | Name, ...] = ()  # none: the usual ones of the kind of release
+    private: Path | None = None
+    market: Path | None = None
+    taxonomy: Path | None = None  # by which a release of vocabularies was made, where it was made by one
+    pairing: Pairing = Pairing()
+    places: SearchPlaces = SearchPlaces()  # of the index that the measure search needs
+    reading: Reading = Reading()  # of the log
+    people: Path | None = None  # a file for the figures of every person
+    seed: int = 0
+    force: bool = False  # an older file may be replaced
 
 
 def measure(
-    release: Path,
-    against: Sequence[Path],
-    *,
-    measures: Sequence[str | Name] = (),
-    private: Path | None = None,
-    market: Path | None = None,
-    reading: Reading = Reading(),
-    seed: int = 0,
-    progress: Progress = silent,
+    release: Path, against: Sequence[Path], *, options: MeasureOptions = MeasureOptions(), progress: Progress = silent
 ) -> list[Score]:
-    """Score a release; the log is cleaned in the way that the release's manifest says."""
-    for name in measures:
-        resolve("measure", name)  # a mistyped name is told before anything is read
+    """Score a release, or somebody's released log, against the original.
+
+    For a release the log is cleaned in the way that its manifest says; a pair of logs is taken as it stands.
+    """
+    asked = [resolve("measure", name) for name in options.measures]  # a mistyped name is told before anything is read
+    if options.people is not None:
+        check_new_file(options.people, overwrite=options.force)
+    if _is_log(release):
+        return _measure_log(release, against, asked, options, progress)
+    if not release.exists():
+        raise InputError(f"there is no release or log {release}; check the path.")
     loaded = load(release)
-    measures = measures or _usual(loaded, market is not None)
-    for name in measures:
-        check_measure(resolve("measure", name), market is not None, loaded.kind)
+    bounds = asked or [resolve("measure", name) for name in _usual(loaded, options)]
+    _check(bounds, loaded.kind, options)
     if loaded.faults:
         raise InputError(f"{release}: {loaded.faults[0]}; verify the release before measuring it.")
     if loaded.kind == "groups":
-        return _measure_groups(loaded, measures, private, seed, progress)
-    cleaning = Cleaning.from_record(loaded.manifest["cleaning"]["options"])
-    worths = None if market is None else read_market(market, cleaning.charset)
-    with open_log(LogSource(tuple(against), reading, cleaning), progress=progress) as log:
-        original = build(log, progress=progress)
+        return _measure_groups(loaded, bounds, options, progress)
+    return _measure_release(loaded, against, bounds, options, progress)
+
+
+def _is_log(release: Path) -> bool:
+    """Say whether it is no folder but a file, or a pattern of files."""
+    return release.is_file() or (not release.exists() and glob.has_magic(str(release)))
+
+
+def _check(bounds: Sequence[Bound], kind: str, options: MeasureOptions) -> None:
+    """Refuse measures and options that do not go with the kind of release, before any work is done."""
+    for bound in bounds:
+        check_measure(bound, options.market is not None, kind, may_pair=True)
+    options.places.check(bounds)
+    if options.people is not None:
+        check_people(bounds)
+    if options.taxonomy is not None and kind != "vocabularies":
+        raise InputError("a taxonomy is for releases of vocabularies; leave --taxonomy out.")
+
+
+def _measure_log(
+    released: Path, against: Sequence[Path], asked: Sequence[Bound], options: MeasureOptions, progress: Progress
+) -> list[Score]:
+    """Score somebody's released log."""
+    for flag, value in (("--private", options.private), ("--market", options.market)):
+        if value is not None:
+            raise InputError(f"{flag} goes with a queryveil release, not with another log; leave it out.")
+    bounds = asked or [resolve("measure", name) for name in USUAL]
+    _check(bounds, FILE, options)
+    pair = pair_files(
+        against, released, options.pairing, options.reading, needs_model=needs_model(bounds), progress=progress
+    )
+    return _scores_of(pair, bounds, options, progress)
+
+
+def _measure_release(
+    release: Release, against: Sequence[Path], bounds: Sequence[Bound], options: MeasureOptions, progress: Progress
+) -> list[Score]:
+    """Score a release of histories, of queries or of their terms; the log is opened once."""
+    paired = [bound for bound in bounds if is_paired(bound)]
+    others = [str(bound) for bound in bounds if not is_paired(bound)]
+    by_terms = bool(paired) and release.kind != "queries" and options.pairing.match_for(release.kind) == "terms"
+    cleaning = Cleaning.from_record(release.manifest["cleaning"]["options"])
+    scores: list[Score] = []
+    with open_log(LogSource(tuple(against), options.reading, cleaning), progress=progress) as log:
+        if others or by_terms:
+            comparison = _comparison(release, log, options, progress)
+            scores += score(comparison, others, np.random.default_rng(options.seed), progress)
+        if by_terms and isinstance(comparison, Comparison):
+            pair = pair_terms(comparison, options.pairing, needs_model=needs_model(paired))
+        elif paired:
+            pair = pair_release(
+                release, log, options.pairing, options.private, needs_model=needs_model(paired), progress=progress
+            )
+    if paired:
+        scores += _scores_of(pair, paired, options, progress)
+    order = {str(bound): place for place, bound in enumerate(bounds)}
+    return sorted(scores, key=lambda each: order.get(each.measure, len(order)))
+
+
+def _scores_of(pair: LogPair, bounds: Sequence[Bound], options: MeasureOptions, progress: Progress) -> list[Score]:
+    """Score a pair of logs, and write the figures of every person where asked to."""
+    scores = score_pair(pair, bounds, np.random.default_rng(options.seed), progress)
+    if options.people is not None:
+        write_people(options.people, pair, bounds, force=options.force)
+    return scores
+
+
+def _comparison(
+    release: Release, log: QueryLog, options: MeasureOptions, progress: Progress
+) -> Comparison | Vocabularies:
+    """Set the terms, or whole queries, of a release beside those of its log."""
+    charset = log.source.cleaning.charset
+    worths = None if options.market is None else read_market(options.market, charset)
+    original = build(log, unit="query" if release.kind == "queries" else "term", progress=progress)
     if worths is not None:
         coverage(original, worths)
     people = history_of = None
-    if private is not None:
-        privates.check_belongs(private, loaded.manifest["content_sha256"])
-        people, history_of = privates.load_histories(private, histories_of(loaded.rows).users)
-        if privates.load_run(private).get("engine") == "spark":  # where nobody knows who stands first in the log
-            history_of = privates.places_in(original, private)[history_of]
-    comparison = set_beside(original, loaded, people, history_of, market=worths)
-    return score(comparison, measures, np.random.default_rng(seed), progress)
+    if options.private is not None:
+        privates.check_belongs(options.private, release.manifest["content_sha256"])
+        people, history_of = privates.load_histories(options.private, histories_of(release.rows).users)
+        if (
+            privates.load_run(options.private).get("engine") == "spark"
+        ):  # nobody knows there who stands first in the log
+            history_of = privates.places_in(original, options.private)[history_of]
+    if release.kind == "vocabularies":
+        return vocabularies_beside(original, release, history_of, options.taxonomy, progress)
+    return set_beside(original, release, people, history_of, market=worths)
 
 
 def default_measures(has_market: bool) -> tuple[str, ...]:
@@ -65,26 +159,33 @@ def default_measures(has_market: bool) -> tuple[str, ...]:
     return ("retention", *(("market",) if has_market else ()), "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
-def _usual(release: Release, has_market: bool) -> tuple[str, ...]:
+def _usual(release: Release, options: MeasureOptions) -> tuple[str, ...]:
     """Return what is measured of a release unless something is asked for."""
-    if release.kind != "groups":
-        return default_measures(has_market)
-    bound = resolve("guarantee", release.manifest["guarantee"])
-    return (f"linkability(p={bound['p']})",)
+    if release.kind == "groups":
+        bound = resolve("guarantee", release.manifest["guarantee"])
+        return (f"linkability(p={bound['p']})", *(() if options.places.index is None else ("search",)))
+    if release.kind == "vocabularies":
+        return ("blm", "lm", "patterns")
+    usual = default_measures(options.market is not None)
+    is_linked = options.private is not None or options.pairing.map is not None
+    return (*usual, *USUAL) if release.kind == "queries" and is_linked else usual
 
 
 def _measure_groups(
-    release: Release, measures: Sequence[str | Name], private: Path | None, seed: int, progress: Progress
+    release: Release, bounds: Sequence[Bound], options: MeasureOptions, progress: Progress
 ) -> list[Score]:
     """Score a release of groups against the profiles in its private folder."""
-    if private is None:
+    if options.private is None:
         raise InputError(
             f"{release.path} holds groups, and who is in them stands in the private folder; give --private."
         )
-    privates.check_belongs(private, release.manifest["content_sha256"])
+    privates.check_belongs(options.private, release.manifest["content_sha256"])
     released = groups_of(release.rows)
-    members, _ = load_members(private, released)
-    return score_groups(released, members, measures, np.random.default_rng(seed), progress)
+    members, _ = load_members(options.private, released)
+    rng, rankings = np.random.default_rng(options.seed), Rankings(options.places, release)
+    scores = score_groups(released, members, [str(bound) for bound in bounds], rng, progress, rankings)
+    rankings.write(rng)
+    return scores
 
 
 def score_groups(
@@ -93,54 +194,35 @@ def score_groups(
     measures: Sequence[str | Name],
     rng: np.random.Generator,
     progress: Progress,
+    rankings: Rankings | None = None,
 ) -> list[Score]:
     """Compute every measure asked for of a release of groups."""
     scores: list[Score] = []
     for number, name in enumerate(measures):
         progress("measuring", number, len(measures))
         bound = resolve("measure", name)
-        scores += bound.declaration.load()(released, members, bound, rng=rng, progress=progress)
+        context = {} if rankings is None else rankings.context(bound)
+        scores += bound.declaration.load()(released, members, bound, **context, rng=rng, progress=progress)
     return scores
 
 
-def check_measure(bound: Bound, has_market: bool, kind: str = "histories") -> None:
+def check_measure(bound: Bound, has_market: bool, kind: str = "histories", *, may_pair: bool = False) -> None:
     """Refuse a measure that cannot be taken of a kind of release, and one of market value without a market table."""
-    declared = bound.declaration
-    if isinstance(declared, Measure) and kind not in declared.kinds:
+    measure = bound.declaration
+    if is_paired(bound) and not may_pair:
+        raise InputError(f"the measure {bound} is of a release beside its log; take it with queryveil measure.")
+    if isinstance(measure, Measure) and kind not in measure.kinds:
+        kinds = " or ".join(known for known in measure.kinds if known != FILE)
+        found = "somebody else's log" if kind == FILE else kind
         raise InputError(
-            f"the measure {bound} is of releases of kind {' or '.join(declared.kinds)}, not {kind}; "
-            "queryveil list measures names others."
+            f"the measure {bound} is of releases of kind {kinds}, not {found}; queryveil list measures names others."
         )
-    if isinstance(declared, Measure) and declared.needs_market and not has_market:
+    if isinstance(measure, Measure) and measure.needs_market and not has_market:
         raise InputError(NEEDS_MARKET.format(bound))
 
 
-def set_beside(
-    original: Profiles,
-    release: Release,
-    people: NDArray[np.int32] | None,
-    history_of: NDArray[np.int64] | None,
-    *,
-    market: Market | None = None,
-) -> Comparison:
-    """Set a release beside its original; without `people` each released history is a person of its own."""
-    released = histories_of(release.rows)
-    history = np.repeat(np.arange(len(released.users), dtype=np.int32), np.diff(released.indptr))
-    owner = np.arange(len(released.users), dtype=np.int32) if people is None else people
-    occurrences = np.repeat(np.arange(len(history)), released.counts)
-    profiles = assemble(
-        history[occurrences],
-        released.ids[occurrences],
-        pa.array(released.terms, pa.large_string()),
-        owner,
-        tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
-    )
-    behind = None if history_of is None else history_of[profiles.log_history]
-    return Comparison(release.kind, original, profiles, behind, market)
-
-
 def score(
-    comparison: Comparison, measures: Sequence[str | Name], rng: np.random.Generator, progress: Progress
+    comparison: Comparison | Vocabularies, measures: Sequence[str | Name], rng: np.random.Generator, progress: Progress
 ) -> list[Score]:
     """Compute every measure asked for."""
     scores: list[Score] = []

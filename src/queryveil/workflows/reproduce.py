@@ -1,50 +1,23 @@
-"""Making a paper's evaluation again: on a log at hand with its market table, or on a generated one."""
+"""Making a paper's evaluation again: on a log at hand, or on a generated one."""
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 
 from queryveil._version import __version__
-from queryveil.engines import LogSource, open_log
+from queryveil.engines import LogSource
 from queryveil.errors import InputError, UnknownNameError
-from queryveil.experiments import burghardt
-from queryveil.files import scratch
-from queryveil.histories.build import build
-from queryveil.logs.generate import generate
-from queryveil.market.table import read_market
-from queryveil.measures.utility.market import coverage
-from queryveil.release import manifest as manifests
 from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
 from queryveil.report.reproduced import Reproduced
 from queryveil.report.reproduction import render_reproduction
-from queryveil.spec import Name, nearest, resolve
-from queryveil.types import Profiles, Progress, silent
+from queryveil.spec import nearest
+from queryveil.types import Progress, silent
+from queryveil.workflows.papers import FOR_THE_OWNER, PAPERS, ReproduceOptions, is_given
 
-PAPERS = ("burghardt",)
-LIKE = "altavista"
 PAGE, NUMBERS = "page.html", "numbers.json"
-FOR_THE_OWNER = (
-    "These tables hold terms of the log as people typed them: they are for the log's owner, and are nothing to release."
-)
-
-
-@dataclass(frozen=True)
-class ReproduceOptions:
-    """What a reproduction is told besides the log."""
-
-    market: Path | None = None
-    like: str | None = None  # of a generated log; LIKE unless given
-    users: int | None = None
-    seed: int = 1
-    algorithm: str = "paper"
-    out: Path | None = None
-    force: bool = False
 
 
 def reproduce(
@@ -59,82 +32,24 @@ def reproduce(
     A source without files and table stands for a generated log, which is read and cleaned as the source says.
     """
     started = time.monotonic()
-    _check(paper, source, options)
-    rng = np.random.default_rng(options.seed)
-    with _inputs(source, options, rng, progress) as (given, market_file):
-        market = read_market(market_file, given.cleaning.charset)
-        with open_log(given, progress=progress) as log:
-            profiles = build(log, progress=progress)
-    coverage(profiles, market)
-    found = burghardt.evaluate(profiles, market, algorithm=options.algorithm, rng=rng, progress=progress)
-    about = _about(profiles, source, options)
-    warning = FOR_THE_OWNER if _is_given(source) else ""
+    if paper not in PAPERS:
+        raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, list(PAPERS))}")
+    chosen = PAPERS[paper]
+    if options.out is not None:
+        check_place(options.out, NUMBERS, force=options.force)
+    if source.cleaning.partition_by:
+        raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
+    chosen.check(source, options)
+    done = chosen.run(source, options, np.random.default_rng(options.seed), progress)
     seconds = time.monotonic() - started
-    numbers = {
-        "paper": burghardt.PAPER,
-        "log": {**manifests.counts_of(profiles), "generated": not _is_given(source), "seed": options.seed},
-        "algorithm": options.algorithm,
-        "queryveil": __version__,
-        "seconds": round(seconds, 2),
-        **found.numbers,
-    }
-    done = Reproduced(burghardt.PAPER, about, warning, found.tables, found.figures, numbers, __version__, seconds)
+    numbers = {**done.numbers, "queryveil": __version__, "seconds": round(seconds, 2)}
+    warning = FOR_THE_OWNER if chosen.shows_terms and is_given(source) else ""
+    done = replace(done, numbers=numbers, seconds=seconds, warning=warning)
     if options.out is not None:
         progress("writing", 0, 1)
         contents = {
             NUMBERS: (json.dumps(numbers, indent=2, ensure_ascii=False) + "\n").encode(),
             PAGE: render_reproduction(done).encode(),
         }
-        write_folder(options.out, contents, force=options.force, secret=_is_given(source))
+        write_folder(options.out, contents, force=options.force, secret=is_given(source))
     return done
-
-
-def _is_given(source: LogSource) -> bool:
-    """Say whether there is a log, or one is to be generated."""
-    return bool(source.paths) or source.table is not None
-
-
-def _check(paper: str, source: LogSource, options: ReproduceOptions) -> None:
-    """Refuse what cannot be done, before any work is."""
-    is_given = _is_given(source)
-    if paper not in PAPERS:
-        raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, PAPERS)}")
-    resolve("method", Name("km", (("k", 2), ("m", 2), ("algorithm", options.algorithm))))
-    if is_given and options.market is None:
-        raise InputError("--log needs the market table of its terms; give it by --market, or leave --log out.")
-    if not is_given and options.market is not None:
-        raise InputError("--market goes with the log that it is about; give that by --log, or leave --market out.")
-    if is_given and not (options.like is None and options.users is None):
-        raise InputError("--like and --users are about a generated log; leave them out, or leave --log out.")
-    if source.cleaning.partition_by:
-        raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
-    if options.out is not None:
-        check_place(options.out, NUMBERS, force=options.force)
-
-
-def _like(options: ReproduceOptions) -> str:
-    return LIKE if options.like is None else options.like
-
-
-@contextmanager
-def _inputs(
-    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
-) -> Iterator[tuple[LogSource, Path]]:
-    """Give the log and its market table; what is generated is gone afterwards."""
-    if options.market is not None:
-        yield source, options.market
-        return
-    with scratch("reproduce") as folder:
-        log, market = folder / "log.tsv", folder / "market.csv"
-        generate(log, like=_like(options), users=options.users, rng=rng, market_out=market, progress=progress)
-        yield replace(source, paths=(log,)), market
-
-
-def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions) -> str:
-    """Say in a sentence what the log is."""
-    counts = manifests.counts_of(profiles)
-    what = "The log given" if _is_given(source) else f"A generated log (like {_like(options)})"
-    return (
-        f"{what}: {counts['people']:,} people, {counts['terms']:,} distinct terms, {counts['occurrences']:,} "
-        f"occurrences, anonymised by algorithm={options.algorithm}; every run was verified."
-    )

@@ -12,7 +12,7 @@ from queryveil.methods.utilities import Worth
 from queryveil.release.content import Content
 from queryveil.release.reader import Release
 from queryveil.spec import Bound
-from queryveil.types import Kept, Profiles, Progress, Verdict, silent
+from queryveil.types import Kept, Lists, Profiles, Progress, Verdict, silent
 from queryveil.workflows.verify import check_release
 
 TOO_FEW = "parts with too few people"
@@ -33,12 +33,14 @@ def run_method(
     *,
     rng: np.random.Generator,
     start: NDArray[np.bool_] | None = None,
+    lists: Lists | None = None,
     progress: Progress = silent,
 ) -> Kept:
     """Run the method on the log, or on each of its parts apart; `start` is what a weaker guarantee kept."""
     method = method_of(bound).load()
     if profiles.partition is None:
-        kept: Kept = method(profiles, bound, rng=rng, worth=worth, start=start, progress=progress)
+        more = {} if lists is None else {"lists": lists}
+        kept: Kept = method(profiles, bound, rng=rng, worth=worth, start=start, progress=progress, **more)
         return _not_empty(kept, bound)
     mask = np.zeros(len(profiles.ids), np.bool_)
     suppressed, chosen = 0, Counter[str]()
@@ -68,9 +70,11 @@ def histories_behind(content: Content) -> NDArray[np.int64]:
     return order[: np.count_nonzero(is_released)]
 
 
-def confirmed(release: Release, people: NDArray[np.int32], progress: Progress = silent) -> Verdict:
+def confirmed(
+    release: Release, people: NDArray[np.int32], progress: Progress = silent, lists: Lists | None = None
+) -> Verdict:
     """Return the verdict on a release of ours, which must hold: a release that its verifier refuses is our bug."""
-    verdict = check_release(release, release.manifest["guarantee"], people=people, progress=progress)
+    verdict = check_release(release, release.manifest["guarantee"], people=people, lists=lists, progress=progress)
     return must_hold(verdict, release)
 
 

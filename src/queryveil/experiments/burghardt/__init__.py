@@ -6,8 +6,7 @@ shows what the target that aims at a measure keeps of it, which the paper says i
 whole runs, for the paper mostly gives that of the first pass.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 
@@ -16,21 +15,12 @@ from queryveil.experiments.burghardt import input_tables, printed, result_tables
 from queryveil.experiments.burghardt.grid import Task, run_grid
 from queryveil.experiments.burghardt.supports import Holders
 from queryveil.experiments.burghardt.times import run_times, warm_up
+from queryveil.experiments.evaluation import Evaluation
 from queryveil.market.table import Market
 from queryveil.methods.utilities import Worth
-from queryveil.report.reproduced import PaperFigure, PaperTable
 from queryveil.types import Profiles, Progress, silent
 
 PAPER = printed.PAPER
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The tables and figures, and all their numbers."""
-
-    tables: tuple[PaperTable, ...]
-    figures: tuple[PaperFigure, ...]
-    numbers: dict[str, Any]
 
 
 def evaluate(

@@ -40,7 +40,8 @@ def compute(
         low, high = wilson(after, n_after)
         value, interval = 100.0 * after / n_after, (100.0 * low, 100.0 * high)
         note = _note(comparison)
-    label = f"singled out by {m} random {'term' if m == 1 else 'terms'}"
+    one, several = ("query", "queries") if comparison.kind == "queries" else ("term", "terms")
+    label = f"singled out by {m} random {one if m == 1 else several}"
     share_before = 100.0 * before / n_before
     return [Score(str(bound), label, value, share_before, "%", n_after, interval, better="lower", note=note)]
 
@@ -117,8 +118,11 @@ def _count_singled_out(
     return int(np.count_nonzero(alone)), len(alone)
 
 
-def wilson(hits: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share by E. B. Wilson's score, which holds near 0 and 1 too."""
+def wilson(hits: float, trials: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share by E. B. Wilson's score, which holds near 0 and 1 too.
+
+    Hits may be parts of one, such as a chance in ten: these vary less than hits and misses of the same sum.
+    """
     share, spread = hits / trials, Z * Z / trials
     centre = (share + spread / 2) / (1 + spread)
     half = Z * math.sqrt((share * (1 - share) + spread / 4) / trials) / (1 + spread)

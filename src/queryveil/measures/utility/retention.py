@@ -24,8 +24,9 @@ def compute(
     progress("measuring retention", 0, 1)
     users, all_users = _users(comparison)
     log_size = _log_size(comparison)
+    what = "queries" if comparison.kind == "queries" else "terms"
     scores = [
-        _score(bound, "distinct terms", _distinct_terms(released), _distinct_terms(original)),
+        _score(bound, f"distinct {what}", _distinct_terms(released), _distinct_terms(original)),
         _score(
             bound,
             "log size",

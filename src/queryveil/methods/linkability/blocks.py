@@ -22,9 +22,9 @@ BLOCK = 3_000  # rows, about
 EXACT_UP_TO = 2 * BLOCK
 _GROWTH = 4  # of blocks, where some were too small for a legal group
 _PARTS = 16  # of one cut, at most
-_SAMPLE = 512  # rows for each part, of which the centres are found
-_ROUNDS = 4
-_LOOSEST = 0.3  # share of the rows, those of the loosest groups, that are grouped anew
+_SAMPLE = 1024  # rows for each part, of which the centres are found
+_ROUNDS = 8
+_LOOSEST = 0.25  # share of the rows, those of the loosest groups, that are grouped anew
 _WORKERS = 2
 _STAGE = "grouping"
 
@@ -140,16 +140,22 @@ def _split(task: Task, rows: Indices, block: int, rng: np.random.Generator) -> l
     sample = np.sort(rng.choice(rows, min(len(rows), n_parts * _SAMPLE), replace=False))
     number, n_known = number_dimensions(task.rows, sample)
     centres = np.empty((n_known, n_parts), np.float32)
-    part = np.empty(len(sample), np.int32)
     first = rng.choice(sample, n_parts, replace=False)
     sum_parts(task.rows, first, number, np.arange(n_parts, dtype=np.int32), centres)
     for _ in range(_ROUNDS):
-        nearest_centres(task.rows, sample, number, centres, part)
-        sum_parts(task.rows, sample, number, part, centres)
-    part = np.empty(len(rows), np.int32)
-    nearest_centres(task.rows, rows, number, centres, part)
+        sum_parts(task.rows, sample, number, _nearest(task, sample, number, centres), centres)
+    part = _nearest(task, rows, number, centres)
     parts = _without_small([rows[part == each] for each in range(n_parts)], block // 4)
     return parts if len(parts) > 1 else np.array_split(rows, n_parts)  # nothing tells them apart
+
+
+def _nearest(task: Task, rows: Indices, number: NDArray[np.int32], centres: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Return the centre that each row is nearest to."""
+    part = np.empty(len(rows), np.int32)
+    shares = zip(np.array_split(rows, _WORKERS), np.array_split(part, _WORKERS), strict=True)  # views of both
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        list(pool.map(lambda share: nearest_centres(task.rows, share[0], number, centres, share[1]), shares))
+    return part
 
 
 def _without_small(parts: Sequence[Indices], least: int) -> list[Indices]:

@@ -27,7 +27,7 @@ from queryveil.workflows.distributed.verify import check_rows
 from queryveil.workflows.running import TOO_FEW, method_of
 
 KIND = "histories"
-_LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private")
+_LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
 
 
 @dataclass(frozen=True)

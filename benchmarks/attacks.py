@@ -1,0 +1,109 @@
+"""Attacks on 5,000 people: the seconds of each, and what known terms reach beside the bound.
+
+`python -m benchmarks.attacks`. The release is one of single queries with their times, so that every attack can be run.
+Seconds are those of the attack alone, with everything read and laid out, on the release, for the control and on the
+log. The obvious side intersects, target by target, the sets of holders of the known terms, in plain Python.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.sides import SEED, Figures, make_log
+from queryveil.api import anonymize
+from queryveil.attacks.base import Game, Setting, View, play
+from queryveil.attacks.crowds import search
+from queryveil.attacks.known_terms import BEYOND
+from queryveil.attacks.targets import draw_rows, know
+from queryveil.logs.options import Cleaning, Reading
+from queryveil.release.reader import load
+from queryveil.spec import resolve
+from queryveil.types import AttackResult, silent
+from queryveil.workflows.attacking import read_side, set_up
+
+PEOPLE, K, M = 5_000, 10, 2
+ATTACKS = (
+    f"known_terms(m={M})",
+    f"known_terms(m={M}, of=release)",
+    f"infer(m={M})",
+    "multiplicity",
+    "time",
+    "vanity",
+    "minimality",
+)
+
+
+def measure() -> Figures:
+    """Time every attack, the first run of each apart, and note what known terms reach."""
+    setting = _setting()
+    figures: Figures = {}
+    for name in ATTACKS:
+        _run(setting, name)
+        results, seconds = _run(setting, name)
+        figures[f"{name}, s (bar: seconds)"] = round(seconds, 3)
+        if name.startswith("known_terms"):
+            figures |= _bounds(name, results)
+    return {**figures, **_against_sets(play(setting, setting.terms))}
+
+
+def _setting() -> Setting:
+    """Make a log and a release, and lay them out."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        log = make_log(place, PEOPLE, "demo")
+        done = anonymize(
+            log, f"km(k={K}, m={M})", place / "out", private=place / "p", kind="log", keep=["time"], seed=SEED
+        )
+        release = load(done.release)
+        cleaning = Cleaning.from_record(release.manifest["cleaning"]["options"])
+        side = read_side([log], cleaning, Reading(), frozenset({"times", "names"}), silent)
+        return set_up(release, place / "p", side, None, PEOPLE)
+
+
+def _run(setting: Setting, name: str) -> tuple[list[AttackResult], float]:
+    bound = resolve("attack", name)
+    started = time.perf_counter()
+    results: list[AttackResult] = bound.declaration.load()(setting, bound, rng=np.random.default_rng(SEED))
+    return results, time.perf_counter() - started
+
+
+def _bounds(name: str, results: list[AttackResult]) -> Figures:
+    """Return the highest rate within the claim, and the lowest on the log."""
+    within = [result for result in results if result.note != BEYOND]
+    figures: Figures = {
+        f"{name}: highest success within the claim (bar: ≤ {1 / K})": round(max(r.rate.value for r in within), 4),
+        f"{name}: smallest crowd within the claim (bar: ≥ {K})": min(r.smallest or K for r in within),
+    }
+    if "of=release" not in name:  # else what is known was chosen for the release: of the log it is common
+        lowest = round(min(r.original.value for r in within), 4)
+        figures[f"{name}: lowest success on the log (bar: ≥ {5 / K})"] = lowest
+    return figures
+
+
+def _against_sets(game: Game) -> Figures:
+    """Count the same crowds by intersecting sets."""
+    rows = draw_rows(game.people, M, PEOPLE, np.random.default_rng(SEED))
+    known = know(game.people, rows, M, np.random.default_rng(SEED))
+    started = time.perf_counter()
+    found = search(game.original, known, exact=True, progress=silent, stage="")
+    ours = time.perf_counter() - started
+    holders = _holders(game.original)
+    started = time.perf_counter()
+    sizes = [len(set.intersection(*(holders[item] for item in items))) for items in known.items.tolist()]
+    obvious = time.perf_counter() - started
+    if sizes != found.people.tolist():
+        raise RuntimeError("the two sides count other crowds")
+    return {f"crowds of {len(rows):,} people in the log: sets / ours, time": round(obvious / ours, 1)}
+
+
+def _holders(view: View) -> list[set[int]]:
+    published = view.published
+    bounds = zip(published.post_start[:-1].tolist(), published.post_start[1:].tolist(), strict=True)
+    return [set(published.owner[published.post_unit[a:b]].tolist()) for a, b in bounds]
+
+
+if __name__ == "__main__":
+    for what, value in measure().items():
+        print(f"{what}: {value}")

@@ -1,0 +1,42 @@
+"""Time: whether a person is found by a few moments of searching.
+
+Times are outside every guarantee; a release that keeps them shows when each query was issued. Moments are counted in
+seconds, minutes, hours or days, and the person's own are known as precisely as that.
+"""
+
+import numpy as np
+
+from queryveil.attacks.base import Setting, Table, Tables, play
+from queryveil.attacks.crowds import Attempt, attack
+from queryveil.attacks.targets import draw_rows, know, know_strangers, refuse_none
+from queryveil.errors import InternalError
+from queryveil.spec import Bound
+from queryveil.types import AttackResult, Progress, silent
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
+
+
+def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+    """Attack with m moments, as precisely as the unit says."""
+    if setting.moments is None:
+        raise InternalError("the attack time was run without times; please report this.")
+    m, unit = bound.integer("m"), bound.word("unit")
+    given = setting.moments
+    others = None if given.others is None else in_units(given.others, SECONDS[unit])
+    game = play(
+        setting, Tables(in_units(given.release, SECONDS[unit]), in_units(given.original, SECONDS[unit]), others)
+    )
+    rows = draw_rows(game.people, m, setting.most_targets, rng)
+    refuse_none(rows, game.people, str(bound), m, f"different {unit}s of searching")
+    known, strangers = know(game.people, rows, m, rng), know_strangers(game, m, setting.most_targets, rng)
+    label = f"the {unit} of 1 query" if m == 1 else f"the {unit}s of {m} queries"
+    return attack(game, Attempt(str(bound), "linkability", label), known, strangers, progress)
+
+
+def in_units(table: Table, seconds: int) -> Table:
+    """Return a table of moments in coarser units, each once in a row."""
+    keys, rows = table.keys // seconds, table.rows()
+    is_new = np.ones(len(keys), np.bool_)
+    is_new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(is_new, dtype=np.int64)))[table.indptr]
+    return Table(indptr, keys[is_new], table.owner)

@@ -1,0 +1,41 @@
+"""Multiplicity: whether a person is found by how often a few terms were searched for.
+
+(k, m)-anonymity and its kin are about sets of terms; a release of single queries also tells in how many of them a
+history has a term. Here a term together with that number is what is known: it must match as a whole.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from queryveil.attacks.base import Setting, Table, Tables, play
+from queryveil.attacks.crowds import Attempt, attack
+from queryveil.attacks.targets import draw_rows, know, know_strangers, refuse_none
+from queryveil.errors import InternalError
+from queryveil.spec import Bound
+from queryveil.types import AttackResult, Progress, silent
+
+
+def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+    """Attack with m terms, each with the number of queries that have it."""
+    m = bound.integer("m")
+    tables = [setting.terms.release, setting.terms.original, setting.terms.others]
+    most = max(int(_counts(table).max(initial=0)) for table in tables if table is not None)
+    others = None if setting.terms.others is None else _counted(setting.terms.others, most)
+    game = play(setting, Tables(_counted(setting.terms.release, most), _counted(setting.terms.original, most), others))
+    rows = draw_rows(game.people, m, setting.most_targets, rng)
+    refuse_none(rows, game.people, str(bound), m, "terms")
+    known, strangers = know(game.people, rows, m, rng), know_strangers(game, m, setting.most_targets, rng)
+    label = "1 term and how often" if m == 1 else f"{m} terms and how often each"
+    return attack(game, Attempt(str(bound), "linkability", label), known, strangers, progress)
+
+
+def _counted(table: Table, most: int) -> Table:
+    """Return a table of terms with how often; the order of keys within a row stays."""
+    return replace(table, keys=table.keys * (most + 1) + _counts(table), counts=None)
+
+
+def _counts(table: Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if table.counts is None:
+        raise InternalError("multiplicity was run on a table without counts; please report this.")
+    return table.counts

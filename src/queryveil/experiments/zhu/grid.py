@@ -1,0 +1,142 @@
+"""The runs behind figures 2 to 6: every p and a, by the paper's settings and by ours; each is verified.
+
+The queries, what is relevant, and the resamples of people are the same for all runs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.errors import InputError, InternalError
+from queryveil.experiments.zhu import printed
+from queryveil.measures.privacy.linkability import compute as link
+from queryveil.methods import Method
+from queryveil.methods.linkability.principles import floor_of, without_rare
+from queryveil.search.evaluation.bootstrap import Resamples, resample
+from queryveil.search.evaluation.lexicon import lexicon_of
+from queryveil.search.evaluation.publication import Rule
+from queryveil.search.evaluation.topics import Plan, choose_topics
+from queryveil.search.evaluation.variants import (
+    EVERYBODY,
+    PLAIN,
+    Figures,
+    Searching,
+    evaluate_groups,
+    figures_of,
+    plain,
+    published,
+)
+from queryveil.search.index import Index
+from queryveil.semantics.augmentation import augment
+from queryveil.semantics.expansion import Weighting
+from queryveil.semantics.wordnet import wordnet
+from queryveil.spec import Bound, resolve
+from queryveil.types import Features, Grouped, Members, Profiles, Progress, ReleasedGroups, silent
+
+PAPERS, OURS_SET = "the paper's settings", "our defaults"
+SETTINGS = {
+    PAPERS: "linkability(p={p}, a={a}, closest=seed, average=global, weighting=paper, floor=1)",
+    OURS_SET: "linkability(p={p}, a={a})",
+}
+GROUP_SIZE, LINKING, WORST = "group size", "linking probability", "linking probability of the worst term"
+
+Cell = tuple[str, float, int]  # settings, p, a
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one run is worth, verified."""
+
+    method: str
+    groups: int
+    privacy: Mapping[str, float]  # GROUP_SIZE, LINKING, WORST
+    figures: Mapping[str, Figures]  # variant → metric → (queries,)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All runs, and what does not depend on them."""
+
+    runs: Mapping[Cell, Outcome]
+    common: Mapping[str, Figures]  # EVERYBODY, PLAIN
+    resamples: Resamples
+    people: int
+    queries: int
+
+
+def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progress: Progress = silent) -> Grid:
+    """Make all runs; the people are those of the profiles, 5 queries each."""
+    nobody = Members(np.full(profiles.n_histories, -1, np.int32), *_by_text(profiles))
+    lexicon = lexicon_of(index, nobody.terms)
+    topics = choose_topics(index, lexicon, nobody, Plan(people=profiles.n_histories), rng=rng, progress=progress)
+    if not topics.queries:
+        raise InputError(f"no query finds enough documents in {index.path}; index more documents.")
+    searching = Searching(index, lexicon, nobody, topics)
+    everybody = published(searching, np.zeros(profiles.n_histories, np.int64), Rule(printed.USUAL_P))
+    common = {EVERYBODY: figures_of(topics, everybody), PLAIN: figures_of(topics, plain(topics))}
+    runs = {}
+    cells = list(product(SETTINGS, printed.PS, printed.LEVELS))
+    for number, cell in enumerate(cells):
+        progress(f"run {number + 1} of {len(cells)}", number, len(cells))
+        runs[cell] = _run(profiles, searching, cell, rng)
+    return Grid(runs, common, resample(topics.person, rng), len(topics.people), len(topics.queries))
+
+
+def _run(profiles: Profiles, searching: Searching, cell: Cell, rng: np.random.Generator) -> Outcome:
+    settings, p, a = cell
+    bound = resolve("method", SETTINGS[settings].format(p=p, a=a))
+    grouped: Grouped = bound.declaration.load()(profiles, _features(profiles, bound), bound, rng=rng)
+    released, members = _sides(profiles, grouped)
+    _verify(bound, released, members)
+    scores = {
+        score.label: score.value
+        for score in link(released, members, resolve("measure", f"linkability(p={p})"), rng=rng)
+    }
+    privacy = {label: float(scores[label] or 0.0) for label in (GROUP_SIZE, LINKING, WORST)}
+    within = Searching(searching.index, searching.lexicon, members, searching.topics)
+    orders = evaluate_groups(within, released, Rule.of(bound), rng)
+    figures = {variant: figures_of(searching.topics, order) for variant, order in orders.items()}
+    return Outcome(str(bound), grouped.n_groups, privacy, figures)
+
+
+def _features(profiles: Profiles, bound: Bound) -> Features:
+    weighting: Weighting = "paper" if bound.word("weighting") == "paper" else "content"
+    return augment(without_rare(profiles, bound), wordnet(), a=bound.integer("a"), weighting=weighting)
+
+
+def _by_text(profiles: Profiles) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], tuple[str, ...]]:
+    """Return the rows of profiles over terms numbered by their texts, as they are in a release."""
+    place, terms = _places(profiles)
+    rows = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    order = np.lexsort((place[profiles.ids], rows))
+    return profiles.indptr, place[profiles.ids][order], np.ones(len(order)), terms
+
+
+def _places(profiles: Profiles) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Return the rank of every entry by its text, and the texts in order."""
+    order = sorted(range(len(profiles.vocabulary)), key=profiles.vocabulary.entries.__getitem__)
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return place, tuple(profiles.vocabulary[entry] for entry in order)
+
+
+def _sides(profiles: Profiles, grouped: Grouped) -> tuple[ReleasedGroups, Members]:
+    """Return what would be released of groups, and its private side."""
+    place, terms = _places(profiles)
+    rows = np.repeat(np.arange(grouped.n_groups), np.diff(grouped.indptr))
+    order = np.lexsort((place[grouped.ids], rows))
+    ids, weights = place[grouped.ids][order], grouped.weights[order]
+    released = ReleasedGroups(np.arange(grouped.n_groups), grouped.indptr, ids, weights, terms)
+    return released, Members(grouped.group, *_by_text(profiles))
+
+
+def _verify(bound: Bound, released: ReleasedGroups, members: Members) -> None:
+    if not isinstance(bound.declaration, Method):
+        raise TypeError(f"{bound.declaration.name} is declared as a method but is none")
+    claim = bound.declaration.claim(bound)
+    verdict = claim.declaration.load()(claim, released, members, floor=floor_of(bound))
+    if not verdict.holds:
+        raise InternalError(f"the result of {bound} was refused by its verifier ({verdict.state}); please report this.")

@@ -1,0 +1,81 @@
+"""What the figures mean and what they do not, in plain words and with the numbers of the run."""
+
+from queryveil.experiments.zhu import printed
+from queryveil.experiments.zhu.figures import USUAL, estimate, written
+from queryveil.experiments.zhu.grid import OURS_SET, PAPERS, WORST, Grid
+from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP
+from queryveil.search.evaluation.variants import EVERYBODY, OURS, OURS_LEFT, PLAIN, RANDOM, RANDOM_LEFT
+
+
+def read(grid: Grid) -> tuple[str, ...]:
+    """Return a paragraph for each question that the figures answer or leave open."""
+    return (_headline(grid), _left_out(grid), _everybody(grid), _levels(grid), _privacy(grid), _limits())
+
+
+def _headline(grid: Grid) -> str:
+    cell = USUAL[PAPERS]
+    ours, random = (written(estimate(grid, cell, variant, AP_TOP)) for variant in (OURS, RANDOM))
+    return (
+        f"What a member gets: groups rank as one's own profile would by {AP_TOP} of {ours} % (the paper: {printed.AP} "
+        f"%). Random groups of the same sizes reach {random} %. Most of the headline is that a person is a large part "
+        "of their own group, not that the group is alike."
+    )
+
+
+def _left_out(grid: Grid) -> str:
+    parts = []
+    for p in (printed.USUAL_P, printed.PS[0]):
+        figures = grid.runs[PAPERS, p, printed.USUAL_A].figures
+        ratio = grid.resamples.ratio(figures[OURS_LEFT][AP_ALL], figures[RANDOM_LEFT][AP_ALL])
+        share = "" if ratio is None else f", {ratio.value:.2f} times as much ({ratio.low:.2f}–{ratio.high:.2f})"
+        ours, random = (100 * figures[variant][AP_ALL].mean() for variant in (OURS_LEFT, RANDOM_LEFT))
+        parts.append(f"{ours:.1f} % against {random:.1f} % at p = {p:g}{share}")
+    return (
+        f"What the others contribute: with the person's own profile left out, the groups reach an {AP_ALL} of "
+        f"{'; '.join(parts)}. The second figure of each is that of random groups, left out likewise; what lies above "
+        "it is what likeness is worth."
+    )
+
+
+def _everybody(grid: Grid) -> str:
+    cell = USUAL[PAPERS]
+    found = {v: written(estimate(grid, cell, v, AP_ALL)) for v in (EVERYBODY, PLAIN, OURS_LEFT)}
+    return (
+        f"The simple alternatives at p = {printed.USUAL_P}: one group of everybody has an {AP_ALL} of "
+        f"{found[EVERYBODY]} %, no personalisation {found[PLAIN]} %, the groups without oneself {found[OURS_LEFT]} %. "
+        "Few other people may say less about a person than all people together do."
+    )
+
+
+def _levels(grid: Grid) -> str:
+    parts = []
+    for settings in (PAPERS, OURS_SET):
+        low, high = (
+            grid.runs[settings, printed.USUAL_P, a].figures[OURS_LEFT][AP_ALL]
+            for a in (printed.LEVELS[0], printed.LEVELS[-1])
+        )
+        change = grid.resamples.difference(high, low)
+        parts.append(
+            f"{100 * change.value:+.1f} points ({100 * change.low:+.1f} to {100 * change.high:+.1f}) by {settings}"
+        )
+    return (
+        f"Augmentation: from a = {printed.LEVELS[0]} to a = {printed.LEVELS[-1]} the left-out {AP_ALL} changes by "
+        f"{' and '.join(parts)}. The paper reads its figure 3 as the higher a the better; an interval that holds 0 "
+        "bears neither that nor the opposite out."
+    )
+
+
+def _privacy(grid: Grid) -> str:
+    worst = grid.runs[USUAL[PAPERS]].privacy[WORST]
+    return (
+        f"Privacy: the linking probability of figure 6 is a mean over a group's terms. The worst term of a group is "
+        f"held by {100 * worst:.0f} % of its members on average, whatever p says; principle=posterior bounds each term."
+    )
+
+
+def _limits() -> str:
+    return (
+        "What the figures do not mean: nobody judged a document. What counts as relevant is what the person's own "
+        "profile ranks first among the engine's results, so a perfect figure would mean no loss against that profile, "
+        "not good search; and a query is made of terms of that profile, which favours whatever knows these terms."
+    )

@@ -1,0 +1,94 @@
+"""Taking a vocabulary into a cluster: the canonical matching, and the centre that comes of it.
+
+Of several matchings of the least cost the canonical one has the smallest sum of tie numbers (docs/decisions/0018).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels import jit
+from queryveil.kernels.clusters import Bags, Centre, best_savings, sides_of
+from queryveil.kernels.matching import NONE, assign
+from queryveil.kernels.matching_distances import APART, FAR
+
+TIE_BITS = 24
+_NO_LIMIT = 1 << 62
+
+
+@jit
+def mix(x: np.uint64) -> np.uint64:
+    """Return the number that splitmix64 draws for a state."""
+    x += np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@jit
+def tie_number(bag: np.uint64, term: int) -> np.int64:
+    """Return the tie number of a bag, given as the sum of its terms' numbers, and a term that joins it."""
+    return np.int64(mix(bag + np.uint64(3) * mix(np.uint64(term + 1))) >> np.uint64(64 - TIE_BITS))
+
+
+@jit
+def numbers_of(terms: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return, for every bag, the sum of its terms' numbers, whatever their order."""
+    numbers = np.zeros(len(terms), np.uint64)
+    for b in range(len(terms)):
+        for term in terms[b]:
+            numbers[b] += mix(np.uint64(term + 1))
+    return numbers
+
+
+@jit
+def join(
+    centre: Centre, terms: NDArray[np.int32], bags: Bags, t: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return which bag takes which term of a vocabulary, and how often; `terms` are those of the bags."""
+    savings, _ = best_savings(centre)
+    sides, columns = sides_of(centre, bags, t, savings)
+    scale = np.int64(1) << TIE_BITS
+    while scale >> TIE_BITS <= min(bags.sizes[t], centre.size):
+        scale *= 2
+    numbers = numbers_of(terms)
+    for b in range(len(numbers)):
+        for e in range(sides.edges[b], sides.edges[b + 1]):
+            sides.cost[e] = sides.cost[e] * scale + tie_number(numbers[b], bags.ids[columns[sides.column[e]]])
+    assign(sides, -_NO_LIMIT, _NO_LIMIT)
+    rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
+    amounts = np.zeros(len(sides.taken), np.int64)
+    n_pairs = 0
+    for c in range(len(columns)):
+        begin = n_pairs
+        for row in np.sort(sides.taken[sides.place[c] : sides.place[c + 1]]):
+            if row == NONE:
+                continue
+            if n_pairs == begin or rows[n_pairs - 1] != row:
+                rows[n_pairs], joined[n_pairs] = row, bags.ids[columns[c]]
+                n_pairs += 1
+            amounts[n_pairs - 1] += 1
+    return rows[:n_pairs], joined[:n_pairs], amounts[:n_pairs]
+
+
+@jit
+def first_sums(table: NDArray[np.uint8], slots: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """Return the distances of all words from bags of one word each, whose rows stand in the table."""
+    sums = np.empty((len(slots), table.shape[1]), np.uint16)
+    for b in range(len(slots)):
+        row = table[slots[b]]
+        for w in range(len(row)):
+            sums[b, w] = APART if row[w] == FAR else row[w]
+    return sums
+
+
+@jit
+def next_sums(
+    sums: NDArray[np.uint16], rows: NDArray[np.int64], table: NDArray[np.uint8], slots: NDArray[np.int64]
+) -> NDArray[np.uint16]:
+    """Return the sums of bags that took one word more each."""
+    after = np.empty((len(rows), sums.shape[1]), np.uint16)
+    for b in range(len(rows)):
+        before, row = sums[rows[b]], table[slots[b]]
+        for w in range(len(row)):
+            after[b, w] = APART if row[w] == FAR or before[w] == APART else before[w] + row[w]
+    return after

@@ -1,0 +1,68 @@
+"""How far one word is from all others, up to a limit: a row at a time, by way of the ancestors they share."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels import jit
+
+FAR = 255  # of a distance in one byte: more than the limit
+APART = 65_535  # of a sum of distances in two: one of them was
+
+
+class Ancestors(NamedTuple):
+    """The ancestors of words, nouns first, as `semantics.distances.Ancestry` has them."""
+
+    indptr: NDArray[np.int64]
+    middle: NDArray[np.int64]  # (words,): where, in its row, the ancestors begin that are not nouns
+    nodes: NDArray[np.int32]
+    heights: NDArray[np.int32]
+
+
+class Descendants(NamedTuple):
+    """The words below each node, the nearest first."""
+
+    indptr: NDArray[np.int64]  # (nodes + 1,)
+    words: NDArray[np.int32]
+    heights: NDArray[np.int32]
+
+
+@jit
+def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
+    """Turn ancestors of words into words below nodes."""
+    nodes, heights = ancestors.nodes, ancestors.heights
+    indptr = np.zeros(n_nodes + 1, np.int64)
+    for node in nodes:
+        indptr[node + 1] += 1
+    indptr = np.cumsum(indptr)
+    fill = indptr[:-1].copy()
+    words, below = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
+    highest = 0
+    for height in heights:
+        highest = max(highest, height)
+    for height in range(highest + 1):
+        for word in range(len(ancestors.middle)):
+            for i in range(ancestors.indptr[word], ancestors.indptr[word + 1]):
+                if heights[i] == height:
+                    words[fill[nodes[i]]], below[fill[nodes[i]]] = word, height
+                    fill[nodes[i]] += 1
+    return Descendants(indptr, words, below)
+
+
+@jit
+def fill_row(ancestors: Ancestors, below: Descendants, word: int, limit: int, row: NDArray[np.uint8]) -> None:
+    """Set the distance of one word to every other: as nouns where both can be, else by what else they can be."""
+    row[:] = FAR
+    begin, middle, end = ancestors.indptr[word], ancestors.middle[word], ancestors.indptr[word + 1]
+    for i in range(begin, end):
+        is_noun = i < middle
+        node, height = ancestors.nodes[i], ancestors.heights[i]
+        for j in range(below.indptr[node], below.indptr[node + 1]):
+            steps = height + below.heights[j]
+            if steps > limit:
+                break
+            other = below.words[j]
+            both = middle > begin and ancestors.middle[other] > ancestors.indptr[other]
+            if both == is_noun and steps < row[other]:
+                row[other] = steps

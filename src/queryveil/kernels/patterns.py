@@ -1,0 +1,272 @@
+"""The most frequent closed patterns of rows, the best first: bit sets of rows, and extensions that keep the prefix.
+
+A pattern is closed if no further entry is in all rows that hold it. Each closed pattern but the first comes from
+exactly one other by adding an entry behind the one added last and closing, if that adds no earlier entry (Uno, Asai,
+Uchida, Arimura 2004). What comes from a pattern is in fewer rows than it, so patterns are extended in the order in
+which they are wanted, and once n are known whatever is rarer than the last of them is left alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels import jit
+
+
+class Found(NamedTuple):
+    """The patterns known so far, in slots: slot 0 is what all rows hold, one is spare for a pattern that is made."""
+
+    order: NDArray[np.int64]  # (n,): slots by rank
+    support: NDArray[np.int64]  # (n + 2,): rows that hold the pattern
+    size: NDArray[np.int64]  # (n + 2,)
+    core: NDArray[np.int64]  # (n + 2,): the entry added last
+    entries: NDArray[np.uint64]  # (n + 2, words): a bit for every entry
+    rows: NDArray[np.uint64]  # (n + 2, words): a bit for every row
+
+
+@jit
+def entry_codes(
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], codes: NDArray[np.uint64], n_entries: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Count the rows of every entry, and put their codes together: entries of different codes are in different rows."""
+    support, code = np.zeros(n_entries, np.int64), np.zeros(n_entries, np.uint64)
+    for row in range(len(indptr) - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            support[ids[i]] += 1
+            code[ids[i]] ^= codes[row]
+    return support, code
+
+
+@jit
+def pair_codes(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    codes: NDArray[np.uint64],
+    place: NDArray[np.int64],
+    n_places: int,
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Do the same for every two entries that have a place."""
+    support, code = np.zeros((n_places, n_places), np.int64), np.zeros((n_places, n_places), np.uint64)
+    held = np.empty(n_places, np.int64)
+    for row in range(len(indptr) - 1):
+        n_held = 0
+        for i in range(indptr[row], indptr[row + 1]):
+            if place[ids[i]] >= 0:
+                held[n_held] = place[ids[i]]
+                n_held += 1
+        for one in range(n_held):
+            for other in range(one):
+                low, high = min(held[one], held[other]), max(held[one], held[other])
+                support[low, high] += 1
+                code[low, high] ^= codes[row]
+    return support.ravel(), code.ravel()
+
+
+class Table(NamedTuple):
+    """Which of the rows hold which of the entries that can be in a pattern, twice; entries are by falling support."""
+
+    support: NDArray[np.int64]  # (entries,): rows that hold it
+    bits: NDArray[np.uint64]  # (entries, words): a bit for every row
+    indptr: NDArray[np.int64]  # (rows + 1,)
+    ids: NDArray[np.int32]  # entries of each row, ascending
+
+
+@jit
+def make_table(
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], place: NDArray[np.int64], support: NDArray[np.int64]
+) -> Table:
+    """Return the table of the entries that have a place, of which the supports are given."""
+    n_rows = len(indptr) - 1
+    bits = np.zeros((len(support), (n_rows + 63) // 64), np.uint64)
+    row_indptr, row_ids = np.zeros(n_rows + 1, np.int64), np.empty(support.sum(), np.int32)
+    end = 0
+    for row in range(n_rows):
+        word, bit = row >> 6, np.uint64(1) << np.uint64(row & 63)
+        for i in range(indptr[row], indptr[row + 1]):
+            entry = place[ids[i]]
+            if entry >= 0:
+                bits[entry, word] |= bit
+                row_ids[end] = entry
+                end += 1
+        row_indptr[row + 1] = end
+        for i in range(row_indptr[row] + 1, end):
+            if row_ids[i] < row_ids[i - 1]:
+                row_ids[row_indptr[row] : end] = np.sort(row_ids[row_indptr[row] : end])
+                break
+    return Table(support, bits, row_indptr, row_ids)
+
+
+@jit
+def count_bits(x: np.uint64) -> np.uint64:
+    """Count the bits of a word."""
+    x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    x += x >> np.uint64(8)
+    x += x >> np.uint64(16)
+    x += x >> np.uint64(32)
+    return x & np.uint64(0x7F)
+
+
+@jit
+def count_common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
+    """Count the bits that two sets share."""
+    total = np.uint64(0)
+    for word in range(len(one)):
+        total += count_bits(one[word] & other[word])
+    return int(total)
+
+
+@jit
+def count_entries(
+    table: Table, rows: NDArray[np.uint64], n_rows: int, first: int, last: int, counts: NDArray[np.int64]
+) -> None:
+    """Count, among some rows, those of every entry before the last; of those before the first perhaps more.
+
+    Whatever is quicker: to go through the rows, or through the bits of every entry.
+    """
+    n_words = table.bits.shape[1]
+    if 4 * n_rows * len(table.ids) < (last - first) * n_words * (len(table.indptr) - 1):
+        counts[:last] = 0
+        for word in range(n_words):
+            left = rows[word]
+            while left:
+                lowest = left & (~left + np.uint64(1))
+                row = word * 64 + np.int64(count_bits(lowest - np.uint64(1)))
+                for i in range(table.indptr[row], table.indptr[row + 1]):
+                    if table.ids[i] >= last:
+                        break
+                    counts[table.ids[i]] += 1
+                left ^= lowest
+    else:
+        counts[:first] = table.support[:first]
+        for entry in range(first, last):
+            counts[entry] = count_common(rows, table.bits[entry])
+
+
+@jit
+def is_within(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
+    """Say whether all bits of a set are in another."""
+    for word in range(len(one)):
+        if one[word] & ~other[word]:
+            return False
+    return True
+
+
+@jit
+def has(bits: NDArray[np.uint64], place: int) -> bool:
+    """Say whether a bit is set."""
+    return bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1) != np.uint64(0)
+
+
+@jit
+def comes_before(found: Found, one: int, other: int) -> bool:
+    """Order patterns: more rows first, then fewer entries, then the one that has the first entry they do not share."""
+    if found.support[one] != found.support[other]:
+        return found.support[one] > found.support[other]
+    if found.size[one] != found.size[other]:
+        return found.size[one] < found.size[other]
+    for word in range(found.entries.shape[1]):
+        different = found.entries[one, word] ^ found.entries[other, word]
+        if different:
+            lowest = different & (~different + np.uint64(1))
+            return found.entries[one, word] & lowest != np.uint64(0)
+    return False
+
+
+@jit
+def keep(found: Found, n_known: int, spare: int) -> tuple[int, int]:
+    """Put the pattern of the spare slot in its place; return how many are known, and the slot that is spare now."""
+    low, high = 0, n_known
+    while low < high:
+        middle = (low + high) // 2
+        if comes_before(found, found.order[middle], spare):
+            low = middle + 1
+        else:
+            high = middle
+    if low == len(found.order):
+        return n_known, spare
+    if n_known < len(found.order):
+        free = n_known + 2  # slot 1 is spare at first
+        n_known += 1
+    else:
+        free = found.order[n_known - 1]
+    for rank in range(n_known - 1, low, -1):
+        found.order[rank] = found.order[rank - 1]
+    found.order[low] = spare
+    return n_known, free
+
+
+@jit
+def close(
+    table: Table, found: Found, parent: int, entry: int, spare: int, last: int, counts: NDArray[np.int64]
+) -> bool:
+    """Fill the entries of the spare slot, whose rows are known; False where an entry before the added one comes in."""
+    rows, n_rows = found.rows[spare], found.support[spare]
+    for other in range(entry):
+        if counts[other] >= n_rows and not has(found.entries[parent], other) and is_within(rows, table.bits[other]):
+            return False
+    found.entries[spare] = found.entries[parent]
+    found.size[spare], found.core[spare] = found.size[parent], entry
+    for other in range(entry, last):
+        is_new = counts[other] >= n_rows and not has(found.entries[parent], other)
+        if is_new and is_within(rows, table.bits[other]):
+            found.entries[spare, other >> 6] |= np.uint64(1) << np.uint64(other & 63)
+            found.size[spare] += 1
+    return True
+
+
+@jit
+def extend(
+    table: Table,
+    found: Found,
+    parent: int,
+    least: int,  # rows of a pattern, until n are known
+    n_known: int,
+    spare: int,
+) -> tuple[int, int]:
+    """Make the closed patterns that come from one; return how many are known, and the spare slot."""
+    first, last = found.core[parent] + 1, len(table.support)
+    if n_known == len(found.order):
+        least = max(least, found.support[found.order[n_known - 1]])
+    while last > 0 and table.support[last - 1] < least:
+        last -= 1
+    counts = table.support[:last].copy()
+    if found.support[parent] < len(table.indptr) - 1:
+        count_entries(table, found.rows[parent], found.support[parent], first, last, counts)
+    for entry in range(first, last):
+        if n_known == len(found.order):
+            least = max(least, found.support[found.order[n_known - 1]])
+        if counts[entry] < least or has(found.entries[parent], entry):
+            continue
+        found.support[spare] = counts[entry]
+        for word in range(table.bits.shape[1]):
+            found.rows[spare, word] = found.rows[parent, word] & table.bits[entry, word]
+        if close(table, found, parent, entry, spare, last, counts):
+            n_known, spare = keep(found, n_known, spare)
+    return n_known, spare
+
+
+@jit
+def extend_all(
+    table: Table,
+    found: Found,
+    least: int,
+    rank: int,  # of the first pattern that has not been extended
+    n_known: int,
+    spare: int,
+    most: int,  # patterns to extend in this call
+) -> tuple[int, int, int, bool]:
+    """Extend patterns in their order; return the next rank, how many are known, the spare slot, whether all is done."""
+    last = rank + most
+    while rank < n_known:
+        slot = found.order[rank]
+        is_full = n_known == len(found.order)
+        if is_full and found.support[slot] == found.support[found.order[n_known - 1]]:
+            return rank, n_known, spare, True  # whatever comes from here on is in fewer rows
+        if rank == last:
+            return rank, n_known, spare, False
+        n_known, spare = extend(table, found, slot, least, n_known, spare)
+        rank += 1
+    return rank, n_known, spare, True

@@ -1,0 +1,77 @@
+"""Exposed: how much of what people searched for is sensitive and still there; and of the worst-off person.
+
+The exposed sensitive mass of a person is Σ σ(d) · P(d|X) · [d is released]: the chance that a query of the person,
+drawn from the original, is sensitive and can be read in the release. Once is enough to read it, so a document counts
+whole however often it was released. This is what SPI does not see, for there a sensitive document has no weight.
+
+`worst(q)` looks at people instead of the mean: the value of `exposed` that q % of people do not exceed, and the SPI
+that q % of people do not fall below. Each is the value of a person (nearest rank); the interval is that of the order
+statistic (95 %, normal).
+"""
+
+import math
+
+import numpy as np
+
+from queryveil.measures.privacy.people import Reals, averaged, needed, people_note, sum_by_person
+from queryveil.measures.privacy.spi import spi_by_person
+from queryveil.measures.privacy.unique import Z
+from queryveil.spec import Bound
+from queryveil.types import LogPair, Progress, Score, silent
+
+
+def exposed(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+    """Return the mean exposed sensitive mass over people, beside that of the original."""
+    before = 100.0 * float(_mass(pair, needed(pair.own_sensitivity)).mean())
+    values = 100.0 * exposed_by_person(pair, bound)
+    note = "of what a person searched for, the share that is sensitive and released; " + people_note(pair)
+    label = "sensitive and released, mean of all people"
+    return [averaged(str(bound), label, values, highest=100.0, original=before, better="lower", note=note)]
+
+
+def exposed_by_person(pair: LogPair, bound: Bound) -> Reals:
+    """Return the exposed sensitive mass of every person, from 0 to 1."""
+    return _mass(pair, needed(pair.sensitivity) * (pair.after > 0))
+
+
+def _mass(pair: LogPair, sensitivity: Reals) -> Reals:
+    return sum_by_person(pair, sensitivity * pair.share_before)
+
+
+def worst(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+    """Return what is exposed of the q-th percentile person, and that person's like by SPI."""
+    q = bound.real("q")
+    mass, interval = percentile(100.0 * exposed_by_person(pair, bound), q)
+    left, left_interval = percentile(-spi_by_person(pair, bound), q)
+    n = pair.n_people
+    return [
+        Score(
+            str(bound),
+            f"sensitive and released, {q:g} % of people at most",
+            mass,
+            units_counted=n,
+            interval=interval,
+            better="lower",
+            note=f"{q:g} % of people are exposed by no more than this",
+        ),
+        Score(
+            str(bound),
+            f"SPI, {q:g} % of people at least",
+            -left,
+            unit="",
+            units_counted=n,
+            interval=(-left_interval[1], -left_interval[0]),
+            note=f"{q:g} % of people have no lower SPI",
+        ),
+    ]
+
+
+def percentile(values: Reals, q: float) -> tuple[float, tuple[float, float]]:
+    """Return the smallest value that q % of all do not exceed, and the interval of that order statistic."""
+    ordered, n, share = np.sort(values), len(values), q / 100.0
+    half = Z * math.sqrt(n * share * (1 - share))
+
+    def at(rank: float) -> float:
+        return float(ordered[min(n, max(1, math.ceil(rank))) - 1])
+
+    return at(share * n - 1e-9), (at(share * n - half), at(share * n + half))

@@ -1,0 +1,65 @@
+"""SPI and JSD: how far what is released of a person is from what the person searched for.
+
+Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018. JSD is the Jensen–Shannon divergence of
+a person's queries before and after (base 2, probabilities from counts); SPI weights what each document adds to it by
+one minus the probability that the document is sensitive. Both are averaged over people.
+
+Where we read it differently: a person with nothing released has no distribution after, and leaving such people out
+would make the mean fall as more is suppressed; they get one nil document of weight 1, and are counted apart. What SPI
+misses: a document that is surely sensitive has weight 0, released or not. So SPI orders releases of equal size only;
+`exposed` and `worst` say what it does not.
+"""
+
+import numpy as np
+
+from queryveil.measures.privacy.people import SHOWN, Reals, averaged, needed, people_note, sum_by_person
+from queryveil.spec import Bound
+from queryveil.types import LogPair, Progress, Score, silent
+
+NIL = "these count as one nil document of weight 1"
+EQUAL_SIZES = "compare releases of equal size only: a sensitive document weighs little, released or not"
+
+
+def spi(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+    """Return the mean SPI over people."""
+    return _scores(pair, bound, spi_by_person(pair, bound), EQUAL_SIZES)
+
+
+def jsd(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+    """Return the mean JSD over people."""
+    return _scores(pair, bound, jsd_by_person(pair, bound), "")
+
+
+def spi_by_person(pair: LogPair, bound: Bound) -> Reals:
+    """Return the SPI of every person."""
+    return divergence(pair, 1.0 - needed(pair.sensitivity))
+
+
+def jsd_by_person(pair: LogPair, bound: Bound) -> Reals:
+    """Return the JSD of every person."""
+    return divergence(pair, np.ones(len(pair.ids)))
+
+
+def divergence(pair: LogPair, weights: Reals) -> Reals:
+    """Return the weighted Jensen–Shannon divergence of every person, from 0 to 1."""
+    middle = (pair.share_before + pair.share_after) / 2
+    # what a document adds is never below 0
+    added = (_surprise(pair.share_before, middle) + _surprise(pair.share_after, middle)) / 2
+    nil = np.where(pair.n_after == 0, 0.5, 0.0)  # ½ · weight 1 · probability 1 · log2(1 / ½)
+    return np.clip(sum_by_person(pair, weights * added) + nil, 0.0, 1.0)
+
+
+def _surprise(share: Reals, middle: Reals) -> Reals:
+    """Return p · log2(p / m), 0 where p is."""
+    ratio = np.divide(share, middle, out=np.ones_like(share), where=share > 0)
+    return share * np.log2(ratio)
+
+
+def _scores(pair: LogPair, bound: Bound, values: Reals, caution: str) -> list[Score]:
+    parts = [people_note(pair), NIL, caution] if (pair.n_after == 0).any() else [people_note(pair), caution]
+    note = "; ".join(filter(None, parts))
+    shown = values[pair.n_after > 0]
+    return [
+        averaged(str(bound), "mean of all people", values, highest=1.0, unit="", note=note),
+        averaged(str(bound), SHOWN, shown, highest=1.0, unit=""),
+    ]

@@ -1,0 +1,132 @@
+"""Search: how much of the benefit of personalised results is left when a group's profile ranks in a person's place.
+
+Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010, section 4. The paper compares anonymised groups
+with no personalisation only. Random groups of the same sizes do nearly as well, since a third of a group of three is
+the person; so they stand beside it, with one group of everybody, and each kind of group with the person's own profile
+left out. That last figure says what others contribute; the first, what a member gets.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from queryveil.errors import InputError
+from queryveil.search.evaluation.bootstrap import Estimate
+from queryveil.search.evaluation.lexicon import lexicon_of
+from queryveil.search.evaluation.metrics import AP_ALL, METRICS
+from queryveil.search.evaluation.publication import Rule
+from queryveil.search.evaluation.topics import Plan, Topics, choose_topics
+from queryveil.search.evaluation.variants import (
+    EVERYBODY,
+    OURS,
+    OURS_LEFT,
+    PLAIN,
+    RANDOM_LEFT,
+    VARIANTS,
+    Evaluation,
+    Searching,
+    evaluate,
+)
+from queryveil.search.index import Index
+from queryveil.spec import Bound
+from queryveil.types import Members, Progress, ReleasedGroups, Score, silent
+
+NOTES = {
+    OURS: "the profile of the person's group, as published; who is in no group gets the engine's order",
+    OURS_LEFT: "the same as if the person were not in the log: what the other members contribute",
+}
+COMPARED = ((OURS, PLAIN), (OURS_LEFT, RANDOM_LEFT), (OURS_LEFT, EVERYBODY))
+
+
+def _ignore(evaluation: Evaluation) -> None:
+    """Take the rankings and do nothing with them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Where is searched, by what rule the groups were published, and who gets the rankings."""
+
+    index: Index
+    rule: Rule
+    keep: Callable[[Evaluation], None] = _ignore
+
+
+def compute(
+    released: ReleasedGroups,
+    members: Members,
+    bound: Bound,
+    *,
+    searched: Searched,
+    rng: np.random.Generator,
+    progress: Progress = silent,
+) -> list[Score]:
+    """Return every metric for every kind of profile, how the groups compare, and who could not be looked at."""
+    plan = _plan(bound)
+    lexicon = lexicon_of(searched.index, members.terms)
+    topics = choose_topics(searched.index, lexicon, members, plan, rng=rng, progress=progress)
+    if not topics.queries:
+        raise InputError(
+            f"{bound}: no query of anybody finds {2 * plan.relevant} documents in {searched.index.path}; "
+            "index more documents, or ask for fewer relevant ones."
+        )
+    searching = Searching(searched.index, lexicon, members, topics, plan.blend)
+    evaluation = evaluate(searching, released, searched.rule, rng=rng, progress=progress)
+    searched.keep(evaluation)
+    return [
+        *_figures(str(bound), evaluation),
+        *_comparisons(str(bound), evaluation),
+        *_people(str(bound), topics, plan),
+    ]
+
+
+def _plan(bound: Bound) -> Plan:
+    people, queries, depth, relevant = (bound.integer(name) for name in ("people", "queries", "depth", "relevant"))
+    plan = Plan(people, queries, depth, relevant, bound.real("blend"))
+    if 2 * plan.relevant > plan.depth:
+        raise InputError(
+            f"{bound}: relevant must be at most half of depth; where most results are relevant, every order is good."
+        )
+    return plan
+
+
+def _score(measure: str, label: str, estimate: Estimate, n_people: int, *, unit: str = "%", note: str = "") -> Score:
+    value, low, high = (100.0 * figure for figure in estimate)
+    return Score(measure, label, value, unit=unit, units_counted=n_people, interval=(low, high), note=note)
+
+
+def _figures(measure: str, found: Evaluation) -> Iterator[Score]:
+    for metric in METRICS:
+        for variant in VARIANTS:
+            estimate = found.resamples.mean(found.figures[variant][metric])
+            note = NOTES.get(variant, "")
+            yield _score(measure, f"{metric}: {variant}", estimate, len(found.topics.people), note=note)
+
+
+def _comparisons(measure: str, found: Evaluation) -> Iterator[Score]:
+    """Compare by the average precision over all relevant documents."""
+    n_people = len(found.topics.people)
+    for ours, theirs in COMPARED:
+        one, other = found.figures[ours][AP_ALL], found.figures[theirs][AP_ALL]
+        difference, ratio = found.resamples.difference(one, other), found.resamples.ratio(one, other)
+        label = f"{AP_ALL}: {ours} against {theirs}"
+        yield _score(measure, label, difference, n_people, unit="points", note="the difference; above 0 is better")
+        if ratio is not None:
+            yield _score(measure, label, ratio, n_people, note="as a share; above 100 % is better")
+
+
+def _people(measure: str, topics: Topics, plan: Plan) -> Iterator[Score]:
+    """Count who was looked at and who could not be."""
+    counts = {
+        "people searched for": (
+            len(topics.people),
+            f"{len(topics.queries):,} queries; at most {plan.people:,} are drawn",
+        ),
+        "people without a term in the index": (topics.without_term, "of all people; no query of theirs can be made"),
+        "people without a query": (
+            topics.without_query,
+            f"of those drawn; no query of theirs finds {2 * plan.relevant} documents",
+        ),
+    }
+    for label, (count, note) in counts.items():
+        yield Score(measure, label, float(count), unit="people", units_counted=count, better="", note=note)

@@ -1,0 +1,104 @@
+"""LG: terms are generalised, in some histories more than in others, until every vocabulary is that of k people.
+
+He, Naughton: Anonymization of Set-Valued Data via Top-Down, Local Generalization, 2009; for bags as Liu and Wang 2010,
+section V-A, extend it: the grouping is that of sets, and of a generalised term as many occurrences are kept as all
+members of a group have. The hierarchy is a tree over the terms of the log (`queryveil.semantics.tree`).
+
+Where we read it differently, and why: k counts people; only divisions that occur are looked at, since a node of WordNet
+has up to 403 children (docs/decisions/0019).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.generalize import shared_counts
+from queryveil.kernels.histories import count_people
+from queryveil.methods.generalize.parts import Part, divide
+from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
+from queryveil.semantics.network import Network
+from queryveil.semantics.tree import TermTree, term_tree
+from queryveil.spec import Bound
+from queryveil.types import Profiles, Progress, Published, silent
+
+
+def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
+    """Return what is published of every history: its generalised terms, which all of its part share."""
+    refuse_too_few_people(profiles, bound)
+    progress("making a tree of the terms", 0, 1)
+    tree = term_tree(network, profiles.vocabulary.entries)
+    indptr, leaves, counts = _by_leaf(profiles, tree)
+    parts = divide(indptr, leaves, profiles.owner, tree, bound.integer("k"), progress)
+    rows = []
+    for part in parts:
+        shared, steps = shared_counts(indptr, leaves, counts, tree.depth, tree.end, part.members, part.cut)
+        rows.append((part.cut, shared if bound["bags"] else np.ones_like(shared), steps))
+    names, number = _names(profiles, tree)
+    is_public = _is_public(profiles, tree, bound)
+    published = _published(profiles.n_histories, parts, [_named(*row, number, is_public) for row in rows], names)
+    return not_empty(published, bound)
+
+
+def _by_leaf(profiles: Profiles, tree: TermTree) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the histories with the nodes of their terms in place of the ids, ascending within a history."""
+    history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    leaves = tree.leaf[profiles.ids]
+    order = np.lexsort((leaves, history))
+    return profiles.indptr, leaves[order], profiles.counts[order]
+
+
+def _names(profiles: Profiles, tree: TermTree) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Return the different names, terms of the log first, and the number of each node's name."""
+    numbers = {name: i for i, name in enumerate(profiles.vocabulary.entries)}
+    number = np.array([numbers.setdefault(name, len(numbers)) for name in tree.names], np.int32)
+    return tuple(numbers), number
+
+
+def _is_public(profiles: Profiles, tree: TermTree, bound: Bound) -> NDArray[np.bool_]:
+    """Say of which nodes the name may be published: of a term it needs as many holders as the floor."""
+    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    is_public = np.ones(len(tree.parent), np.bool_)
+    is_public[tree.leaf] = people >= floor_of(bound)
+    return is_public
+
+
+Row = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # names, counts, levels
+
+
+def _named(
+    cut: NDArray[np.int64],
+    shared: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    number: NDArray[np.int32],
+    is_public: NDArray[np.bool_],
+) -> Row:
+    """Return the names of a cut with counts and levels; nodes of the same name and level add up."""
+    is_shown = is_public[cut]
+    keys, place = np.unique(
+        np.stack((number[cut[is_shown]].astype(np.int64), steps[is_shown])), axis=1, return_inverse=True
+    )
+    counts = np.bincount(place.ravel(), weights=shared[is_shown], minlength=keys.shape[1]).astype(np.int64)
+    return keys[0].astype(np.int32), counts, keys[1]
+
+
+def _published(n_histories: int, parts: list[Part], rows: list[Row], names: tuple[str, ...]) -> Published:
+    """Give every history the row of its part."""
+    part_of = np.full(n_histories, -1, np.int64)
+    for number, part in enumerate(parts):
+        part_of[part.members] = number
+    sizes = np.array([len(row[0]) for row in rows] + [0], np.int64)  # the last is that of no part
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    lengths = sizes[part_of]
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    taken = np.repeat(starts[part_of] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    ids, counts, levels = (np.concatenate(columns).astype(np.int32)[taken] for columns in zip(*rows, strict=True))
+    return Published(names, indptr, ids, counts, levels, _summary(parts, levels))
+
+
+def _summary(parts: list[Part], levels: NDArray[np.int32]) -> Mapping[str, object]:
+    """Say what was done, in counts."""
+    return {
+        "vocabularies": len(parts),
+        "generalised": round(float(np.mean(levels > 0)), 3) if len(levels) else 0.0,
+    }

@@ -1,0 +1,55 @@
+"""PPP: queries with a person name, a place or a private word, released alone or left out.
+
+Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018, section 4: `only` and `none` are their
+only-PPP and no-PPP. Their lists are not published; ours are in docs/decisions/0020. A name is a word that is nothing
+but a name, or a first name directly followed by a last name.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from queryveil.errors import GuaranteeError
+from queryveil.spec import Bound
+from queryveil.types import Kept, Lists, Profiles, Progress, silent
+
+_REPORT_EVERY = 50_000  # queries, below a second
+
+
+def run(profiles: Profiles, bound: Bound, *, lists: Lists, progress: Progress = silent, **unused: Any) -> Kept:
+    """Return which (history, query) pairs stay: those of queries with such a word, or those of all others."""
+    entries = profiles.vocabulary.entries
+    phrases = lists.places | lists.words
+    longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
+    found = np.zeros(len(entries), np.bool_)
+    for number, entry in enumerate(entries):
+        words = entry.split(" ")
+        found[number] = has_name(words, lists) or has_phrase(words, phrases, longest)
+        if number % _REPORT_EVERY == 0:
+            progress("looking for names and places", number, len(entries))
+    mask = found[profiles.ids] == (bound.word("release") == "only")
+    if not mask.any():
+        which = "no query holds" if bound.word("release") == "only" else "every query holds"
+        raise GuaranteeError(f"{bound}: {which} a name, place or private word, so nothing would be left of the log.")
+    issued = int(profiles.counts.sum(dtype=np.int64))
+    held = int(profiles.counts[found[profiles.ids]].sum(dtype=np.int64))
+    return Kept(mask, {"issued queries with a name, place or private word": held, "issued queries": issued})
+
+
+def has_name(words: list[str], lists: Lists) -> bool:
+    """Say whether a query has a word that is only a name, or a first name and after it a last name."""
+    if not lists.names.isdisjoint(words):
+        return True
+    return any(a in lists.first_names and b in lists.last_names for a, b in pairwise(words))
+
+
+def has_phrase(words: list[str], phrases: frozenset[str], longest: int) -> bool:
+    """Say whether words of a query, side by side, are one of the phrases."""
+    if not phrases.isdisjoint(words):
+        return True
+    return any(
+        " ".join(words[first : first + length]) in phrases
+        for length in range(2, min(longest, len(words)) + 1)
+        for first in range(len(words) - length + 1)
+    )

@@ -1,0 +1,54 @@
+"""Query k-anonymity: a query stays if at least k people issued it.
+
+Adar: User 4XXXXX9: Anonymizing Query Logs, 2007; as Carpineto and Romano use it in Sensitive-aware Privacy Index for
+Sanitized Text Data, 2018, section 4. All issues of such a query stay, of everybody. People are counted, also where a
+history is a session. The share, as in their Figure 2, is that of issued queries; hardly any k meets it exactly, and
+the one taken is the smallest that releases no more, since of rare queries half a log is often lost from k = 1 to 2.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.errors import GuaranteeError
+from queryveil.kernels.histories import count_people
+from queryveil.spec import Bound
+from queryveil.types import Kept, Profiles, Progress, silent
+
+
+def run(profiles: Profiles, bound: Bound, *, progress: Progress = silent, **unused: Any) -> Kept:
+    """Return which (history, query) pairs stay so that each query was issued by k people."""
+    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    if "k" in bound.values:
+        k, remedy = bound.integer("k"), "lower k."
+        _refuse_too_many(bound, k, profiles.n_people)
+    else:
+        k = smallest_k(people[profiles.ids], profiles.counts, bound.real("share"))
+        remedy = "its commonest queries alone are a larger share; take a larger one."
+    if k > people.max():
+        raise GuaranteeError(f"{bound}: nothing would be left of the log; {remedy}")
+    progress("deleting", 1, 1)
+    mask = people[profiles.ids] >= k
+    summary = {
+        "different queries left out": int(np.count_nonzero(people < k)),
+        "issued queries left out": int(profiles.counts[~mask].sum(dtype=np.int64)),
+        "people must have issued a query (k)": k,
+    }
+    return Kept(mask, summary, {"k": k})
+
+
+def _refuse_too_many(bound: Bound, k: int, n_people: int) -> None:
+    if k > n_people:
+        raise GuaranteeError(
+            f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
+        )
+
+
+def smallest_k(people: NDArray[np.integer[Any]], counts: NDArray[np.integer[Any]], share: float) -> int:
+    """Return the smallest k for which queries that k people issued make up at most a share of all issues."""
+    issues = np.bincount(people, counts)  # by number of people, from 0
+    released = np.cumsum(issues[::-1])[::-1]  # with k = that number
+    fits = np.append(released, 0) <= share * released[0]
+    fits[0] = False  # every query was issued by somebody
+    return int(np.argmax(fits))

@@ -1,0 +1,74 @@
+"""Global suppression: terms go from the whole log, those of fewest people first, until every vocabulary is that of k.
+
+What Liu and Wang 2010 compare with as suppression: over 90 % of the terms have to go. Vocabularies are alike if they
+hold the same terms; of each term as many occurrences are published as all who share the vocabulary have. Whose terms
+are all gone is suppressed. Of terms that equally many people hold those later in the alphabet go first.
+
+Deleting a term never parts people who were alike, so terms are put in, the most common first, until the first one that
+leaves somebody with fewer than k: the same terms stay as if the rarest were deleted one by one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.histories import count_people, gather
+from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
+from queryveil.semantics.network import Network
+from queryveil.spec import Bound
+from queryveil.types import Profiles, Progress, Published, only, silent
+
+
+def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
+    """Return what is left of every history: the terms that stay, as often as all who share them have them."""
+    refuse_too_few_people(profiles, bound)
+    progress("suppressing", 0, 1)
+    n_terms = _most_terms(profiles, bound)
+    left = only(profiles, profiles.ids < n_terms)  # ids fall with the number of people
+    history = np.repeat(np.arange(left.n_histories), np.diff(left.indptr))
+    cell = _alike(left)[history] * np.int64(max(n_terms, 1)) + left.ids
+    _, place = np.unique(cell, return_inverse=True)
+    shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(shared, place, left.counts)
+    progress("suppressing", 1, 1)
+    published = Published(
+        profiles.vocabulary.entries,
+        left.indptr,
+        left.ids,
+        shared[place],
+        np.zeros(len(left.ids), np.int32),
+        {"terms left": n_terms, "terms deleted": len(profiles.vocabulary) - n_terms},
+    )
+    return not_empty(published, bound)
+
+
+def _most_terms(profiles: Profiles, bound: Bound) -> int:
+    """Return how many terms, the most common first, can stay so that k people share every vocabulary."""
+    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    most = int(np.count_nonzero(people >= floor_of(bound)))
+    history = np.repeat(np.arange(profiles.n_histories, dtype=np.int32), np.diff(profiles.indptr))
+    starts, holders = gather(profiles.ids, history, len(profiles.vocabulary))
+    group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is left of them
+    for term in range(most):
+        those = holders[starts[term] : starts[term + 1]]
+        _, parts = np.unique(group[those], return_inverse=True)
+        after = group.copy()
+        after[those] = n_groups + parts
+        n_groups += int(parts.max()) + 1
+        touched = np.concatenate((those, np.flatnonzero(np.isin(group, group[those][group[those] > 0]))))
+        if _fewest_people(after[touched], profiles.owner[touched]) < bound.integer("k"):
+            return term
+        group = after
+    return most
+
+
+def _fewest_people(group: NDArray[np.int64], owner: NDArray[np.int32]) -> int:
+    """Return the number of people of the group, of those that are any, that has the fewest."""
+    pairs = np.unique(np.stack((group[group > 0], owner[group > 0])), axis=1)
+    return int(np.unique(pairs[0], return_counts=True)[1].min()) if pairs.shape[1] else 0
+
+
+def _alike(profiles: Profiles) -> NDArray[np.int64]:
+    """Return a number for each history, the same for those that hold the same terms."""
+    rows = [profiles.ids[a:b].tobytes() for a, b in zip(profiles.indptr[:-1], profiles.indptr[1:], strict=True)]
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)

@@ -1,0 +1,31 @@
+"""What all methods that publish vocabularies refuse, and what may be published at all."""
+
+import numpy as np
+
+from queryveil.errors import GuaranteeError
+from queryveil.spec import Bound
+from queryveil.types import Profiles, Published
+
+
+def floor_of(bound: Bound) -> int:
+    """Return how many people must hold a term that is published: k, if not given."""
+    return int(bound.values.get("floor", bound["k"]))
+
+
+def refuse_too_few_people(profiles: Profiles, bound: Bound) -> None:
+    """Refuse a log in which fewer than k people have a vocabulary at all."""
+    n_people = len(np.unique(profiles.owner[np.diff(profiles.indptr) > 0]))
+    if n_people < bound.integer("k"):
+        raise GuaranteeError(
+            f"{bound}: only {n_people:,} people of the log have a vocabulary, and k={bound['k']} must share each; "
+            "lower k, or give a larger log."
+        )
+
+
+def not_empty(published: Published, bound: Bound) -> Published:
+    """Return what is published if it is anything."""
+    if not len(published.ids):
+        raise GuaranteeError(
+            f"{bound}: nothing would be left to publish; lower k or floor, allow more, or give a larger log."
+        )
+    return published

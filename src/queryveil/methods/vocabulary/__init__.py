@@ -1,0 +1,83 @@
+"""Vocabulary k-anonymity by semantic clustering (SSC).
+
+Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010.
+
+Where we read it differently, and why, stands in docs/decisions/0018: its example does not follow from its own rules,
+matchings are not unique, and with sessions one person could be all of the k.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from queryveil.kernels.histories import count_people
+from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
+from queryveil.methods.vocabulary.cluster import Cluster, Rule
+from queryveil.methods.vocabulary.clustering import clusters_of
+from queryveil.methods.vocabulary.typical import Election, Name, typical_of
+from queryveil.methods.vocabulary.words import bags_of, words_of
+from queryveil.semantics.network import Network
+from queryveil.spec import Bound
+from queryveil.types import Profiles, Progress, Published, only, silent
+
+
+def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
+    """Return, for every history, the typical vocabulary of its cluster."""
+    network.require_hierarchy()
+    rule = rule_of(bound)
+    hopeful = without_hopeless(profiles, network, rule.k)
+    refuse_too_few_people(hopeful, bound)
+    bags, numbers = bags_of(hopeful, network)
+    words = words_of(network, rule.eps, numbers)
+    clusters = clusters_of(bags, words, rule, progress)
+    choose = Election(profiles, bags, words, network, floor_of(bound)).chooser(bound.word("typical"))
+    typical = [typical_of(cluster, choose) for cluster in clusters]
+    return not_empty(_published(profiles, clusters, typical), bound)
+
+
+def without_hopeless(profiles: Profiles, network: Network, k: int) -> Profiles:
+    """Return the profiles without the terms that are in no network and that fewer than k people hold.
+
+    Such a term is matched with nothing but itself, so that no cluster can publish it; all it could do is to make the
+    vocabularies that hold it seem far from all others.
+    """
+    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    has_hope = people >= k
+    rare = np.flatnonzero(~has_hope)
+    has_hope[rare] = network.find_all(profiles.vocabulary[term] for term in rare.tolist()) >= 0
+    return only(profiles, has_hope[profiles.ids])
+
+
+def rule_of(bound: Bound) -> Rule:
+    """Return what decides which terms are matched."""
+    eps = bound.integer("eps")
+    omega = int(bound.values.get("omega", eps + 1))
+    is_maximum, is_farthest = bound.word("model") == "maximum", bound.word("seed_rule") == "farthest"
+    return Rule(bound.integer("k"), eps, omega, is_maximum, is_farthest)
+
+
+def _published(profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[Name]]) -> Published:
+    """Give every member of a cluster its typical vocabulary."""
+    terms = tuple(sorted({name for vocabulary in typical for name, _ in vocabulary}))
+    number = {name: place for place, name in enumerate(terms)}
+    rows: list[list[tuple[int, int, int]]] = [[] for _ in range(profiles.n_histories)]
+    for cluster, vocabulary in zip(clusters, typical, strict=True):
+        row = sorted((number[name], level, count) for (name, level), count in vocabulary.items())
+        for member in cluster.members:
+            rows[member] = row
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum([len(row) for row in rows], dtype=np.int64)))
+    ids, levels, counts = np.array([cell for row in rows for cell in row], np.int32).reshape(-1, 3).T
+    summary = _summary(profiles, clusters, typical)
+    return Published(terms, indptr, ids.copy(), counts.copy(), levels.copy(), summary)
+
+
+def _summary(profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[Name]]) -> dict[str, Any]:
+    """Say what was done, in counts."""
+    is_full = [bool(vocabulary) for vocabulary in typical]
+    return {
+        "clusters": sum(is_full),
+        "clusters with nothing to publish": len(is_full) - sum(is_full),
+        "empty vocabularies": int(np.count_nonzero(np.diff(profiles.indptr) == 0)),
+    }

@@ -1,0 +1,142 @@
+"""The typical vocabulary of a cluster: what is published of its bags of matched terms.
+
+Liu and Wang 2010, section IV-B, give three ways: the vote, the bags themselves, and local generalisation.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels.clusters import Bags
+from queryveil.kernels.histories import count_people
+from queryveil.kernels.matching_distances import FAR
+from queryveil.methods.vocabulary.cluster import Cluster
+from queryveil.methods.vocabulary.words import Words
+from queryveil.semantics.distances import Ancestry
+from queryveil.semantics.network import Network
+from queryveil.types import Profiles
+
+Name = tuple[str, int]  # a published name and its level
+Choose = Callable[[NDArray[np.int32]], Name | None]  # what stands for a bag; None: nothing may be published of it
+
+
+@dataclass(frozen=True, eq=False)
+class Election:
+    """What is needed to say what stands for a bag."""
+
+    profiles: Profiles
+    bags: Bags
+    words: Words
+    network: Network
+    floor: int
+
+    def chooser(self, typical: str) -> Choose:
+        """Return how what stands for a bag is chosen."""
+        people = count_people(
+            self.profiles.indptr, self.profiles.ids, self.profiles.owner, len(self.profiles.vocabulary)
+        )
+        is_common = people >= self.floor
+        return {"vote": self._vote, "bags": self._bag, "generalize": self._ancestor}[typical](is_common)
+
+    def _vote(self, is_common: NDArray[np.bool_]) -> Choose:
+        entries, word = self.profiles.vocabulary.entries, self.bags.word
+        spoken = self._common_terms(is_common)
+        nearby = cache(lambda words: self._nearby(np.frombuffer(words, np.int32), spoken))
+
+        def choose(bag: NDArray[np.int32]) -> Name | None:
+            """Take the term closest to the others, of equals that of the member who joined first."""
+            candidates = bag[is_common[bag]]
+            if not len(candidates):
+                term = -1 if word[bag[0]] < 0 else nearby(np.sort(word[bag]).tobytes())
+                return (entries[term], 0) if term >= 0 else None
+            if word[bag[0]] < 0:
+                return entries[candidates[0]], 0
+            rows = self.words.table[self.words.slots(word[candidates])]
+            away = rows[:, word[bag]].sum(axis=1, dtype=np.int64)
+            return entries[candidates[int(np.argmin(away))]], 0
+
+        return choose
+
+    def _common_terms(self, is_common: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return, for every word, the form of it that most people hold, if it may be published, else −1."""
+        terms = np.flatnonzero(is_common & (self.bags.word >= 0))
+        spoken = np.full(len(self.words.ancestry.middle), -1, np.int64)
+        spoken[self.bags.word[terms[::-1]]] = terms[::-1]  # ids fall with the number of people: the first form stays
+        return spoken
+
+    def _nearby(self, words: NDArray[np.int32], spoken: NDArray[np.int64]) -> int:
+        """Return the term of the log closest to a bag none of whose own may be published, −1 if none is near them all.
+
+        Of equals that which most people hold.
+        """
+        rows = self.words.table[self.words.slots(words)]
+        near = np.flatnonzero((spoken >= 0) & (rows != FAR).all(axis=0))
+        if not len(near):
+            return -1
+        return int(spoken[near[np.lexsort((spoken[near], rows[:, near].sum(axis=0, dtype=np.int64)))[0]]])
+
+    def _bag(self, is_common: NDArray[np.bool_]) -> Choose:
+        entries = self.profiles.vocabulary.entries
+
+        def choose(bag: NDArray[np.int32]) -> Name | None:
+            """Take all different terms of the bag that may be published, as one name."""
+            names = sorted({entries[term] for term in bag[is_common[bag]]})
+            return ("|".join(names), int(len(names) > 1)) if names else None
+
+        return choose
+
+    def _ancestor(self, is_common: NDArray[np.bool_]) -> Choose:
+        entries, word = self.profiles.vocabulary.entries, self.bags.word
+        people_below = cache(self._people_below)
+
+        def choose(bag: NDArray[np.int32]) -> Name | None:
+            """Take the term all have in common, or the node above all with the fewest edges to them together."""
+            if (bag == bag[0]).all():
+                return (entries[bag[0]], 0) if is_common[bag[0]] else None
+            found = lowest_above(self.words.ancestry, word[bag])
+            if found is None or people_below(found[0]) < self.floor:
+                return None
+            return self.network.words_of(found[0])[0], found[1]
+
+        return choose
+
+    def _people_below(self, node: int) -> int:
+        """Count the people who hold a term below a node."""
+        is_below = np.append(self.words.are_below(node), False)  # the last one is for terms the network does not know
+        history = np.repeat(np.arange(self.profiles.n_histories), np.diff(self.profiles.indptr))
+        return len(np.unique(self.profiles.owner[history[is_below[self.bags.word[self.profiles.ids]]]]))
+
+
+def lowest_above(found: Ancestry, words: NDArray[np.int32]) -> tuple[int, int] | None:
+    """Return the node above all words with the fewest edges to them together, and the most to one of them.
+
+    As nouns where all can be nouns. Of equals the one that is lowest, seen from the farthest word; then the smaller
+    one. None where near words have no meaning in common, being near in different senses.
+    """
+    are_nouns = bool((found.middle[words] > found.indptr[words]).all())
+    starts = found.indptr[words] if are_nouns else found.middle[words]
+    ends = found.middle[words] if are_nouns else found.indptr[words + 1]
+    rows = [np.arange(a, b) for a, b in zip(starts, ends, strict=True)]
+    nodes, place = np.unique(found.nodes[np.concatenate(rows)], return_inverse=True)
+    heights = found.heights[np.concatenate(rows)]
+    highest = np.zeros(len(nodes), np.int64)
+    np.maximum.at(highest, place, heights)
+    is_common = np.bincount(place, minlength=len(nodes)) == len(words)
+    if not is_common.any():
+        return None
+    best = np.lexsort((nodes, highest, np.bincount(place, heights, minlength=len(nodes)), ~is_common))[0]
+    return int(nodes[best]), int(highest[best])
+
+
+def typical_of(cluster: Cluster, choose: Choose) -> Counter[Name]:
+    """Return what is published of a cluster: names with their levels, and how often each."""
+    published: Counter[Name] = Counter()
+    for bag, units in zip(cluster.terms, cluster.units.tolist(), strict=True):
+        name = choose(bag)
+        if name is not None:
+            published[name] += units
+    return published

@@ -1,0 +1,1 @@
+"""How much of the benefit of a person's own profile a group's profile keeps, judged by what both rank."""

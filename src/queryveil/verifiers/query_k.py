@@ -1,0 +1,47 @@
+"""Verify query k-anonymity: every released query was issued by at least k owners.
+
+Adar: User 4XXXXX9: Anonymizing Query Logs, 2007. Owners are people where that is known, else released histories. The
+release holds all issues of a query that it holds at all, so the people are counted in the release itself.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.spec import Bound
+from queryveil.types import Progress, Verdict, Violation, silent
+
+
+def verify(
+    bound: Bound,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    queries: Sequence[str],
+    *,
+    counted: Literal["people", "histories"],
+    partition: NDArray[np.int32] | None = None,
+    progress: Progress = silent,
+) -> Verdict:
+    """Say whether a claim query_k(k) holds; the counterexample has the fewest owners, the first text among equals."""
+    claim, k = str(bound), bound.integer("k")
+    if len(ids) == 0:
+        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+    holder = owner[np.repeat(np.arange(len(owner)), np.diff(indptr))]
+    part = np.zeros(len(holder), np.int64) if partition is None else np.repeat(partition, np.diff(indptr))
+    # sorted by query and holder, a holder counts where it differs from the one before
+    order = np.lexsort((holder, part, ids))
+    query, part, holder = ids[order], part[order], holder[order]
+    is_new_query = np.concatenate(([True], (query[1:] != query[:-1]) | (part[1:] != part[:-1])))
+    is_new = is_new_query | np.concatenate(([True], holder[1:] != holder[:-1]))
+    held_by = np.add.reduceat(is_new.astype(np.int64), np.flatnonzero(is_new_query))
+    progress("verifying", len(ids), len(ids))
+    short = np.flatnonzero(held_by < k)
+    if not len(short):
+        return Verdict(claim, "holds", counted, len(held_by), unit="queries")
+    numbers = query[is_new_query]
+    fewest, text = min((int(held_by[i]), queries[numbers[i]]) for i in short.tolist())
+    worst = Violation((text,), fewest, k)
+    return Verdict(claim, "violated", counted, len(held_by), len(short), worst, unit="queries")

@@ -1,0 +1,76 @@
+"""Verify vocabulary k-anonymity: every published vocabulary is that of at least k owners.
+
+Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010, definition 2. Two of them
+are alike if they have the same terms at the same levels with the same counts. The paper counts vocabularies; where one
+person has several we count the person once, because k sessions of one person hide nobody.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.spec import Bound
+from queryveil.types import Progress, ReleasedVocabularies, Verdict, Violation, silent
+
+
+def verify(
+    bound: Bound,
+    released: ReleasedVocabularies,
+    owner: NDArray[np.int32],
+    *,
+    counted: Literal["people", "histories"],
+    floor: int = 1,
+    holders: Mapping[str, int] | None = None,
+    progress: Progress = silent,
+) -> Verdict:
+    """Say whether a claim vocabulary_k(k) holds for released vocabularies.
+
+    `holders` tells how many people of the log hold each term, where that is known: a term published as it was typed
+    must have at least `floor`. `checked` counts the different vocabularies, `violations` those of too few owners; the
+    counterexample has the fewest owners, then the fewest rows, then comes first in the order of the texts.
+    """
+    claim, k = str(bound), bound.integer("k")
+    if not len(released.ids):
+        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+    crowds = _crowds(released, owner, progress)
+    short = [(len(owners), len(rows) // 3, rows) for rows, owners in crowds.items() if len(owners) < k]
+    if short:
+        support, _, rows = min(short)
+        worst = Violation(_entries(released, rows), support, k)
+        return Verdict(claim, "violated", counted, len(crowds), len(short), worst)
+    rare = 0 if holders is None else _below_floor(released, holders, floor)
+    if rare:
+        reason = f"{rare:,} published terms are those of fewer than {floor:,} people of the log"
+        return Verdict(claim, "violated", counted, len(crowds), reason=reason)
+    return Verdict(claim, "holds", counted, len(crowds))
+
+
+def _crowds(
+    released: ReleasedVocabularies, owner: NDArray[np.int32], progress: Progress
+) -> dict[tuple[int, ...], set[int]]:
+    """Return the owners of every different vocabulary, which is (term, level, count) row after row."""
+    cells = np.column_stack((released.ids, released.levels, released.counts))
+    crowds: dict[tuple[int, ...], set[int]] = {}
+    n_histories = len(released.users)
+    for h in range(n_histories):
+        if h % 10_000 == 0:
+            progress("verifying", h, n_histories)
+        rows = tuple(cells[released.indptr[h] : released.indptr[h + 1]].ravel().tolist())
+        crowds.setdefault(rows, set()).add(int(owner[h]))
+    progress("verifying", n_histories, n_histories)
+    return crowds
+
+
+def _entries(released: ReleasedVocabularies, rows: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(
+        released.terms[term] + (f" ×{count}" if count > 1 else "")
+        for term, count in zip(rows[::3], rows[2::3], strict=True)
+    )
+
+
+def _below_floor(released: ReleasedVocabularies, holders: Mapping[str, int], floor: int) -> int:
+    """Count the terms published as typed that too few people of the log hold."""
+    typed = np.unique(released.ids[released.levels == 0])
+    return sum(holders.get(released.terms[term], 0) < floor for term in typed.tolist())

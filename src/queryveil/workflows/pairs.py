@@ -1,0 +1,197 @@
+"""Setting an original log beside what was released of it: one of our releases, or anybody's log."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.errors import InputError
+from queryveil.histories.matching import MATCHES, Match
+from queryveil.histories.pairs import Sensitivity, Side, pair_sides, read_sides, side_of, sides_of_profiles
+from queryveil.logs.options import Cleaning, Reading
+from queryveil.measures import FILE
+from queryveil.measures.base import Comparison
+from queryveil.release import private as privates
+from queryveil.release.reader import Release, as_array
+from queryveil.sensitivity.model import load_model
+from queryveil.spec import nearest
+from queryveil.types import LogPair, Progress, silent
+
+# As somebody else's logs stand; only rows that are clicks of one query are one query.
+AS_IT_STANDS = Cleaning(scrub=False, bots=0)
+# kind → how its queries can be matched, what is done unless told first; a release of terms has no order of words
+CAN_MATCH: Mapping[str, tuple[Match, ...]] = {
+    "queries": ("exact", "words", "partial", "terms"),
+    FILE: ("exact", "words", "partial", "terms"),
+    "log": ("partial", "words", "terms"),
+    "histories": ("terms",),
+}
+MAP_COLUMNS = ("original", "released")
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """How two logs are set beside each other, and how sensitive their queries are."""
+
+    match: str | None = None  # None: the first that the kind can
+    map: Path | None = None  # who is who, where ids differ
+    model: Path | None = None  # None: the bundled one
+    words: Path | None = None  # sensitive words of a user's own
+    format: str = ""  # of a released log that is no release of ours, as in `Reading`
+    columns: str = ""  # likewise
+
+    def match_for(self, kind: str) -> Match:
+        """Return how queries are matched, or say how a kind of release can be."""
+        can = CAN_MATCH[kind]
+        if self.match is None:
+            return can[0]
+        if self.match not in MATCHES:
+            raise InputError(f"--match: there is no match {self.match!r}; {nearest(self.match, MATCHES)}")
+        if self.match not in can:
+            raise InputError(
+                f"--match {self.match} cannot be had of a release of kind {kind}, which does not keep whole queries; "
+                f"give {' or '.join(can)}."
+            )
+        return next(match for match in can if match == self.match)
+
+    def sensitivity(self) -> Sensitivity:
+        """Return what tells how sensitive texts are."""
+        return load_model(self.model, words=self.words).probabilities
+
+    def original_of(self) -> Mapping[str, str] | None:
+        """Return who the people of the release are in the original, where that was given."""
+        return None if self.map is None else read_map(self.map)
+
+
+def pair_files(
+    original: Sequence[Path],
+    released: Path,
+    pairing: Pairing,
+    reading: Reading,
+    *,
+    needs_model: bool = True,
+    progress: Progress = silent,
+) -> LogPair:
+    """Set two logs beside each other as they stand."""
+    match, original_of = pairing.match_for(FILE), pairing.original_of()
+    sensitivity = pairing.sensitivity() if needs_model else None
+    other = Reading(pairing.format, pairing.columns, reading.max_bad_lines, reading.memory_limit)
+    sources = (LogSource(tuple(original), reading, AS_IT_STANDS), LogSource((released,), other, AS_IT_STANDS))
+    (before, after), texts = read_sides(
+        _opened(sources, progress), len(sources), charset=AS_IT_STANDS.charset, match=match, progress=progress
+    )
+    return pair_sides(
+        before, after, texts, match=match, original_of=original_of, sensitivity=sensitivity, progress=progress
+    )
+
+
+def _opened(sources: Sequence[LogSource], progress: Progress) -> Iterator[QueryLog]:
+    """Open logs one after the other; each is closed before the next is opened."""
+    for source in sources:
+        with open_log(source, progress=progress) as log:
+            yield log
+
+
+def pair_release(
+    release: Release,
+    log: QueryLog,
+    pairing: Pairing,
+    private: Path | None,
+    *,
+    needs_model: bool = True,
+    progress: Progress = silent,
+) -> LogPair:
+    """Set a release of queries, or of the terms of queries, beside the log it was made from."""
+    match = pairing.match_for(release.kind)
+    original_of = _behind(release, pairing, private)
+    sensitivity = pairing.sensitivity() if needs_model else None
+    cleaning = log.source.cleaning
+    (original,), texts = read_sides([log], 1, charset=cleaning.charset, match=match, progress=progress)
+    released, texts = _released_side(release, match, texts)
+    return pair_sides(
+        original,
+        released,
+        texts,
+        match=match,
+        original_of=original_of,
+        stop_words=cleaning.stop_words if release.kind == "log" else "none",
+        sensitivity=sensitivity,
+        progress=progress,
+    )
+
+
+def pair_terms(comparison: Comparison, pairing: Pairing, *, needs_model: bool = True) -> LogPair:
+    """Set the terms of a release beside those of the log, term by term."""
+    times = comparison.released_occurrences()
+    if comparison.history_of is None or times is None:
+        raise InputError(
+            f"--match terms of a release of kind {comparison.kind} needs its private folder; give --private."
+        )
+    (before, after), texts = sides_of_profiles(
+        comparison.original, comparison.released, comparison.released_owner(), times
+    )
+    return pair_sides(before, after, texts, match="terms", sensitivity=pairing.sensitivity() if needs_model else None)
+
+
+def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[Side, pa.Array]:
+    """Return the queries of a release; those of kind log are their words in no particular order."""
+    rows = release.rows
+    if release.kind == "log":
+        queries = rows.group_by(["user", "query_id"], use_threads=False).aggregate([("term", "list")])
+        user, text = queries["user"], pc.binary_join(queries["term_list"], " ")
+    else:
+        user, text = rows["user"], rows["query"]
+    user, text = user.combine_chunks(), text.combine_chunks()
+    if match == "terms":
+        user, text = _cut(user, text)
+    users, number = np.unique(as_array(user), return_inverse=True)
+    return side_of(number, text, tuple(map(str, users.tolist())), known)
+
+
+def _cut(user: pa.Array, text: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Cut queries into their terms, each once per query."""
+    words = pa.array([sorted({*query.split(" ")}) for query in text.to_pylist()], pa.list_(pa.string()))
+    return user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
+
+
+def _behind(release: Release, pairing: Pairing, private: Path | None) -> Mapping[str, str]:
+    """Return who is behind each id of a release."""
+    given = pairing.original_of()
+    if given is not None:
+        return given
+    if private is None:
+        raise InputError(
+            f"who is behind {release.path} stands in its private folder; give --private, or --map with the columns "
+            f"{', '.join(MAP_COLUMNS)}."
+        )
+    privates.check_belongs(private, release.manifest["content_sha256"])
+    members = privates.load_membership(private).select(["person", "release_id"]).drop_null()
+    return dict(zip(map(str, members["release_id"].to_pylist()), members["person"].to_pylist(), strict=True))
+
+
+def read_map(path: Path) -> dict[str, str]:
+    """Read who is who: a CSV file with the columns original and released; returns released → original."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            lines = list(csv.reader(stream, strict=True))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; check --map.") from None
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path} cannot be read as a CSV file in UTF-8; save it as such.") from None
+    if not lines or sorted(map(str.strip, lines[0])) != sorted(MAP_COLUMNS):
+        raise InputError(f"{path}: the first line must name the columns {', '.join(MAP_COLUMNS)}; add it.")
+    first, second = (list(map(str.strip, lines[0])).index(name) for name in MAP_COLUMNS)
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line:
+            continue
+        if len(line) != len(MAP_COLUMNS) or not all(map(str.strip, line)):
+            raise InputError(f"{path}, line {number}: a line has an original and a released id; mend it.")
+        if found.setdefault(line[second].strip(), line[first].strip()) != line[first].strip():
+            raise InputError(f"{path}, line {number}: a released id stands for two people; list it once.")
+    return found

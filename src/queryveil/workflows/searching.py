@@ -1,0 +1,163 @@
+"""Searching an index as nobody, as a group of a release, or, for the owner of the profiles, as a person."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from queryveil.errors import InputError, ReleaseError, UnknownNameError
+from queryveil.histories.profile_files import is_profile_file, read_profiles
+from queryveil.release import places
+from queryveil.release.groups import groups_of
+from queryveil.release.reader import load
+from queryveil.search.answers import Answer, Asking, answer, answer_once
+from queryveil.search.index import Index, open_index
+from queryveil.search.vectors import ProfileVector
+from queryveil.types import ReleasedGroups
+
+
+class Searcher:
+    """An index and the groups of a release, held in memory; any number of threads may search at once.
+
+    It takes a group, never a person: whoever serves searches needs to know only which group somebody is in.
+    """
+
+    def __init__(self, index: str | Path, groups: str | Path | None = None) -> None:
+        """Open an index, and the groups where they are given."""
+        self.index = open_at(Path(index))
+        self._groups = None if groups is None else ReleaseGroups(Path(groups), self.index)
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Return the groups that can be searched as."""
+        return () if self._groups is None else self._groups.numbers
+
+    def search(
+        self,
+        query: str,
+        group: int | None = None,
+        *,
+        n: int = 10,
+        depth: int = 100,
+        blend: float = 0.0,
+        explain: bool = False,
+    ) -> Answer:
+        """Return the best documents for a query: in the engine's own order, or in that of a group's profile.
+
+        Of the engine's list `depth` documents are put in order; `blend` weighs the engine's own score, and `explain`
+        says which terms moved a document.
+        """
+        profile = None if group is None else self._profile(group)
+        return answer(self.index, query, profile, Asking(n, depth, blend, explain))
+
+    def _profile(self, group: int) -> ProfileVector:
+        if self._groups is None:
+            raise InputError("a group is one of a release; give the release as groups.")
+        return self._groups.profile(group)
+
+
+class ReleaseGroups:
+    """The groups of a release as profiles over the terms of an index, each mapped when it is first wanted."""
+
+    def __init__(self, path: Path, index: Index) -> None:
+        self._path = path
+        self._index = index
+        self._released = _released(path)
+        self.numbers: tuple[int, ...] = tuple(self._released.groups.tolist())
+        self._profiles: dict[int, ProfileVector] = {}
+
+    def profile(self, group: int) -> ProfileVector:
+        """Return the profile of a group, or name the nearest groups."""
+        found = self._profiles.get(group)
+        if found is None:  # two threads may both come here, and both do the same
+            found = self._profiles[group] = self._mapped(group)
+        return found
+
+    def _mapped(self, group: int) -> ProfileVector:
+        released = self._released
+        place = int(np.searchsorted(released.groups, group))
+        if place == len(released.groups) or released.groups[place] != group:
+            raise UnknownNameError(f"{self._path} has no group {group}; {_nearest_numbers(group, self.numbers)}")
+        row = slice(released.indptr[place], released.indptr[place + 1])
+        terms = [released.terms[number] for number in released.ids[row].tolist()]
+        return self._index.vector(terms, released.weights[row].tolist())
+
+
+@dataclass(frozen=True)
+class Asker:
+    """For whom a query is answered: nobody, a group of a release, or, for the owner of the profiles, a person."""
+
+    plain: bool = False
+    group: int | None = None
+    groups: Path | None = None  # the release
+    person: str | None = None
+    profiles: Path | None = None  # the file
+
+    def check(self) -> None:
+        """Refuse what does not go together, before anything is opened."""
+        if self.plain + (self.group is not None) + (self.person is not None) > 1:
+            raise InputError(
+                "a search is plain, as a group or as a user; give one of --plain, --as-group and --as-user."
+            )
+        if (self.group is None) != (self.groups is None):
+            raise InputError("--as-group names a group of the release that --groups gives; give both or none.")
+        if (self.person is None) != (self.profiles is None):
+            raise InputError("--as-user names a person of the file that --profiles gives; give both or none.")
+
+    def profile(self, index: Index) -> ProfileVector | None:
+        """Return the profile to search by, if there is one."""
+        if self.group is not None and self.groups is not None:
+            return ReleaseGroups(self.groups, index).profile(self.group)
+        if self.person is not None and self.profiles is not None:
+            return _own_profile(index, self.person, self.profiles)
+        return None
+
+
+def search(index: Path, query: str, asker: Asker = Asker(), asking: Asking = Asking()) -> Answer:
+    """Answer one query; a `Searcher` answers many faster."""
+    asker.check()
+    opened = open_at(index)
+    return answer_once(opened, query, asker.profile(opened), asking)
+
+
+def _own_profile(index: Index, person: str, path: Path) -> ProfileVector:
+    if not path.exists():
+        raise InputError(f"there is no file {path}; check --profiles.")
+    if not is_profile_file(path):
+        raise InputError(f"{path} is no profile file (user, term, weight); queryveil profiles writes one.")
+    people = read_profiles(path)
+    if person not in people.persons:
+        raise UnknownNameError(f"{path} has no user {person!r}; {_nearest_names(person, people.persons)}")
+    history = people.persons.index(person)
+    row = slice(people.indptr[history], people.indptr[history + 1])
+    terms = [people.vocabulary[entry] for entry in people.ids[row].tolist()]
+    weights = np.ones(len(terms)) if people.weights is None else people.weights[row]
+    return index.vector(terms, weights.tolist())
+
+
+def open_at(path: Path) -> Index:
+    """Open an index; one that a killed run had just put aside comes back to its place first."""
+    if not path.exists() and path.parent.is_dir():
+        places.sweep(path.parent)
+    return open_index(path)
+
+
+def _released(path: Path) -> ReleasedGroups:
+    release = load(path)
+    if release.kind != "groups":
+        raise ReleaseError(f"{path} is a release of {release.kind}, not of groups; make one with linkability.")
+    if release.faults:
+        raise ReleaseError(f"{path} is not as it was released: {release.faults[0]}; get it anew.")
+    return groups_of(release.rows)
+
+
+def _nearest_numbers(wanted: int, known: Iterable[int]) -> str:
+    near = sorted(known, key=lambda number: (abs(number - wanted), number))[:3]
+    return f"the nearest are {', '.join(map(str, sorted(near)))}."
+
+
+def _nearest_names(wanted: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(wanted, list(known), n=3, cutoff=0.0)
+    return f"the nearest are {', '.join(near)}."

@@ -1,0 +1,49 @@
+"""Training a sensitivity model on a user's labels, and explaining what a model says of a query."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from queryveil.errors import InputError, OutputError
+from queryveil.files import check_new_file, write_new_file
+from queryveil.sensitivity.files import Record, is_model, model_bytes
+from queryveil.sensitivity.model import Explanation, Model, load_model
+from queryveil.types import Progress, silent
+
+if TYPE_CHECKING:  # scikit-learn takes long to import
+    from queryveil.sensitivity.training import Judgement
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model that was trained and written, and how it was judged."""
+
+    path: Path
+    model: Model
+    judgement: "Judgement"
+
+
+def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, progress: Progress = silent) -> Trained:
+    """Train a model on labelled queries, judge it by 10-fold cross-validation, and write it."""
+    check_new_file(out, overwrite=force)
+    if out.exists() and not is_model(out):
+        raise OutputError(f"{out} is not a sensitivity model, so --force does not replace it; choose another name.")
+    from queryveil.sensitivity.labels import read_labels
+    from queryveil.sensitivity.training import cross_validate
+    from queryveil.sensitivity.training import train as fit
+
+    examples = read_labels(labelled)
+    judgement = cross_validate(examples, rng=np.random.default_rng(seed), progress=progress)
+    model = fit(examples, name=f"{judgement.texts:,} labelled queries")
+    data = model_bytes(Record(model.words, model.weights, model.base, model.name))
+    write_new_file(out, data, overwrite=force)
+    return Trained(out, model, judgement)
+
+
+def explain(query: str, *, model: Path | None = None, words: Path | None = None) -> Explanation:
+    """Say how likely a query is sensitive, and which of its words weigh how much."""
+    if not query.strip():
+        raise InputError("there is no query to explain; give some words.")
+    return load_model(model, words).explain(query)

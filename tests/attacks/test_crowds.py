@@ -1,0 +1,169 @@
+"""The crowd of those who match what is known: as the twin has it, bounded on (k, m) releases, all-seeing on the log."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.attacks.base import Game, Knowledge, play
+from queryveil.attacks.crowds import LEFT_OUT, OTHER_PEOPLE, search
+from queryveil.attacks.known_terms import BEYOND, run
+from queryveil.attacks.targets import draw_items, draw_rows, draw_wrong, held, still_shown
+from queryveil.errors import GuaranteeError, InputError
+from queryveil.methods.km import run as run_km
+from queryveil.spec import resolve
+from queryveil.types import AttackResult, silent
+from tests.attacks.settings import groups, setting
+from tests.builders import profiles_of, rows
+from tests.twins import attacks as twin
+
+logs = st.lists(
+    st.tuples(st.integers(0, 5), st.sets(st.integers(0, 7), min_size=1, max_size=6)), min_size=2, max_size=12
+).map(lambda histories: sorted(histories, key=lambda history: history[0]))
+
+
+def results_of(found: list[AttackResult]) -> dict[str, AttackResult]:
+    return {result.knowledge: result for result in found}
+
+
+def attack(*arguments: object, name: str = "known_terms(m=1)", seed: int = 1, **options: object) -> list[AttackResult]:
+    built = setting(*arguments, **options)  # type: ignore[arg-type]
+    return run(built, resolve("attack", name), rng=np.random.default_rng(seed))
+
+
+@settings(max_examples=200, deadline=None)
+@given(logs, st.data())
+def test_crowds_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
+    numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
+    owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
+    released = [data.draw(st.sets(st.sampled_from(sorted(row)))) for row in original]
+    game = play(setting_ := setting(original, released, owners=owners), setting_.terms)
+    view = game.release
+    items = list(range(len(game.keys)))
+    right = data.draw(st.lists(st.sampled_from(items), min_size=1, max_size=3, unique=True))
+    wrong = data.draw(st.lists(st.sampled_from([i for i in items if i not in right] or items), max_size=1))
+    me = data.draw(st.sampled_from(owners))
+    shown = [frozenset(view.published.ids[a:b].tolist()) for a, b in pairs(view.published.indptr)]
+    units = list(zip(owners, shown, strict=True))
+    knowledge = Knowledge(np.array([[*right, *wrong]], np.int32), len(right), np.array([me], np.int32))
+    for exact, left_out in product((True, False), repeat=2):
+        found = search(view, knowledge, exact=exact, left_out=left_out, progress=silent, stage="")
+        seen = twin.without(units, me) if left_out else units
+        crowd = {owners[n] for n in twin.crowd(seen, right, wrong, view.weights.tolist(), exact=exact)}
+        assert (found.people[0], found.owners[0], found.is_in[0]) == (len(crowd), len(crowd), me in crowd)
+
+
+def pairs(indptr: np.ndarray) -> list[tuple[int, int]]:
+    return list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=6), min_size=4, max_size=24),
+    st.integers(2, 4),
+    st.integers(1, 3),
+    st.sampled_from(["log", "release"]),
+    st.integers(0, 3),
+    st.integers(0, 2**32),
+)
+def test_no_success_on_a_km_release_exceeds_one_in_k(
+    log: list[set[str]], k: int, m: int, of: str, wrong: int, seed: int
+) -> None:
+    profiles = profiles_of([sorted(history) for history in log])
+    try:
+        kept = run_km(profiles, resolve("method", f"km(k={k}, m={m})"), rng=np.random.default_rng(seed))
+    except GuaranteeError:
+        return
+    histories = rows(profiles)
+    flat = iter(kept.mask.tolist())
+    released = [[item for item in row if next(flat)] for row in histories]
+    staying = [h for h, row in enumerate(released) if row]
+    claim = f"km(k={k}, m={m})"
+    name = f"known_terms(m={m}, wrong={wrong}, of={of})"
+    try:
+        found = attack(histories, [released[h] for h in staying], histories=staying, claim=claim, name=name, seed=seed)
+    except InputError as error:
+        assert "nobody has more than" in str(error)
+        return
+    for result in found:
+        if result.note != BEYOND:
+            assert result.rate.value <= 1 / k + 1e-12
+            assert result.smallest is None or result.smallest >= k
+
+
+def test_the_original_is_seen_through() -> None:
+    log = [[0, n] for n in range(1, 21)]  # everybody has a term of their own
+    found = results_of(attack(log, log, name="known_terms(m=2, wrong=0)"))
+    both = found["2 terms"]
+    assert both.rate.value == both.original.value == both.risk.value == 1.0
+    assert both.control.value == 0.0  # who is taken out is found nowhere
+    assert (both.baseline.value, both.crowd, both.smallest, both.controlled_by) == (1 / 20, 1.0, 1, LEFT_OUT)
+    assert set(found) == {"2 terms", "2 terms, scored"}  # nobody has three
+
+
+def test_a_release_that_kept_the_common_term_only() -> None:
+    log = [[0, n] for n in range(1, 5)]
+    found = results_of(attack(log, [[0]] * 4, name="known_terms(m=1, wrong=0)", claim="km(k=4, m=1)"))
+    one, two = found["1 term"], found["2 terms"]
+    assert 0 < one.rate.value <= 1 / 4
+    assert one.control.value >= one.rate.value  # a crowd of three is smaller than one of four
+    assert one.risk.value == 0.0
+    assert (two.rate.value, two.note) == (0.0, BEYOND)
+    assert (found["2 terms, scored"].rate.value, found["2 terms, scored"].smallest) == (1 / 4, 4)
+
+
+def test_other_people_are_the_control_where_they_are_given() -> None:
+    log = [[0, n] for n in range(1, 5)]
+    found = results_of(attack(log, log, others=[[0, 1], [77, 78], [0]], name="known_terms(m=2, wrong=1)"))
+    assert (found["2 terms"].control.value, found["2 terms"].controls) == (1 / 2, 2)
+    assert found["2 terms"].controlled_by == OTHER_PEOPLE
+
+
+def test_groups_hide_their_members() -> None:
+    original = [[0, 1], [0, 2], [3, 4], [3, 5], [6]]
+    built = groups(original, [0, 0, 1, 1, -1], [[0, 1, 2], [3, 4, 5]])
+    found = results_of(run(built, resolve("attack", "known_terms(m=2, wrong=0)"), rng=np.random.default_rng(1)))
+    person, group = found["2 terms"], found["2 terms: the group"]
+    assert (person.rate.value, person.risk_of, person.smallest) == (1 / 2, "singling out", 2)
+    assert (group.rate.value, group.risk_of) == (1.0, "linkability")
+    assert group.control.value == 0.0  # each has one of the two terms that nobody else brought into the group
+    assert (person.baseline.value, group.baseline.value) == (1 / 4, 1 / 2)
+    assert person.original.value == 1.0
+
+
+def test_a_target_without_a_history_is_never_found() -> None:
+    found = results_of(attack([[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1]], name="known_terms(m=2, wrong=0)"))
+    assert found["2 terms"].rate.value == pytest.approx((1 / 2 + 1 / 2 + 0) / 3)
+    assert found["2 terms"].baseline.value == pytest.approx(2 / 3 / 2)
+
+
+def test_nobody_has_as_many_terms() -> None:
+    with pytest.raises(InputError, match=r"needs people with 4 terms, and nobody has more than 2; take a smaller m\."):
+        attack([[0, 1], [0]], [[0], [0]], name="known_terms(m=4)")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=9), st.integers(0, 2**32))
+def test_draws(log: list[set[int]], seed: int) -> None:
+    game: Game = play(built := setting(log, log), built.terms)
+    rng = np.random.default_rng(seed)
+    for width in (1, 2, 3):
+        chosen = draw_rows(game.people, width, 4, rng)
+        assert len(chosen) == min(4, sum(len(row) >= width for row in log))
+        drawn = draw_items(game.people, chosen, width, rng)
+        wrong = draw_wrong(game.people.ids, game.people, chosen, 2, rng)
+        for row, items, false in zip(chosen.tolist(), drawn.tolist(), wrong.tolist(), strict=True):
+            mine = {int(np.searchsorted(game.keys, key)) for key in log[row]}
+            assert set(items) <= mine
+            assert len(set(items)) == width
+            assert not {item for item in false if item >= 0} & mine
+        assert held(game.people, chosen, drawn[:, 0]).all()
+        assert not held(game.people, chosen, wrong[:, 0]).any()
+
+
+def test_what_the_release_still_shows() -> None:
+    game = play(built := setting([[0, 1], [2]], [[1]], histories=[0]), built.terms)
+    shown = still_shown(game)
+    assert (shown.indptr.tolist(), shown.ids.tolist()) == ([0, 1, 1], [1])

@@ -1,0 +1,138 @@
+"""Multiplicity, time, vanity and minimality: by hand, against a twin, and successful on the log itself."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.attacks.base import Tables, play
+from queryveil.attacks.minimality import ANOTHER_HISTORY
+from queryveil.attacks.minimality import run as run_minimality
+from queryveil.attacks.moments import in_units
+from queryveil.attacks.moments import run as run_moments
+from queryveil.attacks.multiplicity import run as run_multiplicity
+from queryveil.attacks.vanity import names_in, own_names
+from queryveil.attacks.vanity import run as run_vanity
+from queryveil.errors import InputError
+from queryveil.kernels.attacks_deleted import BLOCKED, COULD_HAVE_STAYED, SHOWN, judge
+from queryveil.spec import resolve
+from tests.attacks.settings import setting, table
+from tests.attacks.test_crowds import pairs
+from tests.twins import attacks as twin
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(2)
+
+
+def test_how_often_tells_people_apart_who_share_all_terms() -> None:
+    counts = [{0: n, 1: 1} for n in range(1, 6)]
+    rows = table([[0, 1]] * 5, range(5), counts)
+    built = replace(setting([[0, 1]] * 5, [[0, 1]] * 5), terms=Tables(rows, rows))
+    (found,) = run_multiplicity(built, resolve("attack", "multiplicity(m=2)"), rng=rng())
+    assert found.rate.value == found.original.value == 1.0
+    assert found.control.value == 1 / 4  # without the person, the four others share the term that was used once
+    assert found.knowledge == "2 terms and how often each"
+
+
+def test_a_moment_finds_a_person_as_precisely_as_it_is_known() -> None:
+    minutes = [[60 * n, 86_400] for n in range(4)]
+    rows = table(minutes, range(4))
+    built = setting([[0]] * 4, [[0]] * 4, moments=Tables(rows, rows))
+    (found,) = run_moments(built, resolve("attack", "time(m=2)"), rng=rng())
+    assert (found.rate.value, found.risk_of, found.knowledge) == (1.0, "linkability", "the minutes of 2 queries")
+    (coarse,) = run_moments(built, resolve("attack", "time(m=2, unit=day)"), rng=rng())
+    assert (coarse.rate.value, coarse.crowd) == (1 / 4, 4.0)
+
+
+def test_moments_in_coarser_units_stand_once() -> None:
+    coarse = in_units(table([[0, 30, 61], [59], []], [0, 1, 2]), 60)
+    assert (coarse.indptr.tolist(), coarse.keys.tolist()) == ([0, 2, 3, 3], [0, 1, 0])
+
+
+def test_names_in_queries() -> None:
+    assert names_in("john smith seattle") == [("john", "smith")]
+    assert names_in("smith") == names_in("seattle weather") == []
+
+
+TERMS = ("john", "smith", "mary", "jones", "red", "shoes")
+SEARCHED = [(0, "john smith"), (0, "john smith home"), (0, "mary jones"), (1, "mary jones"), (1, "red shoes")]
+
+
+def test_the_name_searched_most_is_taken_for_ones_own() -> None:
+    built = setting([[0, 1, 2, 3], [2, 3, 4, 5]], [[4]], terms=TERMS, queries=SEARCHED)
+    assert built.queries is not None
+    assert own_names(built.queries, 3) == {0: ("john", "smith"), 1: ("mary", "jones")}
+    assert own_names(built.queries, 1) == {0: ("john", "smith")}  # two people searched for mary jones
+
+
+def test_vanity_finds_who_searches_for_the_own_name() -> None:
+    log = [[0, 1, 2, 3], [2, 3, 4, 5]]
+    (seen,) = run_vanity(
+        setting(log, log, terms=TERMS, queries=SEARCHED), resolve("attack", "vanity(shared=1)"), rng=rng()
+    )
+    assert (seen.rate.value, seen.original.value, seen.targets) == (1.0, 1.0, 1)
+    (hidden,) = run_vanity(
+        setting(log, [[2], [2]], terms=TERMS, queries=SEARCHED), resolve("attack", "vanity"), rng=rng()
+    )
+    assert (hidden.targets, hidden.rate.value) == (2, 1 / 4)  # one is not found, the other in a crowd of two
+    with pytest.raises(InputError, match="the log has none"):
+        run_vanity(setting(log, log, terms=TERMS, queries=[(0, "red shoes")]), resolve("attack", "vanity"), rng=rng())
+
+
+logs = st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size=5)), min_size=3, max_size=14).map(
+    lambda histories: sorted(histories, key=lambda history: history[0])
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(logs, st.integers(2, 4), st.integers(1, 4))
+def test_what_could_have_stayed_is_the_twins(log: list[tuple[int, set[int]]], k: int, m: int) -> None:
+    numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
+    owners, released = [numbers[owner] for owner, _ in log], [row for _, row in log]
+    game = play(built := setting(released, released, owners=owners), built.terms)
+    published = game.release.published
+    units = [
+        (owner, frozenset(published.ids[a:b].tolist()))
+        for owner, (a, b) in zip(owners, pairs(published.indptr), strict=True)
+    ]
+    asked = [(unit, item) for unit in range(len(units)) for item in range(len(game.keys))]
+    if not asked:
+        return
+    unit, item = (np.array(column) for column in zip(*asked, strict=True))
+    found = judge(published, np.zeros(len(units), np.int32), unit, item.astype(np.int32), k, m)
+    for (u, i), said in zip(asked, found.tolist(), strict=True):
+        blocked = BLOCKED if twin.is_blocked(units, u, i, k, m) else COULD_HAVE_STAYED
+        assert said == (SHOWN if i in units[u][1] else blocked)
+
+
+def test_parts_are_counted_apart() -> None:
+    game = play(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
+    asked = np.array([2]), np.array([1], np.int32)
+    together, apart = np.zeros(3, np.int32), np.array([0, 0, 1], np.int32)
+    assert judge(game.release.published, together, *asked, 3, 2).tolist() == [COULD_HAVE_STAYED]
+    assert judge(game.release.published, apart, *asked, 3, 2).tolist() == [BLOCKED]
+
+
+def test_minimality_tells_the_deleted_from_what_could_have_stayed() -> None:
+    # The last one lost 5, which two others have with 1 but none with 0; all could have had 2 beside 0.
+    log = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0, 5]]
+    released = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0]]
+    built = setting(log, released, claim="km(k=3, m=2)")
+    (found,) = run_minimality(built, resolve("attack", "minimality"), rng=rng())
+    assert (found.targets, found.baseline.value, found.controlled_by) == (1, 0.5, ANOTHER_HISTORY)
+    assert found.original.value == 1.0
+    assert found.rate.value in (0.5, 1.0)  # of 1 it cannot tell, that 2 could have stayed it can
+    seeds = [
+        run_minimality(built, resolve("attack", "minimality"), rng=np.random.default_rng(seed))[0].rate.value
+        for seed in range(20)
+    ]
+    assert set(seeds) == {0.5, 1.0}
+
+
+def test_minimality_needs_something_deleted() -> None:
+    log = [[0, 1], [0, 1]]
+    with pytest.raises(InputError, match="needs terms that were deleted from some histories only"):
+        run_minimality(setting(log, log), resolve("attack", "minimality"), rng=rng())

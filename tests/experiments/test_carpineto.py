@@ -1,0 +1,111 @@
+"""The evaluation of Carpineto and Romano: heavy people, nested releases of equal size, and what is said of them."""
+
+import numpy as np
+import pytest
+
+from queryveil.errors import GuaranteeError, InputError
+from queryveil.experiments import carpineto
+from queryveil.experiments.carpineto.runs import ByPeople, Task, drawn, heavy, up_to
+from queryveil.types import Lists, Profiles, silent
+from tests.builders import profiles_of
+
+LISTS = Lists(frozenset({"smith"}), frozenset(), frozenset(), frozenset({"paris"}), frozenset({"clinic"}))
+QUERIES = ("tea", "red shoes", "clinic", "smith", "paris hotel", "news", "maps", "dark clinic", "weather", "mail")
+
+
+def log(seed: int = 1, people: int = 40) -> Profiles:
+    """Return a log in which half of the people issue more queries than the others."""
+    rng = np.random.default_rng(seed)
+    weights = np.arange(len(QUERIES), 0, -1) / 55
+    lengths = [30 if person % 2 else 5 for person in range(people)]
+    return profiles_of([rng.choice(QUERIES, n, p=weights).tolist() for n in lengths])
+
+
+def sensitivity(profiles: Profiles) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([0.9 if "clinic" in query or query == "smith" else 0.1 for query in profiles.vocabulary.entries])
+
+
+def task(seed: int = 1) -> Task:
+    profiles = heavy(log(seed), np.random.default_rng(seed))
+    return Task(profiles, sensitivity(profiles), LISTS, np.random.default_rng(seed), silent)
+
+
+def test_heavy_people_are_those_above_the_mean() -> None:
+    profiles = log()
+    chosen = heavy(profiles, np.random.default_rng(0))
+    assert chosen.persons == tuple(f"u{person}" for person in range(1, 40, 2))
+    assert np.add.reduceat(chosen.counts, chosen.indptr[:-1]).tolist() == [30] * 20
+    assert chosen.owner.tolist() == list(range(20))
+
+
+def test_releases_are_parts_of_each_other_and_as_large_as_was_asked_for() -> None:
+    made = task()
+    order, by_people = drawn(made, np.ones(len(made.profiles.ids), np.bool_)), ByPeople(made)
+    smaller = [np.zeros(len(made.profiles.ids), np.bool_)] * 2
+    for size in (10.0, 30.0, 50.0, 100.0):
+        masks = [up_to(made, order, size), by_people.up_to(size)[0]]
+        for mask, before in zip(masks, smaller, strict=True):
+            assert (mask | ~before).all()
+            assert made.profiles.counts[mask].sum() <= size / 100 * made.issued() + 1e-6
+        smaller = masks
+    assert all(mask.all() for mask in smaller)
+
+
+def test_k_of_a_size_is_what_every_query_has() -> None:
+    made = task()
+    mask, k = ByPeople(made).up_to(60.0)
+    holders = [len(set(made.profiles.owner[_rows(made)[made.profiles.ids == q]])) for q in set(made.profiles.ids[mask])]
+    assert min(holders) == k
+
+
+def _rows(made: Task) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.repeat(np.arange(made.profiles.n_histories), np.diff(made.profiles.indptr))
+
+
+@pytest.mark.parametrize(
+    ("smallest", "expected"), [(60.0, [10, 20, 30, 40, 50]), (20.0, [10, 20]), (25.0, [10, 20, 25.0]), (4.0, [4.0])]
+)
+def test_sizes_go_up_to_the_smallest_pool(smallest: float, expected: list[float]) -> None:
+    assert carpineto.sizes(smallest) == expected
+
+
+def test_the_evaluation_of_a_log() -> None:
+    profiles = log()
+    found = carpineto.evaluate(profiles, sensitivity(profiles), LISTS, rng=np.random.default_rng(2))
+    assert [table.name for table in found.tables] == [
+        "Section 3",
+        "Figure 1",
+        "Section 3.2",
+        "Figure 2, SPI",
+        "Figure 2, exposed",
+        "Figure 2, PEL",
+    ]
+    assert [figure.name for figure in found.figures] == [found.tables[i].name for i in (1, 3, 4, 5)]
+    first = found.numbers["figure_1"][0]
+    assert (first["k"], first["figures"]["impressions"], first["figures"]["spi"]) == (1, 100, pytest.approx(0))
+    assert [each["k"] for each in found.numbers["figure_1"]] == [1, 2, 3, 5, 7, 10, 20]
+    jsd = [each["figures"]["jsd"] for each in found.numbers["figure_1"]]
+    assert jsd == sorted(jsd)
+    for size in {each["size"] for each in found.numbers["figure_2"]}:
+        exposed = {
+            each["strategy"]: each["figures"]["exposed"] for each in found.numbers["figure_2"] if each["size"] == size
+        }
+        assert exposed["no-PPP"] < exposed["random"] < exposed["only-PPP"]
+    assert "no-PPP exposes less of what is sensitive at" in found.reading[-1]
+
+
+def test_the_same_seed_gives_the_same_figures() -> None:
+    profiles = log()
+    first, second = (
+        carpineto.evaluate(profiles, sensitivity(profiles), LISTS, rng=np.random.default_rng(3)) for _ in range(2)
+    )
+    assert first.numbers == second.numbers
+
+
+def test_logs_without_heavy_people_or_without_ppp_queries_are_refused() -> None:
+    even = profiles_of([["tea"], ["tea"], ["tea", "tea"]])
+    with pytest.raises(InputError, match="1 people of the log have more queries than the mean"):
+        carpineto.evaluate(even, sensitivity(even), LISTS, rng=np.random.default_rng(0))
+    none = profiles_of([["tea", "maps"]] * 4 + [["tea"]] * 8)
+    with pytest.raises(GuaranteeError, match="no query holds a name, place or private word"):
+        carpineto.evaluate(none, sensitivity(none), LISTS, rng=np.random.default_rng(0))

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.errors import GuaranteeError, UnknownNameError
+from queryveil.methods.ppp import run as run_ppp
+from queryveil.methods.query_k import run as run_query_k
+from queryveil.methods.query_k import smallest_k
+from queryveil.release.content import queries_content
+from queryveil.release.reader import histories_of
+from queryveil.spec import resolve
+from queryveil.types import Kept, Lists, Profiles
+from queryveil.verifiers.ppp import verify as verify_ppp
+from queryveil.verifiers.query_k import verify as verify_query_k
+from queryveil.workflows.running import method_of
+from tests.builders import profiles_of
+from tests.twins.queries import private, released, shared
+
+LISTS = Lists(
+    names=frozenset({"kowalski"}),
+    first_names=frozenset({"john", "may"}),
+    last_names=frozenset({"park", "kowalski"}),
+    places=frozenset({"paris", "new york"}),
+    words=frozenset({"plaintiff", "writ of error"}),
+)
+WORDS = ["john", "may", "park", "kowalski", "paris", "new", "york", "plaintiff", "writ", "of", "error", "soup"]
+QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+LOGS = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), min_size=1, max_size=6)
+
+
+def rows(profiles: Profiles, kept: Kept) -> list[tuple[int, str]]:
+    table = queries_content(profiles, kept.mask).rows
+    return list(zip(table["user"].to_pylist(), table["query"].to_pylist(), strict=True))
+
+
+@settings(deadline=None, max_examples=80)
+@given(LOGS, st.integers(1, 4))
+def test_query_k_keeps_what_the_twin_keeps(histories: list[list[str]], k: int) -> None:
+    log = [(f"p{person}", query) for person, history in enumerate(histories) for query in history]
+    profiles = profiles_of(histories)
+    expected = shared(log, k)
+    bound = resolve("method", f"query_k(k={k})")
+    if not expected:
+        with pytest.raises(GuaranteeError):
+            run_query_k(profiles, bound)
+        return
+    kept = run_query_k(profiles, bound)
+    assert rows(profiles, kept) == released(expected)
+    assert kept.settled == {"k": k}
+    found = histories_of(queries_content(profiles, kept.mask).rows)
+    owner = np.arange(len(found.users), dtype=np.int32)
+    claim = resolve("guarantee", f"query_k(k={k})")
+    assert verify_query_k(claim, found.indptr, found.ids, owner, found.terms, counted="people").holds
+
+
+@settings(deadline=None, max_examples=60)
+@given(LOGS, st.integers(1, 4))
+def test_the_verifier_of_query_k_finds_the_rarest(histories: list[list[str]], k: int) -> None:
+    profiles = profiles_of(histories)
+    people = {q: sum(q in history for history in histories) for history in histories for q in history}
+    claim = resolve("guarantee", f"query_k(k={k})")
+    verdict = verify_query_k(
+        claim, profiles.indptr, profiles.ids, profiles.owner, profiles.vocabulary.entries, counted="people"
+    )
+    short = sorted((number, query) for query, number in people.items() if number < k)
+    assert verdict.holds == (not short)
+    assert verdict.violations == len(short)
+    assert verdict.checked == len(people)
+    if short:
+        assert verdict.counterexample is not None
+        assert (verdict.counterexample.support, *verdict.counterexample.entries) == short[0]
+
+
+def test_one_person_with_several_histories_counts_once() -> None:
+    profiles = profiles_of([["a", "b"], ["a"], ["b"]], owners=[0, 0, 1])
+    kept = run_query_k(profiles, resolve("method", "query_k(k=2)"))
+    assert rows(profiles, kept) == [(0, "b"), (1, "b")]
+    claim = resolve("guarantee", "query_k(k=2)")
+    everything = verify_query_k(
+        claim, profiles.indptr, profiles.ids, profiles.owner, profiles.vocabulary.entries, counted="people"
+    )
+    assert not everything.holds
+
+
+@pytest.mark.parametrize(("share", "k"), [(1.0, 1), (0.99, 2), (0.6, 2), (0.59, 3), (0.3, 3)])
+def test_a_share_takes_the_smallest_k_that_releases_no_more(share: float, k: int) -> None:
+    people = np.array([1, 2, 2, 3, 3, 3])  # of the query of every pair
+    counts = np.array([4, 2, 1, 1, 1, 1])
+    assert smallest_k(people, counts, share) == k
+
+
+def test_a_share_is_settled_as_k() -> None:
+    profiles = profiles_of([["a", "x"], ["a", "y"], ["a", "z"]])
+    bound = resolve("method", "query_k(share=0.5)")
+    kept = run_query_k(profiles, bound)
+    assert str(method_of(bound).claim(bound, kept.settled)) == "query_k(k=2)"
+    with pytest.raises(GuaranteeError, match="its commonest queries alone are a larger share"):
+        run_query_k(profiles, resolve("method", "query_k(share=0.4)"))
+
+
+@pytest.mark.parametrize("name", ["query_k", "query_k(k=2, share=0.5)"])
+def test_k_or_share_but_not_both(name: str) -> None:
+    bound = resolve("method", name)
+    with pytest.raises(UnknownNameError, match="takes k or share"):
+        method_of(bound).check(bound)
+
+
+def test_k_above_the_number_of_people() -> None:
+    with pytest.raises(GuaranteeError, match="k = 9 is larger than the number of people in the log"):
+        run_query_k(profiles_of([["a"], ["a"]]), resolve("method", "query_k(k=9)"))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(QUERIES, min_size=1, max_size=8), st.sampled_from(["none", "only"]))
+def test_ppp_and_its_verifier_agree_with_the_twin(queries: list[str], release: str) -> None:
+    profiles = profiles_of([[query] for query in queries])
+    expected = [(q, q) for q in queries if private(q, LISTS) == (release == "only")]
+    claim = resolve("guarantee", f"ppp(release={release})")
+    everything = verify_ppp(
+        claim,
+        profiles.indptr,
+        profiles.ids,
+        profiles.owner,
+        profiles.vocabulary.entries,
+        counted="people",
+        lists=LISTS,
+    )
+    assert everything.holds == (len(expected) == len(queries))
+    assert everything.violations == len(set(queries)) - len(set(expected))
+    bound = resolve("method", f"ppp(release={release})")
+    if not expected:
+        with pytest.raises(GuaranteeError, match="nothing would be left"):
+            run_ppp(profiles, bound, lists=LISTS)
+        return
+    kept = run_ppp(profiles, bound, lists=LISTS)
+    assert sorted(query for _, query in rows(profiles, kept)) == sorted(query for _, query in expected)

@@ -1,0 +1,33 @@
+from pathlib import Path
+
+from queryveil.methods.vocabulary import run
+from queryveil.semantics.wordnet import wordnet
+from queryveil.spec import resolve
+from queryveil.types import Published
+from tests.builders import profiles_of
+from tests.methods.generalize.goods import goods
+
+
+def first(published: Published) -> list[str]:
+    return [published.terms[i] for i in published.ids[: published.indptr[1]]]
+
+
+def test_a_bag_of_rare_terms_is_published_as_the_nearest_common_one(tmp_path: Path) -> None:
+    """Wine has two holders and vino one; alcohol is one step from either, and three hold it."""
+    rare = [("wine", "jackets"), ("vino", "jackets"), ("wine", "jackets")]
+    log = profiles_of([*rare, *[("alcohol", "boots", "boots", "boots", "boots")] * 3])
+    found = run(log, goods(tmp_path), resolve("method", "vocabulary(k=3, eps=4)"))
+    assert first(found) == ["alcohol", "jackets"]
+    assert not found.levels.any()
+
+
+def test_a_common_term_too_far_away_does_not_stand_for_it(tmp_path: Path) -> None:
+    log = profiles_of([("wine", "jackets"), ("vino", "jackets"), ("wine", "jackets"), *[("boots",) * 4] * 3])
+    found = run(log, goods(tmp_path), resolve("method", "vocabulary(k=3, eps=4)"))
+    assert first(found) == ["jackets"]
+
+
+def test_terms_in_no_network_are_not_stood_for() -> None:
+    log = profiles_of([("qzx", "dog")] * 2 + [("dog",)] * 2)
+    found = run(log, wordnet(), resolve("method", "vocabulary(k=2, eps=4, floor=3)"))
+    assert first(found) == ["dog"]

@@ -1,0 +1,114 @@
+"""The running example of Liu and Wang 2010: Figures 1 to 3."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from queryveil.kernels.clusters import best_savings, distance
+from queryveil.methods.vocabulary import rule_of, run
+from queryveil.methods.vocabulary.cluster import begin
+from queryveil.methods.vocabulary.clustering import clusters_of
+from queryveil.methods.vocabulary.words import bags_of, words_of
+from queryveil.semantics.distances import distance as term_distance
+from queryveil.semantics.network import Network
+from queryveil.semantics.taxonomy import read_taxonomy
+from queryveil.spec import resolve
+from queryveil.types import Profiles, Published, silent
+from tests.builders import profiles_of
+
+TREE = """child,parent
+edibles,goods
+apparel,goods
+alcohol,edibles
+dairy,edibles
+outer,apparel
+footwear,apparel
+wine,alcohol
+vino,alcohol
+raw-milk,dairy
+homo-milk,dairy
+jackets,outer
+pants,outer
+boots,footwear
+shoes,footwear
+"""
+VOCABULARIES = (
+    "wine wine jackets boots",
+    "vino vino jackets shoes",
+    "wine vino raw-milk jackets shoes",
+    "vino raw-milk raw-milk homo-milk",
+    "raw-milk homo-milk homo-milk jackets pants",
+)
+METHOD = "vocabulary(k=2, eps=4, floor=1)"
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Network:
+    path: Path = tmp_path_factory.mktemp("liu") / "tree.csv"
+    path.write_text(TREE)
+    return read_taxonomy(path)
+
+
+@pytest.fixture(scope="module")
+def profiles() -> Profiles:
+    return profiles_of([vocabulary.split() for vocabulary in VOCABULARIES])
+
+
+def away(profiles: Profiles, network: Network, method: str, one: int, other: int) -> int:
+    """Return the distance of two vocabularies."""
+    rule = rule_of(resolve("method", method))
+    bags, numbers = bags_of(profiles, network)
+    centre = begin(bags, words_of(network, rule.eps, numbers), rule, one).centre
+    return int(distance(centre, bags, other, best_savings(centre)[0], -(1 << 60), 1 << 60)[0])
+
+
+def shown(published: Published) -> list[dict[str, int]]:
+    """Return the published bag of every history."""
+    rows = np.split(np.arange(len(published.ids)), published.indptr[1:-1])
+    return [{published.terms[published.ids[i]]: int(published.counts[i]) for i in row} for row in rows]
+
+
+def test_distances_of_terms(network: Network) -> None:
+    assert term_distance(network, "wine", "vino") == 2
+    assert term_distance(network, "wine", "jackets") == 6
+
+
+def test_distance_of_the_first_two_vocabularies(profiles: Profiles, network: Network) -> None:
+    assert away(profiles, network, "vocabulary(k=2, eps=4, model=maximum)", 0, 1) == 6
+    assert away(profiles, network, "vocabulary(k=2, eps=4)", 0, 1) == 6
+
+
+def test_the_two_models_do_not_agree_for_large_omega(profiles: Profiles, network: Network) -> None:
+    assert away(profiles, network, "vocabulary(k=2, eps=4, model=maximum)", 0, 2) == 4
+    assert away(profiles, network, "vocabulary(k=2, eps=4, omega=100)", 0, 2) == 104
+
+
+def test_clusters(profiles: Profiles, network: Network) -> None:
+    rule = rule_of(resolve("method", METHOD))
+    bags, numbers = bags_of(profiles, network)
+    found = clusters_of(bags, words_of(network, rule.eps, numbers), rule, silent)
+    assert [cluster.members for cluster in found] == [(0, 1, 2), (3, 4)]
+
+
+def test_typical_vocabularies(profiles: Profiles, network: Network) -> None:
+    one = {"wine": 1, "vino": 1, "jackets": 1, "shoes": 1}
+    other = {"raw-milk": 2, "homo-milk": 1}
+    assert shown(run(profiles, network, resolve("method", METHOD))) == [one, one, one, other, other]
+
+
+def test_bags_and_what_they_have_in_common(profiles: Profiles, network: Network) -> None:
+    one = {"vino|wine": 2, "jackets": 1, "boots|shoes": 1}
+    other = {"raw-milk": 1, "homo-milk": 1, "homo-milk|raw-milk": 1}
+    assert shown(run(profiles, network, resolve("method", METHOD[:-1] + ", typical=bags)"))) == [one] * 3 + [other] * 2
+    one, other = {"alcohol": 2, "jackets": 1, "footwear": 1}, {"raw-milk": 1, "homo-milk": 1, "dairy": 1}
+    made = run(profiles, network, resolve("method", METHOD[:-1] + ", typical=generalize)"))
+    assert shown(made) == [one] * 3 + [other] * 2
+    assert sorted(zip(made.ids.tolist(), made.levels.tolist(), strict=True))[0] == (0, 1)  # alcohol is one step up
+
+
+def test_the_papers_own_seed_rule_gives_other_clusters(profiles: Profiles, network: Network) -> None:
+    rule = rule_of(resolve("method", METHOD[:-1] + ", seed_rule=first)"))
+    bags, numbers = bags_of(profiles, network)
+    found = clusters_of(bags, words_of(network, rule.eps, numbers), rule, silent)
+    assert [set(cluster.members) for cluster in found] != [{0, 1, 2}, {3, 4}]

@@ -1,0 +1,62 @@
+"""Clusters of vocabularies equal those of the slow twin, whatever the rules and the data."""
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queryveil.methods.vocabulary.cluster import Rule
+from queryveil.methods.vocabulary.clustering import clusters_of
+from queryveil.methods.vocabulary.words import bags_of, words_of
+from queryveil.semantics.distances import distance
+from queryveil.semantics.wordnet import wordnet
+from queryveil.types import Profiles, silent
+from tests.builders import profiles_of
+from tests.twins import vocabulary as twins
+
+# near each other in different ways: synonyms, two forms of one word, other parts of speech, names WordNet has not
+TERMS = ("dog", "dogs", "cat", "wolf", "puppy", "run", "running", "quickly", "red", "crimson", "wine", "xqz", "myspce")
+AWAY = {
+    frozenset(pair): distance(wordnet(), *pair) for pair in [*combinations(TERMS, 2), *((term,) * 2 for term in TERMS)]
+}
+
+histories = st.lists(st.lists(st.sampled_from(TERMS), min_size=1, max_size=6), min_size=4, max_size=9)
+rules = st.builds(
+    Rule,
+    k=st.integers(2, 3),
+    eps=st.sampled_from((0, 2, 4, 8)),
+    omega=st.sampled_from((1, 3, 9)),
+    is_maximum=st.booleans(),
+    is_farthest=st.booleans(),
+)
+
+
+def expanded(profiles: Profiles) -> list[list[int]]:
+    occurrences = np.split(np.repeat(profiles.ids, profiles.counts), np.cumsum(_sizes(profiles))[:-1])
+    return [part.tolist() for part in occurrences]
+
+
+def _sizes(profiles: Profiles) -> list[int]:
+    bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
+    return [int(profiles.counts[a:b].sum()) for a, b in bounds]
+
+
+@given(histories, rules, st.booleans())
+def test_clusters_are_the_twins(lists: list[list[str]], rule: Rule, are_sessions: bool) -> None:
+    owners = sorted(h // 2 if are_sessions else h for h in range(len(lists)))
+    rule = Rule(min(rule.k, len(set(owners))), rule.eps, rule.omega, rule.is_maximum, rule.is_farthest)
+    profiles = profiles_of(lists, owners)
+    entries = profiles.vocabulary.entries
+
+    def far(one: int, other: int) -> float:
+        return 0.0 if one == other else AWAY[frozenset((entries[one], entries[other]))]
+
+    bags, numbers = bags_of(profiles, wordnet())
+    made = clusters_of(bags, words_of(wordnet(), rule.eps, numbers), rule, silent)
+    twin = twins.Twin(rule.k, rule.eps, rule.omega, rule.is_maximum, rule.is_farthest)
+    wanted = twins.clusters(expanded(profiles), profiles.owner.tolist(), far, twin)
+    assert [list(cluster.members) for cluster in made] == [members for members, _ in wanted]
+    for cluster, (_, bags_wanted) in zip(made, wanted, strict=True):
+        repeated = np.repeat(cluster.terms, cluster.units, axis=0).tolist()
+        assert sorted(map(tuple, repeated)) == sorted(bags_wanted)

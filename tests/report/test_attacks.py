@@ -1,0 +1,106 @@
+"""The page about attacks: in the regulators' words, complete, self-contained, escaped, and the same every time."""
+
+import re
+from typing import Any
+
+from queryveil.attacks import DECLARATIONS
+from queryveil.report.attacked import Attacked
+from queryveil.report.attacks import TITLE, TOO_WEAK, render_attacks
+from queryveil.types import AttackResult, Rate, Risk
+from tests.report.test_report import HOSTILE, cells, parse, text
+
+
+def rate(value: float) -> Rate:
+    return Rate(value, max(0, value - 0.01), min(1, value + 0.01))
+
+
+def result(attack: str, risk_of: Risk, knowledge: str = "2 terms", **changes: Any) -> AttackResult:
+    figures: dict[str, Any] = {
+        "rate": rate(0.0123),
+        "control": rate(0.01),
+        "baseline": rate(0.0002),
+        "risk": rate(0.0),
+        "original": rate(0.766),
+        "targets": 4840,
+        "controls": 4840,
+        "controlled_by": "the same people, each taken out of the release",
+        "crowd": 67.0,
+        "smallest": 5,
+        **changes,
+    }
+    return AttackResult(attack, risk_of, knowledge, **figures)
+
+
+RESULTS = (
+    result("known_terms(m=2)", "singling out"),
+    result("known_terms(m=2)", "singling out", "3 terms", note="more terms than the release protects against"),
+    result("time", "linkability", crowd=None, smallest=None, rate=rate(0.35)),
+    result("infer(m=2)", "inference", original=rate(0.1)),
+)
+
+
+def attacked(*results: AttackResult, **changes: Any) -> Attacked:
+    threats = {r.attack: "Somebody knows a little." for r in results}
+    fields = {"skipped": {}, "threats": threats, "seed": 7, "queryveil": "0.1.0", "seconds": 1.0, **changes}
+    return Attacked("release", "log", "km(k=5, m=2)", results, **fields)
+
+
+def test_the_three_words_each_with_its_attacks() -> None:
+    page = render_attacks(attacked(*RESULTS, skipped={"vanity": "the log has none"}))
+    tree = parse(page)
+    assert [text(heading) for heading in tree.iter("h2")] == [
+        "Singling out",
+        "Linkability",
+        "Inference",
+        "What was not tried",
+        "How to read the figures",
+    ]
+    assert [text(heading) for heading in tree.iter("h3")] == ["known_terms(m=2)", "time", "infer(m=2)"]
+    assert page.count("Somebody knows a little.") == 3
+    assert "<title>" + TITLE in page
+    assert "at most 35.0% success (time, knowing 2 terms)" in text(tree)
+    assert "vanity : the log has none." in text(tree)
+
+
+def test_figures_stand_in_tables_and_charts() -> None:
+    page = render_attacks(attacked(*RESULTS))
+    rows = cells(page, "Success of known_terms(m=2)")
+    assert ["2 terms", "1.2%", "0.2 – 2.2", "1.0%", "<0.1%", "0.0%", "76.6%", "4,840", "67", "5"] in rows
+    labels = [svg.get("aria-label", "") for svg in parse(page).iter("svg")]
+    assert labels[0].startswith("Bar chart of the success of an attack. 2 terms: original log 76.6%, release 1.2%")
+    assert len(labels) == 3
+
+
+def test_what_goes_beyond_the_promise_and_what_is_too_weak_is_said() -> None:
+    page = text(parse(render_attacks(attacked(*RESULTS))))
+    assert "3 terms : more terms than the release protects against." in page
+    assert page.count("Control: the same people, each taken out of the release.") == 3
+    assert page.count(TOO_WEAK[1:]) == 1
+    assert "No attack of this kind could be run on this release." in text(parse(render_attacks(attacked(RESULTS[0]))))
+
+
+def test_hostile_text_is_escaped_and_nothing_is_loaded() -> None:
+    page = render_attacks(
+        attacked(
+            result(HOSTILE, "inference", HOSTILE, note=HOSTILE, controlled_by=HOSTILE),
+            skipped={HOSTILE: HOSTILE},
+            threats={HOSTILE: HOSTILE},
+        )
+    )
+    assert "<script" not in page
+    assert not re.search(r"(src|href)=", page)
+    parse(page)
+    assert page == render_attacks(
+        attacked(
+            result(HOSTILE, "inference", HOSTILE, note=HOSTILE, controlled_by=HOSTILE),
+            skipped={HOSTILE: HOSTILE},
+            threats={HOSTILE: HOSTILE},
+        )
+    )
+
+
+def test_every_attack_has_a_threat_in_plain_words() -> None:
+    for declared in DECLARATIONS:
+        assert declared.threat.startswith("Somebody ")
+        assert "success" in declared.threat.lower() or "told" in declared.threat
+        assert declared.kinds

@@ -1,0 +1,107 @@
+"""What is published of any groups: as the method publishes it, and as if a person were not in the log."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.methods.linkability.principles import without_rare
+from queryveil.methods.linkability.representatives import representatives
+from queryveil.search.evaluation.publication import Rows, Rule, publish, publish_without, sum_up
+from queryveil.spec import resolve
+from queryveil.types import Members, Profiles, Vocabulary
+
+METHODS = (
+    "linkability(p=0.5)",
+    "linkability(p=0.5, floor=1, representative=union)",
+    "linkability(p=0.4, shrink=0.7)",
+    "linkability(p=0.4, shrink=1, representative=union, floor=1)",
+    "linkability(p=0.5, principle=posterior, floor=1)",
+    "linkability(p=0.3, principle=belief, floor=2)",
+)
+N_TERMS = 12
+
+
+def people(seed: int, n_people: int = 20, n_groups: int = 4) -> Members:
+    """Return random people in random groups; some are in none, some hold nothing."""
+    rng = np.random.default_rng(seed)
+    held = rng.random((n_people, N_TERMS)) < rng.random(N_TERMS) * 0.6
+    group = rng.permutation(np.arange(n_people) % (n_groups + 1) - 1).astype(np.int32)
+    return Members(
+        group,
+        np.concatenate((np.zeros(1, np.int64), np.cumsum(held.sum(axis=1)))),
+        np.nonzero(held)[1].astype(np.int32),
+        rng.integers(1, 5, int(held.sum())).astype(np.float64),
+        tuple(map(str, range(N_TERMS))),
+    )
+
+
+def as_dicts(rows: Rows) -> list[dict[int, float]]:
+    bounds = zip(rows.indptr, rows.indptr[1:], strict=False)
+    return [dict(zip(rows.ids[a:b].tolist(), rows.weights[a:b].tolist(), strict=True)) for a, b in bounds]
+
+
+def released(members: Members, method: str) -> list[dict[int, float]]:
+    """Return what the method itself publishes of the groups."""
+    n_people = len(members.group)
+    profiles = Profiles(
+        Vocabulary(members.terms),
+        members.indptr,
+        members.ids,
+        np.ones(len(members.ids), np.int32),
+        np.arange(n_people, dtype=np.int32),
+        ("",) * n_people,
+        weights=members.weights,
+    )
+    bound = resolve("method", method)
+    made = representatives(without_rare(profiles, bound), members.group, bound)
+    return as_dicts(Rows(made.indptr, made.ids, made.weights))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_as_the_method_publishes(method: str, seed: int) -> None:
+    members = people(seed)
+    rule = Rule.of(resolve("method", method))
+    found = as_dicts(publish(sum_up(members, members.group.astype(np.int64)), members, rule))
+    expected = released(members, method)
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert one == pytest.approx(other)
+
+
+def without(members: Members, person: int) -> Members:
+    """Return the people without one."""
+    kept = np.repeat(np.arange(len(members.group)) != person, np.diff(members.indptr))
+    lengths = np.delete(np.diff(members.indptr), person)
+    return replace(
+        members,
+        group=np.delete(members.group, person),
+        indptr=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+        ids=members.ids[kept],
+        weights=members.weights[kept],
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(st.integers(0, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_left_out_is_as_if_not_in_the_log(method: str, seed: int) -> None:
+    members = people(seed)
+    group, rule = members.group.astype(np.int64), Rule.of(resolve("method", method))
+    everyone = np.arange(len(group))
+    found = as_dicts(publish_without(sum_up(members, group), group, everyone, members, rule))
+    for person in everyone.tolist():
+        others = without(members, person)
+        expected = as_dicts(publish(sum_up(others, others.group.astype(np.int64)), others, rule))
+        assert found[person] == pytest.approx({} if group[person] < 0 else expected[group[person]])
+
+
+def test_alone_in_a_group_nothing_is_left() -> None:
+    members = replace(people(3), group=np.arange(20, dtype=np.int32))
+    sums = sum_up(members, np.arange(20))
+    left = publish_without(sums, np.arange(20), np.array([4, 2]), members, Rule(0.5))
+    assert left.indptr.tolist() == [0, 0, 0]
