@@ -181,7 +181,10 @@ QUERY_K = GuaranteeDeclaration(
     purpose="every released query was issued by at least k people",
     parameters=(Parameter("k", Integer(minimum=1), "how many people must have issued a query"),),
     paper="Adar: User 4XXXXX9: Anonymizing Query Logs, 2007",
-    functions={"local": "queryveil.verifiers.query_k:verify"},
+    functions={
+        "local": "queryveil.verifiers.query_k:verify",
+        "spark": "queryveil.verifiers.distributed.query_k:verify",
+    },
     promise="Every query in the release, in the same words, was issued by at least {k} people, all of whom are in it.",
     limits=(
         "Queries are protected one by one: two or three queries of a person, each of them common, may single that "

@@ -174,7 +174,7 @@ QUERY_K = Method(
         ),
     ),
     paper=QUERY_K_GUARANTEE.paper,
-    functions={"local": "queryveil.methods.query_k:run"},
+    functions={"local": "queryveil.methods.query_k:run", "spark": "queryveil.methods.distributed.query_k:run"},
     guarantee="query_k",
     kinds=("queries",),
     one_of=("k", "share"),

@@ -6,7 +6,7 @@ whatever number of tasks made it. The driver holds one file at a time.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,27 +40,34 @@ class Folder(Protocol):
 class WrittenData:
     """What was written: the files for the manifest, the columns and the digest of all rows."""
 
-    columns: list[str]
+    columns: tuple[str, ...]
     content_sha256: str = ""
     files: list[dict[str, Any]] = field(default_factory=list)
 
     def no_rows(self) -> pa.Table:
         """Return a table of the same columns without rows."""
-        return _row_schema("partition" in self.columns).empty_table()
+        return _row_schema(self.columns).empty_table()
 
 
-def ranked(work: Work, kept: "DataFrame") -> "DataFrame":
-    """Return kept histories with `number`, their rank in the sorted content, and `before`, the rows before theirs."""
-    sized = kept.selectExpr("*", "size(entries) AS length")
+def ranked(work: Work, kept: "DataFrame", kind: str) -> "DataFrame":
+    """Return kept histories with `number`, their rank in the sorted content, and `before`, the rows before theirs.
+
+    Of kind `queries`, a query stands as often as it was issued.
+    """
+    rows = kept.drop("counts")
+    if kind == "queries":
+        issued = "flatten(transform(arrays_zip(entries, counts), each -> array_repeat(each.entries, each.counts)))"
+        rows = kept.selectExpr("person", "history", "part", f"{issued} AS entries")
+    sized = rows.selectExpr("*", "size(entries) AS length")
     return work.numbered(sized, ("part", "entries", "person", "history"), "ranked", summed="length")
 
 
-def write_data(work: Work, ranked: "DataFrame", folder: Folder, *, has_parts: bool) -> WrittenData:
-    """Write the rows `user, term` (and `partition`) as Parquet parts."""
-    schema = _row_schema(has_parts)
+def write_data(work: Work, ranked: "DataFrame", folder: Folder, kind: str, *, has_parts: bool) -> WrittenData:
+    """Write the rows of a kind (`user, term` or `user, query`, and `partition`) as Parquet parts."""
+    columns = (*manifests.COLUMNS[kind], *(("partition",) if has_parts else ()))
     cut = ranked.mapInArrow(_cut, _CUT)
-    files = cut.groupBy("file").applyInArrow(_FILE_OF[has_parts], "file INT, data BINARY")
-    written = WrittenData(list(schema.names))
+    files = cut.groupBy("file").applyInArrow(_filing(columns), "file INT, data BINARY")
+    written = WrittenData(columns)
     written.content_sha256 = manifests.streamed_digest(
         written.columns, _written(work.blobs(files, "files"), folder, written)
     )
@@ -82,9 +89,8 @@ def file_entry(name: str, data: bytes) -> dict[str, Any]:
     return {"path": name, "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _row_schema(has_parts: bool) -> pa.Schema:
-    columns = [("user", pa.int64()), ("term", pa.string())]
-    return pa.schema(columns + ([("partition", pa.string())] if has_parts else []))
+def _row_schema(columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, pa.int64() if name == "user" else pa.string()) for name in columns])
 
 
 def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,31 +105,21 @@ def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pydict({"file": file, **columns})
 
 
-def _file_without_parts(table: pa.Table) -> pa.Table:
-    return _file(table, has_parts=False)
+def _filing(columns: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """Return what makes the Parquet file of some histories' rows; Spark counts its arguments, so a function."""
 
+    def file(table: pa.Table) -> pa.Table:
+        table = table.sort_by("number").combine_chunks()
+        entries = table["entries"].combine_chunks()
+        history = np.repeat(np.arange(len(table)), entries.value_lengths().to_numpy())
+        held = [table["number"].to_numpy()[history], entries.flatten(), table["part"].take(pa.array(history))]
+        rows = pa.table(dict(zip(columns, held, strict=False)), schema=_row_schema(columns))
+        number, before = table["file"][0].as_py(), table["before"][0].as_py()
+        start, end = max(0, number * PART_ROWS - before), (number + 1) * PART_ROWS - before
+        data = parquet_bytes(rows.slice(start, end - start))
+        return pa.table({"file": pa.array([number], pa.int32()), "data": pa.array([data], pa.binary())})
 
-def _file_with_parts(table: pa.Table) -> pa.Table:
-    return _file(table, has_parts=True)
-
-
-_FILE_OF = {False: _file_without_parts, True: _file_with_parts}  # Spark counts the arguments of what it calls
-
-
-def _file(table: pa.Table, *, has_parts: bool) -> pa.Table:
-    """Make the Parquet file of some histories' rows."""
-    table = table.sort_by("number").combine_chunks()
-    entries = table["entries"].combine_chunks()
-    lengths = entries.value_lengths().to_numpy()
-    columns = {"user": np.repeat(table["number"].to_numpy(), lengths), "term": entries.flatten()}
-    if has_parts:
-        columns["partition"] = table["part"].combine_chunks().take(pa.array(np.repeat(np.arange(len(table)), lengths)))
-    rows = pa.table(columns, schema=_row_schema(has_parts))
-    number, before = table["file"][0].as_py(), table["before"][0].as_py()
-    start = max(0, number * PART_ROWS - before)
-    end = (number + 1) * PART_ROWS - before
-    data = parquet_bytes(rows.slice(start, end - start))
-    return pa.table({"file": pa.array([number], pa.int32()), "data": pa.array([data], pa.binary())})
+    return file
 
 
 def write_private(

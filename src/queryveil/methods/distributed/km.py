@@ -1,26 +1,18 @@
 """(k,m)-anonymity on a cluster, by rounds (`methods.rounds`)."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from queryveil.engines.spark.work import Work
 from queryveil.errors import GuaranteeError, InputError
 from queryveil.methods.distributed.blocks import PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.exchange import SparkExchange
+from queryveil.methods.distributed.kept import KeptOnCluster
 from queryveil.methods.rounds import running
 from queryveil.spec import Bound
 from queryveil.types import Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-@dataclass(frozen=True)
-class KeptOnCluster:
-    """What a deleting method kept: `person, history, part, entries, counts` of the histories that are not empty."""
-
-    frame: "DataFrame"
-    summary: dict[str, Any]
 
 
 def run(

@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from queryveil.engines.spark.session import Cluster, session
 from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.engines.spark.work import Work
 from queryveil.errors import InputError, InternalError
+from queryveil.histories.build import Unit
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.measures.utility.retention import from_counts
 from queryveil.release import distributed as releases
@@ -26,7 +28,7 @@ from queryveil.workflows.distributed.forms import check_form
 from queryveil.workflows.distributed.verify import check_rows
 from queryveil.workflows.running import TOO_FEW, method_of
 
-KIND = "histories"
+KINDS: Mapping[str, Unit] = {"histories": "term", "queries": "query"}  # that have a Spark form, and what they hold
 _LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
 
 
@@ -35,6 +37,7 @@ class _Run:
     """What every step of a run needs."""
 
     bound: Bound
+    kind: str
     source: LogSource
     work: Work
     progress: Progress
@@ -53,7 +56,7 @@ def anonymize(
     """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     bound = resolve("method", method)
-    _check(bound, source, options)
+    kind = _checked(bound, source, options)
     folder, secret = local_path(out), None if private is None else local_path(private)
     if folder is not None:
         check_places(folder, secret, force=options.force)
@@ -62,7 +65,7 @@ def anonymize(
         progress("starting Spark", 1, 1)
         storage = Storage(spark)
         with making(storage, out, private, force=options.force) as made:
-            run = _Run(bound, source, Work(spark, made.work), progress)
+            run = _Run(bound, kind, source, Work(spark, made.work), progress)
             manifest, verdict, scores, summary = _make(run, made, options)
             made.commit(manifest["content_sha256"])
     return Anonymized(
@@ -76,9 +79,10 @@ def anonymize(
     )
 
 
-def _check(bound: Bound, source: LogSource, options: Options) -> None:
-    """Refuse what has no Spark form."""
+def _checked(bound: Bound, source: LogSource, options: Options) -> str:
+    """Return the kind of release, if it and the options have a Spark form."""
     declared = method_of(bound)
+    declared.check(bound)
     check_form("method", bound)
     kind = options.kind or declared.kinds[0]
     if kind not in declared.kinds:
@@ -86,23 +90,26 @@ def _check(bound: Bound, source: LogSource, options: Options) -> None:
             f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {kind!r}; "
             "choose one of these by --kind."
         )
-    if kind != KIND:
-        raise InputError(f"--kind {kind} has no Spark form; use --kind {KIND}, or --engine local.")
+    if kind not in KINDS:
+        raise InputError(f"--kind {kind} has no Spark form; use --kind {declared.kinds[0]}, or --engine local.")
+    if source.cleaning.partition_by and kind == "queries":
+        raise InputError(f"{bound} looks at the log as a whole, so it goes without --partition-by; leave that out.")
     if source.keep:
         raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
     for name in _LOCAL_ONLY:
         if getattr(options, name) is not None:
             raise InputError(f"--{name.replace('_', '-')} has no Spark form; leave it out, or use --engine local.")
+    return kind
 
 
 def _make(run: _Run, made: Making, options: Options) -> tuple[dict[str, Any], Verdict, list[Score], dict[str, Any]]:
     """Write everything into the folders in the making; return the manifest, the verdict and what was kept."""
-    cleaned = clean_histories(run.work.spark, run.source, progress=run.progress)
+    cleaned = clean_histories(run.work.spark, run.source, unit=KINDS[run.kind], progress=run.progress)
     try:
         kept = run.bound.declaration.load("spark")(cleaned.frame, run.bound, work=run.work, progress=run.progress)
         run.progress("writing", 0, 1)
-        ranked = releases.ranked(run.work, kept.frame)
-        written = releases.write_data(run.work, ranked, made, has_parts=bool(cleaned.parts))
+        ranked = releases.ranked(run.work, kept.frame, run.kind)
+        written = releases.write_data(run.work, ranked, made, run.kind, has_parts=bool(cleaned.parts))
         if made.private is not None:
             record = _record(run, options)
             releases.write_private(run.work, cleaned.frame, ranked, made.private, record, has_parts=bool(cleaned.parts))
@@ -137,7 +144,7 @@ def _record(run: _Run, options: Options) -> dict[str, Any]:
     return {
         "seed": seed,
         "method": str(run.bound),
-        "kind": KIND,
+        "kind": run.kind,
         "queryveil": __version__,
         "engine": "spark",
         "inputs": inputs,
@@ -147,7 +154,7 @@ def _record(run: _Run, options: Options) -> dict[str, Any]:
 def _manifest(
     run: _Run, cleaned: DistributedHistories, kept: Any, written: releases.WrittenData
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    claim = method_of(run.bound).claim(run.bound)
+    claim = method_of(run.bound).claim(run.bound, kept.settled)
     summary, partition = dict(kept.summary), None
     if cleaned.parts:
         left_out = len(cleaned.parts) - _large_parts(cleaned, claim.integer("k"))
@@ -158,7 +165,7 @@ def _manifest(
             "left_out": left_out,
         }
     manifest = manifests.make(
-        KIND,
+        run.kind,
         run.bound,
         claim,
         written.no_rows(),

@@ -18,6 +18,8 @@ from queryveil.spec import Name, resolve
 from queryveil.types import Progress, Verdict, silent
 from queryveil.workflows.distributed.forms import check_form
 
+KINDS = ("histories", "queries")  # that have a Spark form
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -36,7 +38,7 @@ def verify(
     with session(cluster) as spark:
         place = _uri(release)
         manifest = _manifest(spark, release, place)
-        if manifest["kind"] != "histories":
+        if manifest["kind"] not in KINDS:
             raise InputError(f"{release} is of kind {manifest['kind']}, which has no Spark form; use --engine local.")
         faults = _file_faults(spark, place, manifest)
         rows = _rows(spark, release, f"{place}/data", manifest)
@@ -55,13 +57,18 @@ def check_rows(
     """Check a claim on the rows of a folder; `owners` (user, owner) tells who is behind each released history."""
     bound = resolve("guarantee", claim)
     check_form("guarantee", bound)
-    rows = spark.read.parquet(data)
-    rows = rows.selectExpr("user", "term", "partition" if "partition" in rows.columns else "'' AS partition").distinct()
+    rows = _pairs(spark.read.parquet(data))
     rows = rows.selectExpr("*", "user AS owner") if owners is None else rows.join(owners, "user")
     verdict: Verdict = bound.declaration.load("spark")(
         bound, rows, counted="histories" if owners is None else "people", progress=progress
     )
     return verdict
+
+
+def _pairs(rows: "DataFrame") -> "DataFrame":
+    """Return what each history holds, once: `user, term, partition`; the term may be a query."""
+    part = "partition" if "partition" in rows.columns else "'' AS partition"
+    return rows.selectExpr("user", f"{rows.columns[1]} AS term", part).distinct()
 
 
 def _uri(place: str) -> str:
@@ -108,15 +115,15 @@ def _rows(spark: "SparkSession", release: str, data: str, manifest: Mapping[str,
     if not list(Storage(spark).files(data)):
         raise ReleaseError(f"{release} has no data; the release is damaged.")
     rows = spark.read.parquet(data)
-    if rows.columns != manifest["columns"] or rows.columns[:2] != ["user", "term"]:
+    if rows.columns != manifest["columns"] or tuple(rows.columns[:2]) != manifests.COLUMNS[manifest["kind"]]:
         raise ReleaseError(f"{release}: the data has not the columns of its kind; the release is damaged.")
-    if not rows.where("user IS NULL OR term IS NULL").isEmpty():
-        raise ReleaseError("the release has rows without a user or a term; it is damaged.")
+    if not rows.where(rows[0].isNull() | rows[1].isNull()).isEmpty():
+        raise ReleaseError(f"the release has rows without a user or a {rows.columns[1]}; it is damaged.")
     if "partition" in rows.columns:
         several = rows.groupBy("user").agg(f.countDistinct("partition").alias("n")).where("n != 1")
         if not several.isEmpty():
             raise ReleaseError("the release has a history in two partitions, or in none; it is damaged.")
-    return rows
+    return _pairs(rows)
 
 
 def _other_rows(spark: "SparkSession", place: str, manifest: Mapping[str, Any]) -> list[str]:

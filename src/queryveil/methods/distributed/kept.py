@@ -1,0 +1,17 @@
+"""What a method on a cluster returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class KeptOnCluster:
+    """What a deleting method kept: `person, history, part, entries, counts` of the histories that are not empty."""
+
+    frame: "DataFrame"
+    summary: Mapping[str, Any]
+    settled: Mapping[str, int] = field(default_factory=dict)  # parameters of the claim that the run has found
