@@ -1,5 +1,6 @@
 """What Spark cannot do is said in one sentence, before it is started where that can be."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,22 @@ def log(tmp_path: Path) -> Path:
 )
 def test_options(capsys: pytest.CaptureFixture[str], log: Path, java: None, options: list[str], words: str) -> None:
     assert words in refused(capsys, log, *options)
+
+
+def test_a_master_that_listens_and_says_nothing(java: None) -> None:
+    code = (
+        "import sys; from queryveil.engines.spark import session as s; s.PATIENCE = 3\n"
+        "try:\n    s.session(s.Cluster(sys.argv[1])).__enter__()\n"
+        "except s.InputError as error:\n    print(error)\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        master = f"spark://127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-c", code, master]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (
+        done.stdout == f"--spark-master {master} does not answer; check the address, and that the master is running.\n"
+    )
+    assert not done.stderr
 
 
 def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: Path) -> None:

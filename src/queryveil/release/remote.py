@@ -115,7 +115,7 @@ class _Elsewhere:
         if self.storage.exists(place):
             if not self.force:
                 raise OutputError(f"{place} exists already; choose another place, or replace it with --force.")
-            self.storage.remove(place)
+            self.storage.move(place, f"{made}-before")  # it goes with the folder beside once the new one stands
         self.storage.move(made, place)
 
 

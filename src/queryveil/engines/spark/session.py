@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 30  # seconds until a master that says nothing is given up
 _LOGGING = Path(__file__).with_name("log4j2.properties")
-_MASTER = re.compile(r"spark://([^:/,]+):(\d+)")
+_MASTER = re.compile(r"(?:spark|k8s)://(?:https?://)?([^:/,]+):(\d+)")
+_SILENT = "--spark-master {} does not answer; check the address, and that the master is running."
 _FIRST_JAVA = 17
 _TASKS_PER_CORE = 2
 _OURS = re.compile(r"^queryveil\.errors\.\w+: (.+)$", re.MULTILINE)  # the end of a worker's stack, if it was ours
@@ -103,9 +104,7 @@ def _check_answers(master: str) -> None:
         try:
             socket.create_connection((host, int(port)), timeout=PATIENCE).close()
         except (OSError, OverflowError):
-            raise InputError(
-                f"--spark-master {master} does not answer; check the address, and that the master is running."
-            ) from None
+            raise InputError(_SILENT.format(master)) from None
 
 
 def _check_works(spark: "SparkSession", master: str) -> None:
@@ -139,20 +138,36 @@ def _settings(folder: Path) -> dict[str, str]:
 
 
 def _start(master: str, conf: Mapping[str, str]) -> "SparkSession":
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings: Any = SparkConf().setMaster(master).setAppName("queryveil").setAll(list(conf.items()))
+    starting = ThreadPoolExecutor(1)
     try:
         with _silenced():
-            spark: SparkSession = SparkSession.builder.config(conf=settings).getOrCreate()
+            SparkContext._ensure_initialized(conf=settings)
+        return starting.submit(SparkSession.builder.config(conf=settings).getOrCreate).result(timeout=PATIENCE)
+    except TooSlow:
+        _give_up()
+        raise InputError(_SILENT.format(master)) from None
     except Exception:  # (Py4J wraps whatever Java threw, with its stack in the text)
         raise InputError(
             f"Spark could not be started on --spark-master {master}; check the address and --spark-conf, and try the "
             "same with pyspark --master."
         ) from None
-    return spark
+    finally:
+        starting.shutdown(wait=False, cancel_futures=True)
+
+
+def _give_up() -> None:
+    """End the Java process that waits for a master, and with it the thread that waits for Java."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is not None:
+        gateway.proc.kill()
 
 
 @contextmanager
