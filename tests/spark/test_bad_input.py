@@ -129,7 +129,7 @@ def test_what_cannot_be_read(spark: "SparkSession", tmp_path: Path) -> None:
     with pytest.raises(LogError, match="column"):
         read_it()
     log.write_text("user,query\nanna,red\nbert,blue\n")
-    with pytest.raises(LogError, match="no column"):
+    with pytest.raises(LogError, match="no single column"):
         read_it(partition_by="country")
     with pytest.raises(LogError, match="needs times"):
         read_it(history="day")
