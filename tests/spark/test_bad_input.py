@@ -4,7 +4,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -120,7 +120,7 @@ def test_pyspark_is_not_loaded_without_need() -> None:
 def test_what_cannot_be_read(spark: "SparkSession", tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
 
-    def read_it(**options: str) -> None:
+    def read_it(**options: Any) -> None:
         queryveil.anonymize(log, "km(k=2, m=1)", tmp_path / "out", engine="spark", spark=spark, **options)
 
     with pytest.raises(LogError, match="there is no file"):

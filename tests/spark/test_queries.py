@@ -1,7 +1,7 @@
 """Query k-anonymity on Spark keeps the same queries as on one machine."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -25,7 +25,8 @@ pytestmark = [
 
 def test_the_same_release_as_on_one_machine(spark: "SparkSession", tmp_path: Path) -> None:
     log, (here, there, private) = write_log(tmp_path / "log.tsv"), (tmp_path / name for name in ("r", "s", "p"))
-    method, options = "query_k(share=0.3)", {"history": "day", "max_bad_lines": "1"}
+    method = "query_k(share=0.3)"
+    options: dict[str, Any] = {"history": "day", "max_bad_lines": "1"}
     local = queryveil.anonymize(log, method, here, seed=1, **options)
     done = queryveil.anonymize(log, method, there, private=private, seed=1, engine="spark", spark=spark, **options)
     assert load(there).rows.equals(load(here).rows)

@@ -39,7 +39,7 @@ def kept_mask(profiles: Profiles, folder: Path, number: int) -> np.ndarray[Any, 
     places = privates.places_in(profiles, private)
     history_of = dict(zip(membership["release_id"].to_pylist(), membership["history"].to_pylist(), strict=True))
     pairs = {
-        (places[history_of[user]], term)
+        (int(places[history_of[user]]), str(term))
         for user, term in zip(release.rows["user"].to_pylist(), release.rows["term"].to_pylist(), strict=True)
     }
     rows = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr)).tolist()
