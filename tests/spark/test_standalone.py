@@ -1,8 +1,6 @@
-"""A real master with two workers on this machine: an executor is killed, and the driver is."""
+"""A real master with two workers on this machine, and a driver that is killed."""
 
-import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -11,14 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-import queryveil
 from tests.spark.logs import write_log
 
 pytestmark = pytest.mark.xdist_group("spark")
-SETTINGS = ("spark.executor.memory=500m", "spark.driver.memory=500m", "spark.sql.shuffle.partitions=2")
+SETTINGS = (
+    "spark.executor.memory=500m",
+    "spark.driver.memory=500m",
+    "spark.sql.shuffle.partitions=2",
+    "spark.shuffle.io.maxRetries=1",  # what a lost executor held is looked for once more, not for a quarter of a minute
+    "spark.shuffle.io.retryWait=1s",
+)
 
 
 def free_port() -> int:
@@ -82,37 +84,11 @@ def at_turn(log: Path, process: "subprocess.Popen[bytes]") -> None:
     pytest.fail("the rounds did not begin in two minutes")
 
 
-def executors() -> list[psutil.Process]:
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in (process.info["cmdline"] or [])
-        and any(str(parent.pid) for parent in process.parents() if parent.pid == os.getpid())
-    ]
-
-
-def test_a_lost_executor_changes_nothing_and_a_lost_driver_leaves_nothing(master: str, tmp_path: Path) -> None:
-    log = write_log(tmp_path / "log.tsv", people=60)
-    process = begin(master, log, "driverless")
+def test_a_lost_driver_leaves_nothing(master: str, tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.tsv")
+    process = begin(master, log, "release")
     at_turn(log, process)
     process.kill()
     process.communicate()
-    assert not (tmp_path / "driverless").exists()
-    assert not (tmp_path / "driverless-private").exists()
-
-    process = begin(master, log, "driverless")
-    at_turn(log, process)
-    victim = executors()[0]
-    victim.send_signal(signal.SIGKILL)
-    out, err = process.communicate(timeout=180)
-    assert process.returncode == 0, err
-    assert b"WARN" not in err
-    assert b"Exception" not in err
-    lost = json.loads(out)["manifest"]
-    assert {path.name for path in tmp_path.iterdir()} == {"log.tsv", "driverless", "driverless-private"}
-    assert queryveil.verify(tmp_path / "driverless", private=tmp_path / "driverless-private").holds
-
-    process = begin(master, log, "whole")
-    out, err = process.communicate(timeout=180)
-    assert process.returncode == 0, err
-    assert json.loads(out)["manifest"]["content_sha256"] == lost["content_sha256"]
+    assert not (tmp_path / "release").exists()
+    assert not (tmp_path / "release-private").exists()
