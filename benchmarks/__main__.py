@@ -21,10 +21,11 @@ from benchmarks import (
     startup,
     targets,
     verifier,
+    vocabularies,
 )
 from benchmarks.sides import SMALL, Figures
 
-LARGE = (pairs, command, sizes, kept, targets, groups)  # of logs that have two sizes
+LARGE = (pairs, command, sizes, kept, targets, groups, vocabularies)  # of logs that have two sizes
 
 
 def show(module: object, figures: Figures) -> None:

@@ -8,7 +8,7 @@ from queryveil.spec import Bound, Declaration, Integer, Parameter, Real, Word
 COMMON_LIMITS = (
     "The guarantee holds for this release alone: two releases of the same or overlapping logs may together reveal "
     "more than each does.",
-    "It covers the columns it names; order, counts, times and clicks are outside it.",
+    "It covers the columns it names; order, times and clicks are outside it.",
     "It holds against the attacker it names, not against every attacker.",
 )
 
@@ -68,6 +68,7 @@ KM = GuaranteeDeclaration(
         "An attacker who knows more than {m} terms of a person may single that person out.",
         "All people who share the known terms may also share another, sensitive term; it is then learnt.",
         "A history of fewer than {m} terms is protected only up to its own length.",
+        "How often a term occurs in a history is outside it.",
     ),
 )
 

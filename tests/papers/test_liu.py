@@ -60,7 +60,8 @@ def away(profiles: Profiles, network: Network, method: str, one: int, other: int
     rule = rule_of(resolve("method", method))
     bags, numbers = bags_of(profiles, network)
     centre = begin(bags, words_of(network, rule.eps, numbers), rule, one).centre
-    return int(distance(centre, bags, other, best_savings(centre)[0], -(1 << 60), 1 << 60)[0])
+    prices = np.zeros(len(centre.units), np.int64)
+    return int(distance(centre, bags, other, best_savings(centre)[0], prices, -(1 << 60), 1 << 60)[0])
 
 
 def shown(published: Published) -> list[dict[str, int]]:

@@ -39,7 +39,7 @@ def test_a_log_of_ones_own_and_the_same_figures_again(tmp_path: Path, capsys: py
 
 
 BAD = {
-    "market": (["--market", "m.csv"], "--market: the paper is about vocabularies"),
+    "market": (["--market", "m.csv"], "--market and --algorithm are for burghardt"),
     "few": (["--users", "10"], "people, but the paper's k goes up to 20; give a log of at least 20."),
     "users": (["--log", "x.tsv", "--users", "9"], "--like and --users are about a generated log"),
     "parts": (["--partition-by", "x"], "--partition-by: the paper anonymises a log as a whole"),

@@ -212,7 +212,7 @@ def test_a_stronger_claim_than_holds_is_found(release: Folders) -> None:
         (lambda out: change_manifest(out, guarantee="\ud800"), "cannot be read as JSON"),
         (lambda out: change_manifest(out, guarantee="secret(k=2)"), "there is no guarantee 'secret'"),
         (lambda out: change_manifest(out, guarantee="km(k=0, m=1)"), "k must be a whole number of at least 2"),
-        (lambda out: change_manifest(out, kind="vocabularies"), "not known to this version"),
+        (lambda out: change_manifest(out, kind="pictures"), "not known to this version"),
         (lambda out: change_manifest(out, kind="log"), "has not the columns user, query_id, term"),
         (lambda out: change_manifest(out, files=["x"]), "files of another form"),
         (lambda out: change_manifest(out, files=[{"path": 1, "sha256": ""}]), "files of another form"),

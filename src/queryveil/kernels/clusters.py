@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.matching import Sides, assign, make_sides
+from queryveil.kernels.matching import Sides, ascend, assign, make_sides
 from queryveil.kernels.matching_distances import APART
 
 _NO_LIMIT = 1 << 60
@@ -31,7 +31,7 @@ class Bags(NamedTuple):
 class Centre(NamedTuple):
     """What a vocabulary is matched with: bags of one term of each member."""
 
-    sums: NDArray[np.uint16]  # (bags, words): the distances of a word from all terms of the bag, added up
+    sums: NDArray[np.uint16]  # (words, bags): the distances of a word from all terms of the bag, added up
     units: NDArray[np.int64]  # (bags,): how many alike there are
     own: NDArray[np.int32]  # (terms,): bags of a term that the network does not know; they hold nothing else
     size: int  # bags, alike ones and those of unknown terms counted
@@ -42,19 +42,16 @@ class Centre(NamedTuple):
 @jit
 def best_savings(centre: Centre) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for every word, what it saves with the best bag, and how many bags it may be matched with."""
-    n_words = centre.sums.shape[1]
-    lowest, reach = np.full(n_words, APART, np.uint16), np.zeros(n_words, np.int32)
+    n_words, n_bags = centre.sums.shape
+    savings, reach = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
     weight = min(centre.price[2], APART)
-    for b in range(len(centre.units)):
-        units = np.int32(centre.units[b])
-        for w in range(n_words):
-            lowest[w] = min(lowest[w], centre.sums[b, w])
-            reach[w] += units if centre.sums[b, w] < weight else 0
-    savings = np.zeros(n_words, np.int64)
     for w in range(n_words):
-        if lowest[w] != APART:
-            savings[w] = max(0, centre.price[2] - lowest[w])
-    return savings, reach.astype(np.int64)
+        lowest = weight
+        for b in range(n_bags):
+            lowest = min(lowest, centre.sums[w, b])
+            reach[w] += centre.units[b] if centre.sums[w, b] < weight else 0
+        savings[w] = centre.price[2] - lowest if lowest < weight else 0
+    return savings, reach
 
 
 @jit
@@ -86,21 +83,28 @@ def sides_of(centre: Centre, bags: Bags, t: int, savings: NDArray[np.int64]) -> 
     edges = np.zeros(n_rows + 1, np.int64)
     column, cost = np.empty(n_rows * n_columns + 1, np.int32), np.empty(n_rows * n_columns + 1, np.int64)
     least = min(centre.price[2], APART)
+    near = np.empty((n_rows, n_columns), np.uint16)
+    for c in range(n_columns):
+        near[:, c] = centre.sums[words[c]]
     for b in range(n_rows):
-        row = centre.sums[b]
         for c in range(n_columns):
-            steps = row[words[c]]
-            column[n_pairs], cost[n_pairs] = c, np.int64(steps) - centre.price[2]
-            n_pairs += steps < least  # else it is written over
+            column[n_pairs], cost[n_pairs] = c, np.int64(near[b, c]) - centre.price[2]
+            n_pairs += near[b, c] < least  # else it is written over
         edges[b + 1] = n_pairs
     return make_sides(edges, column[:n_pairs], cost[:n_pairs], centre.units, room), columns
 
 
 @jit
 def distance(
-    centre: Centre, bags: Bags, t: int, savings: NDArray[np.int64], least: int, most: int
+    centre: Centre,
+    bags: Bags,
+    t: int,
+    savings: NDArray[np.int64],
+    prices: NDArray[np.int64],
+    least: int,
+    most: int,
 ) -> tuple[int, bool, NDArray[np.int64]]:
-    """Return how far a vocabulary is from a centre, and the prices of the bags.
+    """Return how far a vocabulary is from a centre, and prices of the bags; `prices` are some to begin with.
 
     It is given up, and said so by False, once it is seen to be below `least` or above `most`.
     """
@@ -109,23 +113,26 @@ def distance(
     if centre.is_maximum:
         total, _ = assign(sides, -_NO_LIMIT, _NO_LIMIT)
         return total + centre.price[2] * sides.used.sum(), True, sides.u
+    if most < _NO_LIMIT:
+        u = prices.copy()
+        bound = base + ascend(sides, u, most - base)
+        if bound > most:
+            return bound, False, u
     total, is_done = assign(sides, least - base, most - base)
     return base + total, is_done, sides.u
 
 
 @jit
-def gains(
-    centre: Centre, bags: Bags, savings: NDArray[np.int64], reach: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def gains(centre: Centre, bags: Bags, savings: NDArray[np.int64], reach: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return, for every term, what an occurrence of it saves at best, and how many occurrences can save."""
-    gain, most = np.empty(len(bags.word), np.int32), np.empty(len(bags.word), np.int32)
+    gain = np.empty((len(bags.word), 2), np.int32)  # side by side, since they are looked up together
     for term in range(len(bags.word)):
         w = bags.word[term]
         if w >= 0:
-            gain[term], most[term] = savings[w], reach[w]
+            gain[term, 0], gain[term, 1] = savings[w], reach[w]
         else:
-            gain[term], most[term] = centre.price[2] if centre.own[term] else 0, centre.own[term]
-    return gain, most
+            gain[term, 0], gain[term, 1] = centre.price[2], centre.own[term]
+    return gain
 
 
 @jit
@@ -140,28 +147,28 @@ def raise_bounds(
     bounds: NDArray[np.int64],  # (alive,): how far each is at least
 ) -> None:
     """Raise the bounds of vocabularies to what their terms' best savings say."""
-    gain, most = gains(centre, bags, savings, reach)
+    gain = gains(centre, bags, savings, reach)
     for a in places:
         t = alive[a]
         total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
         for i in range(bags.indptr[t], bags.indptr[t + 1]):
-            saved = gain[bags.ids[i]]
-            if saved > 0:
-                total -= np.int64(saved) * min(bags.counts[i], most[bags.ids[i]])
+            term = bags.ids[i]
+            total -= np.int64(gain[term, 0]) * min(bags.counts[i], gain[term, 1])  # no branch: it would be a guess
         bounds[a] = max(bounds[a], total)
 
 
 @jit
 def priced_savings(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for every word, what it saves with the best bag once that is paid for; any prices up to 0 will do."""
-    n_words = centre.sums.shape[1]
-    savings = np.zeros(n_words, np.int32)
-    for b in range(len(prices)):
-        most = np.int32(centre.price[2] + prices[b])
-        if most > 0:
-            for w in range(n_words):
-                savings[w] = max(savings[w], most - np.int32(centre.sums[b, w]))
-    return savings.astype(np.int64)
+    n_words, n_bags = centre.sums.shape
+    savings = np.zeros(n_words, np.int64)
+    most = (centre.price[2] + prices).astype(np.int32)
+    for w in range(n_words):
+        best = np.int32(0)
+        for b in range(n_bags):
+            best = max(best, np.int32(most[b] - np.int32(centre.sums[w, b])))
+        savings[w] = best
+    return savings
 
 
 @jit
@@ -179,13 +186,13 @@ def nearest(centre: Centre, bags: Bags, alive: NDArray[np.int64], is_barred: NDA
     if not centre.is_maximum:
         raise_bounds(centre, bags, alive, waiting, savings, reach, 0, bounds)
     best, found = _NO_LIMIT, np.int64(-1)
-    prices, n_priced, n_more = np.zeros(len(centre.units), np.int64), 0, 1
+    prices, n_priced, n_more = np.zeros(len(centre.units), np.int64), 1, 1
     waiting = waiting[np.argmin(bounds[waiting]) :][:1]  # the one that looks nearest, then all that may be nearer
     while len(waiting):
         for place in waiting[:n_more]:
             if bounds[place] > best or (bounds[place] == best and place > found):
                 continue
-            away, is_done, u = distance(centre, bags, alive[place], savings, -_NO_LIMIT, best)
+            away, is_done, u = distance(centre, bags, alive[place], savings, prices // n_priced, -_NO_LIMIT, best)
             prices += u
             n_priced += 1
             if is_done and (away < best or (away == best and place < found)):

@@ -22,16 +22,17 @@ def farthest(centre: Centre, bags: Bags, alive: NDArray[np.int64], largest: NDAr
     `largest` are their places among those alive, the largest vocabulary first: a small one cannot be far.
     """
     savings, _ = best_savings(centre)
+    no_prices = np.zeros(len(centre.units), np.int64)
     bounds = np.full(len(alive), _NO_LIMIT, np.int64)
     waiting = largest
     if not centre.is_maximum:
-        best, _, _ = distance(centre, bags, alive[largest[0]], savings, -_NO_LIMIT, _NO_LIMIT)
+        best, _, _ = distance(centre, bags, alive[largest[0]], savings, no_prices, -_NO_LIMIT, _NO_LIMIT)
         waiting = _far_enough(centre, bags, alive, largest, best, bounds)
     best, found = -1, np.int64(-1)
     for a in waiting:
         if bounds[a] < best or (bounds[a] == best and a > found):
             continue
-        away, is_done, _ = distance(centre, bags, alive[a], savings, best, _NO_LIMIT)
+        away, is_done, _ = distance(centre, bags, alive[a], savings, no_prices, best, _NO_LIMIT)
         if is_done and (away > best or (away == best and a < found)):
             best, found = away, a
     return found
@@ -64,21 +65,20 @@ def _far_enough(
 @jit
 def nearest_bags(centre: Centre) -> NDArray[np.int32]:
     """Return, for every word, the few bags with which it saves most, the best first; −1 where there are no more."""
-    n_words = centre.sums.shape[1]
+    n_words, n_bags = centre.sums.shape
     choices = np.full((n_words, _CHOICES), -1, np.int32)
-    last = np.full(n_words, min(centre.price[2], APART), np.uint16)  # what a bag must be nearer than
-    for b in range(len(centre.units)):
-        row = centre.sums[b]
-        for w in range(n_words):
-            if row[w] >= last[w]:
+    weight = min(centre.price[2], APART)
+    for w in range(n_words):
+        row, chosen, last = centre.sums[w], choices[w], weight  # a bag must be nearer than the last one chosen
+        for b in range(n_bags):
+            if row[b] >= last:
                 continue
             c = _CHOICES - 1
-            while c > 0 and (choices[w, c - 1] < 0 or centre.sums[choices[w, c - 1], w] > row[w]):
-                choices[w, c] = choices[w, c - 1]
+            while c > 0 and (chosen[c - 1] < 0 or row[chosen[c - 1]] > row[b]):
+                chosen[c] = chosen[c - 1]
                 c -= 1
-            choices[w, c] = b
-            if choices[w, _CHOICES - 1] >= 0:
-                last[w] = centre.sums[choices[w, _CHOICES - 1], w]
+            chosen[c] = b
+            last = row[chosen[_CHOICES - 1]] if chosen[_CHOICES - 1] >= 0 else last
     return choices
 
 
@@ -106,7 +106,7 @@ def quick(
                 if left[b] == centre.units[b]:
                     touched[n_touched] = b
                     n_touched += 1
-                saved += amount * (centre.price[2] - np.int64(centre.sums[b, w]))
+                saved += amount * (centre.price[2] - np.int64(centre.sums[w, b]))
                 left[b] -= amount
                 count -= amount
     for i in range(n_touched):

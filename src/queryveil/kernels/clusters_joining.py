@@ -13,6 +13,7 @@ from queryveil.kernels.matching_distances import APART, FAR
 
 TIE_BITS = 24
 _NO_LIMIT = 1 << 62
+_BLOCK = 64  # words at a time, so that what is read of the table stays in the cache
 
 
 @jit
@@ -73,11 +74,13 @@ def join(
 @jit
 def first_sums(table: NDArray[np.uint8], slots: NDArray[np.int64]) -> NDArray[np.uint16]:
     """Return the distances of all words from bags of one word each, whose rows stand in the table."""
-    sums = np.empty((len(slots), table.shape[1]), np.uint16)
-    for b in range(len(slots)):
-        row = table[slots[b]]
-        for w in range(len(row)):
-            sums[b, w] = APART if row[w] == FAR else row[w]
+    n_words = table.shape[1]
+    sums = np.empty((n_words, len(slots)), np.uint16)
+    for first in range(0, n_words, _BLOCK):
+        for w in range(first, min(first + _BLOCK, n_words)):
+            for b in range(len(slots)):
+                away = table[slots[b], w]
+                sums[w, b] = APART if away == FAR else away
     return sums
 
 
@@ -85,10 +88,12 @@ def first_sums(table: NDArray[np.uint8], slots: NDArray[np.int64]) -> NDArray[np
 def next_sums(
     sums: NDArray[np.uint16], rows: NDArray[np.int64], table: NDArray[np.uint8], slots: NDArray[np.int64]
 ) -> NDArray[np.uint16]:
-    """Return the sums of bags that took one word more each."""
-    after = np.empty((len(rows), sums.shape[1]), np.uint16)
-    for b in range(len(rows)):
-        before, row = sums[rows[b]], table[slots[b]]
-        for w in range(len(row)):
-            after[b, w] = APART if row[w] == FAR or before[w] == APART else before[w] + row[w]
+    """Return the sums of bags that took one word more each; `rows` tells which bags they were."""
+    n_words = table.shape[1]
+    after = np.empty((n_words, len(rows)), np.uint16)
+    for first in range(0, n_words, _BLOCK):
+        for w in range(first, min(first + _BLOCK, n_words)):
+            for b in range(len(rows)):
+                away, before = table[slots[b], w], sums[w, rows[b]]
+                after[w, b] = APART if away == FAR or before == APART else before + away
     return after

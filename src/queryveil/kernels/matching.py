@@ -15,6 +15,7 @@ from queryveil.kernels import jit
 
 NONE = -1
 _FAR = 1 << 62
+_STEPS = (4, 4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1)  # by which prices change, round after round
 
 
 class Sides(NamedTuple):
@@ -89,6 +90,41 @@ def assign(sides: Sides, least: int, most: int) -> tuple[int, bool]:
                 return bound, False
             total += _augment(sides, search, row) * sides.u[row]
     return total, True
+
+
+@jit
+def ascend(sides: Sides, prices: NDArray[np.int64], most: int) -> int:
+    """Return a cost that the lowest is not below, from prices of the rows, which are made better as long as it helps.
+
+    A row that more columns want than it has occurrences gets dearer, one that fewer want cheaper. It ends once the cost
+    is seen to be above `most`.
+    """
+    n_columns = len(sides.room)
+    lowest, wanted = np.zeros(n_columns, np.int64), np.full(n_columns, NONE, np.int32)
+    demand = np.zeros(len(prices), np.int64)
+    best = -_FAR
+    for step in _STEPS:
+        lowest[:], wanted[:], demand[:] = 0, NONE, 0
+        total = 0
+        for row in range(len(prices)):
+            total += prices[row] * sides.left[row]
+            for e in range(sides.edges[row], sides.edges[row + 1]):
+                column = sides.column[e]
+                if sides.cost[e] - prices[row] < lowest[column]:
+                    lowest[column], wanted[column] = sides.cost[e] - prices[row], row
+        for column in range(n_columns):
+            total += lowest[column] * sides.room[column]
+            if wanted[column] != NONE:
+                demand[wanted[column]] += sides.room[column]
+        best = max(best, total)
+        if best > most:
+            break
+        for row in range(len(prices)):
+            if demand[row] > sides.left[row]:
+                prices[row] -= step
+            elif demand[row] < sides.left[row]:
+                prices[row] = min(0, prices[row] + step)
+    return best
 
 
 @jit

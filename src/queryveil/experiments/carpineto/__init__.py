@@ -4,18 +4,21 @@ The paper shows its figures as pictures and its log is no longer given out, so t
 beside what the paper says. How it is read, and where we chose: docs/decisions/0021.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from statistics import fmean
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.errors import GuaranteeError, InputError
 from queryveil.experiments.carpineto import printed, tables
-from queryveil.experiments.carpineto.runs import ByPeople, Outcome, Task, drawn, heavy, outcome, release, up_to
+from queryveil.experiments.carpineto.runs import By, ByPeople, Outcome, Task, drawn, heavy, outcome, release, up_to
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.types import Lists, Profiles, Progress, silent
 
 PAPER = printed.PAPER
+DRAWS = 5  # of what is released by lot in Figure 2: one alone is mostly chance in a small log
 FEWEST = 3  # heavy people, below which means and correlations are of nothing
 
 
@@ -37,23 +40,25 @@ def evaluate(
     task = Task(chosen, sensitivity, lists, rng, progress)
     pools = {"no-PPP": release(task, "ppp(release=none)"), "only-PPP": release(task, "ppp(release=only)")}
     shares = {name: 100.0 * float(chosen.counts[pool].sum()) / task.issued() for name, pool in pools.items()}
-    first, second = figure_1(task), figure_2(task, pools, sizes(min(shares.values())))
+    first, draws = figure_1(task), figure_2(task, pools, sizes(min(shares.values())))
+    second = mean_of(draws)
     made = (
         tables.the_log(profiles, task, shares["only-PPP"]),
         tables.figure_1(first),
         tables.correlation_table(first),
-        *tables.figure_2(second),
+        *tables.figure_2(second, draws),
     )
     numbers = {
         "heavy_people": chosen.n_people,
         "pools": shares,
         "figure_1": [asdict(each) for each in first],
         "correlations": [asdict(each) for each in tables.correlations_of(first)],
-        "figure_2": [{"size": size, **asdict(each)} for size, found in second.items() for each in found],
+        "figure_2": _listed(second),
+        "figure_2_draws": [_listed(draw) for draw in draws],
         "tables": [asdict(table) for table in made],
     }
     figures = (tables.figure_1_chart(first), *tables.figure_2_charts(second))
-    return Evaluation(made, figures, numbers, tables.reading(second))
+    return Evaluation(made, figures, numbers, tables.reading(second, draws))
 
 
 def figure_1(task: Task) -> list[Outcome]:
@@ -76,19 +81,41 @@ def sizes(smallest: float) -> list[float]:
     return allowed if smallest >= max(printed.SIZES) or smallest in allowed else [*allowed, smallest]
 
 
-def figure_2(task: Task, pools: dict[str, NDArray[np.bool_]], wanted: list[float]) -> dict[float, list[Outcome]]:
-    """Release equally many queries by each strategy, ever larger sets of the same ones."""
+def figure_2(task: Task, pools: dict[str, NDArray[np.bool_]], wanted: list[float]) -> list[By]:
+    """Release equally many queries by each strategy, ever larger sets of the same ones; several times by lot."""
     everything = np.ones(len(task.profiles.ids), np.bool_)
-    orders = {name: drawn(task, pool) for name, pool in {**pools, "random": everything}.items()}
-    by_people = ByPeople(task)
-    found: dict[float, list[Outcome]] = {}
-    for number, size in enumerate(wanted):
-        task.progress("figure 2", number, len(wanted))
-        mask, k = by_people.up_to(size)
-        found[size] = [
-            outcome(task, "no-PPP", up_to(task, orders["no-PPP"], size)),
-            outcome(task, "k-anonymity", mask, k),
-            outcome(task, "random", up_to(task, orders["random"], size)),
-            outcome(task, "only-PPP", up_to(task, orders["only-PPP"], size)),
+    draws: list[By] = []
+    for number in range(DRAWS):
+        orders = {name: drawn(task, pool) for name, pool in {**pools, "random": everything}.items()}
+        by_people = ByPeople(task)
+        found: dict[float, list[Outcome]] = {}
+        for place, size in enumerate(wanted):
+            task.progress("figure 2", number * len(wanted) + place, DRAWS * len(wanted))
+            mask, k = by_people.up_to(size)
+            found[size] = [
+                outcome(task, "no-PPP", up_to(task, orders["no-PPP"], size)),
+                outcome(task, "k-anonymity", mask, k),
+                outcome(task, "random", up_to(task, orders["random"], size)),
+                outcome(task, "only-PPP", up_to(task, orders["only-PPP"], size)),
+            ]
+        draws.append(found)
+    return draws
+
+
+def mean_of(draws: list[By]) -> By:
+    """Return the mean of every figure over the draws; k is that of each."""
+    return {
+        size: [
+            replace(
+                each,
+                figures={name: fmean(draw[size][i].figures[name] for draw in draws) for name in each.figures},
+                nothing=fmean(draw[size][i].nothing for draw in draws),
+            )
+            for i, each in enumerate(draws[0][size])
         ]
-    return found
+        for size in draws[0]
+    }
+
+
+def _listed(found: By) -> list[dict[str, Any]]:
+    return [{"size": size, **asdict(each)} for size, outcomes in found.items() for each in outcomes]

@@ -1,6 +1,6 @@
 """The releases behind the figures: each is made by the method it is called after, verified, and measured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,6 +48,9 @@ class Outcome:
     k: int | None  # where every query was issued by so many people
     figures: Mapping[str, float]  # measure → its first figure: % for impressions, PEL and exposed
     nothing: float  # % of people of whom nothing was released
+
+
+By = Mapping[float, Sequence[Outcome]]  # size of releases (%) → one of each strategy
 
 
 def heavy(profiles: Profiles, rng: np.random.Generator) -> Profiles:

@@ -1,17 +1,16 @@
 """The tables and charts of the evaluation, and what they mean in plain words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from queryveil.experiments.carpineto import printed
-from queryveil.experiments.carpineto.runs import Outcome, Task
+from queryveil.experiments.carpineto.runs import By, Outcome, Task
 from queryveil.measures.utility.correlations import Correlation, correlations
 from queryveil.report.comparison_charts import Point
 from queryveil.report.reproduced import PaperFigure, PaperTable
 from queryveil.types import Profiles
 
-By = Mapping[float, Sequence[Outcome]]  # size → a release of each strategy
 JOINT = "pel(estimate=joint)"
 SHOWN = {"spi": "SPI", "exposed": "exposed", "pel": "PEL"}
 WHAT = {"spi": "SPI", "exposed": "sensitive and released, % of what a person searched for", "pel": "PEL, %"}
@@ -98,7 +97,7 @@ def _quoted(each: Correlation) -> str:
     return "weak" if "SPI" in (each.first, each.second) and "PEL" not in (each.first, each.second) else "–"
 
 
-def figure_2(found: By) -> list[PaperTable]:
+def figure_2(found: By, draws: Sequence[By]) -> list[PaperTable]:
     """Lay out each measure by size and strategy."""
     strategies = [each.strategy for each in next(iter(found.values()))]
     tables = []
@@ -109,7 +108,9 @@ def figure_2(found: By) -> list[PaperTable]:
             for size, outcomes in found.items()
         )
         tables.append(
-            PaperTable(f"Figure 2, {name}", _caption(measure), (SIZE, *strategies), rows, (), _notes(found, measure))
+            PaperTable(
+                f"Figure 2, {name}", _caption(measure), (SIZE, *strategies), rows, (), _notes(found, draws, measure)
+            )
         )
     return tables
 
@@ -118,12 +119,13 @@ def _caption(measure: str) -> str:
     return f"{WHAT[measure]}: equally many queries released, chosen in four ways"
 
 
-def _notes(found: By, measure: str) -> tuple[str, ...]:
+def _notes(found: By, draws: Sequence[By], measure: str) -> tuple[str, ...]:
     ks = ", ".join(f"{each.k:,}" for outcomes in found.values() for each in outcomes if each.k is not None)
     if measure == "exposed":
         return (
             f"Lower is more private. no-PPP exposes less than only-PPP at {_count(found, measure, -1)} of {len(found)} "
-            "sizes.",
+            f"sizes on average of {len(draws)} draws, and in {_count_all(draws, measure, -1)} of "
+            f"{len(draws) * len(found)} single releases.",
             f"The k of k-anonymity at these sizes: {ks}; of queries with as many people some are left out by lot.",
         )
     if measure == "spi":
@@ -138,6 +140,10 @@ def _count(found: By, measure: str, sign: int) -> int:
     """Count the sizes at which no-PPP is above (1) or below (−1) only-PPP."""
     by_name = [{each.strategy: each.figures[measure] for each in outcomes} for outcomes in found.values()]
     return sum(sign * (each["no-PPP"] - each["only-PPP"]) > 0 for each in by_name)
+
+
+def _count_all(draws: Sequence[By], measure: str, sign: int) -> int:
+    return sum(_count(draw, measure, sign) for draw in draws)
 
 
 def _orders(found: By) -> str:
@@ -177,7 +183,7 @@ def figure_2_charts(found: By) -> list[PaperFigure]:
     ]
 
 
-def reading(found: By) -> tuple[str, ...]:
+def reading(found: By, draws: Sequence[By]) -> tuple[str, ...]:
     """Say in plain words what the figures mean and what SPI misses."""
     n, higher, lower = len(found), _count(found, "spi", 1), _count(found, "exposed", -1)
     return (
@@ -188,5 +194,6 @@ def reading(found: By) -> tuple[str, ...]:
         "missing from it is harmless and counts in full, while what it shows counts for little. SPI compares releases "
         "of equal size, and even there its order depends on which of the two effects is larger.",
         f"Here SPI puts no-PPP above only-PPP at {higher} of {n} sizes, and no-PPP exposes less of what is sensitive "
-        f"at {lower} of {n}. Read `exposed`, and `worst` for single people, beside any SPI.",
+        f"at {lower} of {n}; of {n * len(draws)} single releases it does in {_count_all(draws, 'exposed', -1)}. Read "
+        "`exposed`, and `worst` for single people, beside any SPI.",
     )

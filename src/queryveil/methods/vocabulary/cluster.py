@@ -61,7 +61,7 @@ def restored(cluster: Cluster, bags: Bags, words: Words, rule: Rule) -> Growing:
     word = word[word[:, 0] >= 0]
     sums = first_sums(words.table, words.slots(word[:, 0]))
     for member in range(1, len(cluster.members)):
-        sums = next_sums(sums, np.arange(len(sums)), words.table, words.slots(word[:, member]))
+        sums = next_sums(sums, np.arange(sums.shape[1]), words.table, words.slots(word[:, member]))
     return Growing(cluster, _centre(cluster, sums, bags, rule))
 
 
