@@ -138,7 +138,10 @@ LINKABILITY = GuaranteeDeclaration(
         ),
     ),
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
-    functions={"local": "queryveil.verifiers.linkability:verify"},
+    functions={
+        "local": "queryveil.verifiers.linkability:verify",
+        "spark": "queryveil.verifiers.distributed.linkability:verify",
+    },
     limits=(
         "An attacker who knows all other members of a group can compute what the remaining one contributed.",
         "It is about terms one by one: what follows from several terms of a group together is not bounded.",

@@ -86,7 +86,10 @@ LINKABILITY = Method(
         ),
     ),
     paper=LINKABILITY_GUARANTEE.paper,
-    functions={"local": "queryveil.methods.linkability:run"},
+    functions={
+        "local": "queryveil.methods.linkability:run",
+        "spark": "queryveil.methods.distributed.linkability:run",
+    },
     guarantee="linkability",
     kinds=("groups",),
 )

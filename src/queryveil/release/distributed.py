@@ -19,14 +19,19 @@ import pyarrow.parquet as pq
 from queryveil.engines.spark.work import Work
 from queryveil.files import write_file
 from queryveil.release import manifest as manifests
-from queryveil.release.private import MEMBERSHIP, PROFILES, RUN, parquet_bytes
+from queryveil.release.private import COUNTED, MEMBERSHIP, PROFILES, RUN, parquet_bytes
 from queryveil.release.writer import PART_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _CHUNK = 50_000  # histories of the private tables that are in the driver's memory together
-_CUT = "file INT, number LONG, before LONG, part STRING, entries ARRAY<STRING>"
+_VALUES = {  # of a kind: the columns of its frame that become the columns of rows, after the number
+    "histories": ("entries ARRAY<STRING>", "part STRING"),
+    "queries": ("entries ARRAY<STRING>", "part STRING"),
+    "groups": ("entries ARRAY<STRING>", "weights ARRAY<DOUBLE>"),
+}
+_ROW_TYPES = {"user": pa.int64(), "group": pa.int64(), "weight": pa.float64()}  # of columns that are no texts
 
 
 class Folder(Protocol):
@@ -62,11 +67,19 @@ def ranked(work: Work, kept: "DataFrame", kind: str) -> "DataFrame":
     return work.numbered(sized, ("part", "entries", "person", "history"), "ranked", summed="length")
 
 
+def ranked_groups(work: Work, published: "DataFrame") -> "DataFrame":
+    """Return published groups with `number`, their rank in the sorted content, and `before`, the rows before theirs."""
+    sized = published.selectExpr("*", "size(entries) AS length")
+    return work.numbered(sized, ("entries", "weights", "block", "group"), "ranked", summed="length")
+
+
 def write_data(work: Work, ranked: "DataFrame", folder: Folder, kind: str, *, has_parts: bool) -> WrittenData:
-    """Write the rows of a kind (`user, term` or `user, query`, and `partition`) as Parquet parts."""
+    """Write the rows of a kind (`user, term`, `user, query` or `group, term, weight`) as Parquet parts."""
     columns = (*manifests.COLUMNS[kind], *(("partition",) if has_parts else ()))
-    cut = ranked.mapInArrow(_cut, _CUT)
-    files = cut.groupBy("file").applyInArrow(_filing(columns), "file INT, data BINARY")
+    values = tuple(value.split()[0] for value in _VALUES[kind])
+    carried = ranked.select("number", "before", "length", *values)
+    cut = carried.mapInArrow(_cut, ", ".join(("file INT, number LONG, before LONG", *_VALUES[kind])))
+    files = cut.groupBy("file").applyInArrow(_filing(columns, values), "file INT, data BINARY")
     written = WrittenData(columns)
     written.content_sha256 = manifests.streamed_digest(
         written.columns, _written(work.blobs(files, "files"), folder, written)
@@ -90,29 +103,32 @@ def file_entry(name: str, data: bytes) -> dict[str, Any]:
 
 
 def _row_schema(columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([(name, pa.int64() if name == "user" else pa.string()) for name in columns])
+    return pa.schema([(name, _ROW_TYPES.get(name, pa.string())) for name in columns])
 
 
 def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Send every history to the file of its rows, or to both where a file ends within it."""
+    """Send every history or group to the file of its rows, or to both where a file ends within it."""
     for batch in batches:
         before = np.asarray(batch["before"])
         first, last = before // PART_ROWS, (before + np.asarray(batch["length"]) - 1) // PART_ROWS
         for step in range(int((last - first).max(initial=-1)) + 1):
             taken = np.flatnonzero(first + step <= last)
-            columns = {name: batch[name].take(pa.array(taken)) for name in ("number", "before", "part", "entries")}
+            columns = {name: batch[name].take(pa.array(taken)) for name in batch.schema.names if name != "length"}
             file = pa.array((first + step)[taken].astype(np.int32))
             yield pa.RecordBatch.from_pydict({"file": file, **columns})
 
 
-def _filing(columns: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+def _filing(columns: Sequence[str], values: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
     """Return what makes the Parquet file of some histories' rows; Spark counts its arguments, so a function."""
+
+    def spread(column: pa.ChunkedArray, history: pa.Array) -> pa.Array:
+        return column.combine_chunks().flatten() if pa.types.is_list(column.type) else column.take(history)
 
     def file(table: pa.Table) -> pa.Table:
         table = table.sort_by("number").combine_chunks()
-        entries = table["entries"].combine_chunks()
-        history = np.repeat(np.arange(len(table)), entries.value_lengths().to_numpy())
-        held = [table["number"].to_numpy()[history], entries.flatten(), table["part"].take(pa.array(history))]
+        lengths = table["entries"].combine_chunks().value_lengths().to_numpy()
+        history = pa.array(np.repeat(np.arange(len(table)), lengths))
+        held = [spread(table[name], history) for name in ("number", *values)]
         rows = pa.table(dict(zip(columns, held, strict=False)), schema=_row_schema(columns))
         number, before = table["file"][0].as_py(), table["before"][0].as_py()
         start, end = max(0, number * PART_ROWS - before), (number + 1) * PART_ROWS - before
@@ -125,24 +141,27 @@ def _filing(columns: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
 def write_private(
     work: Work,
     histories: "DataFrame",
-    ranked: "DataFrame",
+    released: "DataFrame",
     folder: Path,
     run: Mapping[str, Any],
     *,
     has_parts: bool,
 ) -> None:
-    """Write who is behind the release, what every history held and the run record."""
+    """Write who is behind the release, what every history held and the run record.
+
+    `released` is `person, history, release_id`. Histories with weights are people that were grouped.
+    """
     numbered = work.numbered(histories, ("person", "history"), "numbered").withColumnRenamed("number", "place")
-    released = ranked.selectExpr("person", "history", "number AS release_id")
     joined = numbered.join(released, ["person", "history"], "left").selectExpr("*", f"INT(place / {_CHUNK}) AS chunk")
     chunks = joined.groupBy("chunk").applyInArrow(_private_chunk, "chunk INT, membership BINARY, profiles BINARY")
     with ExitStack() as stack:
         writers: dict[str, pq.ParquetWriter] = {}
         for blobs in work.blobs(chunks, "private"):
-            for name, blob in zip((MEMBERSHIP, PROFILES), blobs, strict=True):
-                table = pa.ipc.open_stream(blob).read_all()
-                if name == MEMBERSHIP and not has_parts:
-                    table = table.drop_columns("partition")
+            membership, profiles = (pa.ipc.open_stream(blob).read_all() for blob in blobs)
+            tables = {MEMBERSHIP: membership if has_parts else membership.drop_columns("partition"), PROFILES: profiles}
+            if "weight" in profiles.column_names:
+                tables[COUNTED] = membership.select(["person", "release_id"]).drop_null()
+            for name, table in tables.items():
                 if name not in writers:
                     path = folder / name
                     path.touch(0o600)
@@ -156,9 +175,10 @@ def _private_chunk(table: pa.Table) -> pa.Table:
     table = table.sort_by("place").combine_chunks()
     entries = table["entries"].combine_chunks()
     history = np.repeat(table["place"].to_numpy(), entries.value_lengths().to_numpy())
-    pairs = pa.table(
-        {"history": history, "term": entries.flatten(), "count": table["counts"].combine_chunks().flatten()}
-    ).sort_by([("history", "ascending"), ("term", "ascending")])
+    columns = {"history": history, "term": entries.flatten(), "count": table["counts"].combine_chunks().flatten()}
+    if "weights" in table.column_names:
+        columns["weight"] = table["weights"].combine_chunks().flatten()
+    pairs = pa.table(columns).sort_by([("history", "ascending"), ("term", "ascending")])
     membership = pa.table(
         {
             "person": table["person"],

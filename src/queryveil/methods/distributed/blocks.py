@@ -51,10 +51,14 @@ def numbered_terms(work: Work, raw: "DataFrame", k: int) -> "DataFrame":
 
 def blocks(work: Work, raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
     """Return the blocks over the numbers of frequent terms."""
-    asked = raw.mapInArrow(_terms_of, "block INT, entry INT, term STRING")
-    known = asked.join(terms, "term").selectExpr("block", "entry", "CAST(number AS INT) AS number", "occurrences")
+    known = asked_terms(raw, terms).selectExpr("block", "entry", "CAST(number AS INT) AS number", "occurrences")
     made = raw.groupBy("block").cogroup(known.groupBy("block")).applyInArrow(_made, BLOCK_SCHEMA)
     return work.keep(made, "turn-0")
+
+
+def asked_terms(raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
+    """Return what is known of the terms that each block holds: `block, entry`, and the columns of the terms."""
+    return raw.mapInArrow(_terms_of, "block INT, entry INT, term STRING").join(terms, "term")
 
 
 def kept_histories(raw: "DataFrame", state: "DataFrame") -> "DataFrame":
@@ -119,7 +123,7 @@ def _offsets(lists: pa.ListArray) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
-def _arrays(row: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def arrays_of(row: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return indptr, ids, counts and owner of a raw block."""
     indptr = np.frombuffer(row["indptr"], np.int64)
     ids, counts, owner = (np.frombuffer(row[name], np.int32) for name in ("ids", "counts", "owner"))
@@ -128,7 +132,7 @@ def _arrays(row: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], 
 
 def _count_terms(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for row in rows_of(batches):
-        indptr, ids, counts, owner = _arrays(row)
+        indptr, ids, counts, owner = arrays_of(row)
         n = len(row["entries"])
         people = count_people(indptr, ids, owner, n).astype(np.int64)
         occurrences = np.bincount(ids, weights=counts, minlength=n).astype(np.int64)
@@ -151,7 +155,7 @@ def _terms_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _made(raw: pa.Table, known: pa.Table) -> pa.Table:
     """Make a block: frequent terms only, ascending by their numbers within a history."""
     (row,) = raw.to_pylist()
-    indptr, ids, counts, owner = _arrays(row)
+    indptr, ids, counts, owner = arrays_of(row)
     entry = known["entry"].to_numpy()
     number = np.full(len(row["entries"]), -1, np.int64)
     number[entry] = known["number"].to_numpy()
@@ -177,7 +181,7 @@ def _made(raw: pa.Table, known: pa.Table) -> pa.Table:
 def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
     (row,) = raw.to_pylist()
     (other,) = state.to_pylist()
-    indptr, ids, counts, _ = _arrays(row)
+    indptr, ids, counts, _ = arrays_of(row)
     block = read_block(other)
     mask = np.zeros(len(ids), np.bool_)
     mask[block.place[block.kept]] = True

@@ -74,5 +74,6 @@ def arrow_schema(text: str) -> pa.Schema:
         "STRING": pa.string(),
         "ARRAY<STRING>": pa.list_(pa.string()),
         "ARRAY<INT>": pa.list_(pa.int32()),
+        "ARRAY<DOUBLE>": pa.list_(pa.float64()),
     }
     return pa.schema([(name, kinds[kind]) for name, kind in (column.split() for column in text.split(", "))])

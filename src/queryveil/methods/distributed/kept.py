@@ -15,3 +15,13 @@ class KeptOnCluster:
     frame: "DataFrame"
     summary: Mapping[str, Any]
     settled: Mapping[str, int] = field(default_factory=dict)  # parameters of the claim that the run has found
+
+
+@dataclass(frozen=True)
+class GroupedOnCluster:
+    """What a grouping method made."""
+
+    frame: "DataFrame"  # what is published: `block, group, entries, weights`, in the order of the texts
+    members: "DataFrame"  # `block, group, person`
+    profiles: "DataFrame"  # `person, history, part, entries, counts, weights` of everybody, as they were grouped
+    summary: Mapping[str, Any]

@@ -1,17 +1,15 @@
 """From a log that Spark reads to a verified release: read, clean, anonymise, write, verify, report, put in place."""
 
-import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
-from queryveil._version import __version__
 from queryveil.engines import LogSource
 from queryveil.engines.spark.session import Cluster, session
 from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.engines.spark.work import Work
-from queryveil.errors import InputError, InternalError
+from queryveil.errors import InputError
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.measures.utility.retention import from_counts
@@ -19,28 +17,19 @@ from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making, making
 from queryveil.release.writer import check_places
-from queryveil.report import render
 from queryveil.spec import Bound, Name, resolve
-from queryveil.types import Progress, Score, Verdict, silent
+from queryveil.types import Progress, silent
 from queryveil.workflows.anonymize import Options
-from queryveil.workflows.anonymized import Anonymized, Uri, digest_of
+from queryveil.workflows.anonymized import Anonymized, Uri
 from queryveil.workflows.distributed.forms import check_form
+from queryveil.workflows.distributed.grouping import check_source, make_groups
+from queryveil.workflows.distributed.running import Made, Run, finish, must_hold, record_of, with_seed
 from queryveil.workflows.distributed.verify import check_rows
 from queryveil.workflows.running import TOO_FEW, method_of
 
-KINDS: Mapping[str, Unit] = {"histories": "term", "queries": "query"}  # that have a Spark form, and what they hold
+# kinds that have a Spark form, and what they hold
+KINDS: Mapping[str, Unit] = {"histories": "term", "queries": "query", "groups": "term"}
 _LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What every step of a run needs."""
-
-    bound: Bound
-    kind: str
-    source: LogSource
-    work: Work
-    progress: Progress
 
 
 def anonymize(
@@ -57,6 +46,8 @@ def anonymize(
     started = time.monotonic()
     bound = resolve("method", method)
     kind = _checked(bound, source, options)
+    if kind == "groups":
+        check_source(source, bound, has_private=private is not None)
     folder, secret = local_path(out), None if private is None else local_path(private)
     if folder is not None:
         check_places(folder, secret, force=options.force)
@@ -65,8 +56,9 @@ def anonymize(
         progress("starting Spark", 1, 1)
         storage = Storage(spark)
         with making(storage, out, private, force=options.force) as made:
-            run = _Run(bound, kind, source, Work(spark, made.work), progress)
-            manifest, verdict, scores, summary = _make(run, made, options)
+            run = Run(bound, kind, source, Work(spark, made.work), progress)
+            make = make_groups if kind == "groups" else _make
+            manifest, verdict, scores, summary = make(run, made, with_seed(options))
             made.commit(manifest["content_sha256"])
     return Anonymized(
         folder or Uri(out),
@@ -102,7 +94,7 @@ def _checked(bound: Bound, source: LogSource, options: Options) -> str:
     return kind
 
 
-def _make(run: _Run, made: Making, options: Options) -> tuple[dict[str, Any], Verdict, list[Score], dict[str, Any]]:
+def _make(run: Run, made: Making, options: Options) -> Made:
     """Write everything into the folders in the making; return the manifest, the verdict and what was kept."""
     cleaned = clean_histories(run.work.spark, run.source, unit=KINDS[run.kind], progress=run.progress)
     try:
@@ -111,48 +103,24 @@ def _make(run: _Run, made: Making, options: Options) -> tuple[dict[str, Any], Ve
         ranked = releases.ranked(run.work, kept.frame, run.kind)
         written = releases.write_data(run.work, ranked, made, run.kind, has_parts=bool(cleaned.parts))
         if made.private is not None:
-            record = _record(run, options)
-            releases.write_private(run.work, cleaned.frame, ranked, made.private, record, has_parts=bool(cleaned.parts))
+            record = record_of(run, options)
+            behind = ranked.selectExpr("person", "history", "number AS release_id")
+            releases.write_private(run.work, cleaned.frame, behind, made.private, record, has_parts=bool(cleaned.parts))
         manifest, summary = _manifest(run, cleaned, kept, written)
     finally:
         cleaned.release()
     run.progress("writing", 1, 1)
     owners = ranked.selectExpr("number AS user", "person AS owner")
-    verdict = check_rows(run.work.spark, f"{made.uri}/data", manifest["guarantee"], owners, run.progress)
-    if not verdict.holds:
-        raise InternalError(
-            f"the release made for {run.bound} was refused by its own verifier ({verdict.state}), so nothing was "
-            "released; please report this with the method's name and the size of the log."
-        )
+    verdict = must_hold(
+        check_rows(run.work.spark, f"{made.uri}/data", manifest["guarantee"], owners, run.progress), run
+    )
     scores = from_counts(resolve("measure", "retention"), manifest["counts"]["before"], manifest["counts"]["after"])
-    page = render(manifest, verdict, scores).encode()
-    made.write("report.html", page)
-    manifest["files"] = [*manifest["files"], releases.file_entry("report.html", page)]
-    made.write(manifests.NAME, manifests.encode(manifest))
+    finish(made, manifest, verdict, scores)
     return manifest, verdict, scores, summary
 
 
-def _record(run: _Run, options: Options) -> dict[str, Any]:
-    """Return the private record of the run."""
-    seed = secrets.randbits(64) if options.seed is None else options.seed
-    storage = Storage(run.work.spark)
-    inputs = [
-        {"path": file, "bytes": size, "sha256": digest_of(local_path(file))}
-        for uri in run.source.uris
-        for file, size in storage.sizes(uri)
-    ]
-    return {
-        "seed": seed,
-        "method": str(run.bound),
-        "kind": run.kind,
-        "queryveil": __version__,
-        "engine": "spark",
-        "inputs": inputs,
-    }
-
-
 def _manifest(
-    run: _Run, cleaned: DistributedHistories, kept: Any, written: releases.WrittenData
+    run: Run, cleaned: DistributedHistories, kept: Any, written: releases.WrittenData
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     claim = method_of(run.bound).claim(run.bound, kept.settled)
     summary, partition = dict(kept.summary), None

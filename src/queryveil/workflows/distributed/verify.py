@@ -18,7 +18,7 @@ from queryveil.spec import Name, resolve
 from queryveil.types import Progress, Verdict, silent
 from queryveil.workflows.distributed.forms import check_form
 
-KINDS = ("histories", "queries")  # that have a Spark form
+KINDS = ("histories", "queries", "groups")  # that have a Spark form
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,16 +36,22 @@ def verify(
     if claim is not None:
         check_form("guarantee", resolve("guarantee", claim))
     with session(cluster) as spark:
-        place = _uri(release)
-        manifest = _manifest(spark, release, place)
+        place = uri(release)
+        manifest = manifest_of(spark, release, place)
         if manifest["kind"] not in KINDS:
             raise InputError(f"{release} is of kind {manifest['kind']}, which has no Spark form; use --engine local.")
-        faults = _file_faults(spark, place, manifest)
+        faults = file_faults(spark, place, manifest)
+        if manifest["kind"] == "groups":
+            faults = faults or _other_rows(spark, place, manifest)
+            verdict = _verify_groups(spark, place, manifest, claim, private, faults, progress)
+            return (
+                replace(verdict, state="violated", reason="; ".join([*faults, verdict.reason])) if faults else verdict
+            )
         rows = _rows(spark, release, f"{place}/data", manifest)
         faults = faults or [*_miscounted(rows, manifest), *_other_rows(spark, place, manifest)]
         owners = None
         if private is not None:
-            owners, more = _behind(spark, _uri(private), private, manifest, rows)
+            owners, more = _behind(spark, uri(private), private, manifest, rows)
             faults += more
         verdict = check_rows(spark, f"{place}/data", claim or manifest["guarantee"], owners, progress)
     return replace(verdict, state="violated", reason="; ".join(faults)) if faults else verdict
@@ -57,11 +63,61 @@ def check_rows(
     """Check a claim on the rows of a folder; `owners` (user, owner) tells who is behind each released history."""
     bound = resolve("guarantee", claim)
     check_form("guarantee", bound)
+    if bound.declaration.name == "linkability":
+        raise InputError(f"{bound} is a claim about groups, and these are histories; claim km(k=…, m=…).")
     rows = _pairs(spark.read.parquet(data))
     rows = rows.selectExpr("*", "user AS owner") if owners is None else rows.join(owners, "user")
     verdict: Verdict = bound.declaration.load("spark")(
         bound, rows, counted="histories" if owners is None else "people", progress=progress
     )
+    return verdict
+
+
+def _verify_groups(
+    spark: "SparkSession",
+    place: str,
+    manifest: Mapping[str, Any],
+    claim: str | Name | None,
+    private: str | None,
+    faults: list[str],
+    progress: Progress,
+) -> Verdict:
+    """Check a claim on a release of groups; faults that its private folder shows are added to those found before."""
+    members = pairs = None
+    if private is not None:
+        folder = uri(private)
+        check_belongs(spark, folder, private, manifest)
+        members = spark.read.parquet(f"{folder}/{MEMBERSHIP}").selectExpr("history", "release_id AS group")
+        pairs = spark.read.parquet(f"{folder}/{PROFILES}").select("history", "term")
+        released = spark.read.parquet(f"{place}/data").select("group").distinct()
+        nowhere = members.where("group IS NOT NULL").join(released, "group", "anti")
+        if not faults and not nowhere.isEmpty():
+            faults.append("the private folder has members of groups that are not released")
+    return check_groups(
+        spark, f"{place}/data", claim or manifest["guarantee"], members, pairs, int(manifest["floor"]), progress
+    )
+
+
+def check_groups(
+    spark: "SparkSession",
+    data: str,
+    claim: str | Name,
+    members: "DataFrame | None",
+    pairs: "DataFrame | None",
+    floor: int,
+    progress: Progress,
+) -> Verdict:
+    """Check a claim on the groups of a folder; `members` is `history, group`, `pairs` what everybody holds."""
+    bound = resolve("guarantee", claim)
+    if bound.declaration.name != "linkability":
+        raise InputError(f"{bound} is no claim about groups, which this release holds; claim linkability(p=…).")
+    rows = spark.read.parquet(data)
+    if rows.columns != list(manifests.COLUMNS["groups"]):
+        raise ReleaseError("the data of the release has not the columns of its kind; it is damaged.")
+    if not rows.where("group IS NULL OR term IS NULL OR weight IS NULL").isEmpty():
+        raise ReleaseError("the release has rows in which something is missing; it is damaged.")
+    placed = rows.selectExpr("*", "_metadata.file_path AS file", "_metadata.row_index AS row")
+    verdict: Verdict = bound.declaration.load("spark")(bound, placed, members, pairs, floor=floor, progress=progress)
     return verdict
 
 
@@ -71,12 +127,12 @@ def _pairs(rows: "DataFrame") -> "DataFrame":
     return rows.selectExpr("user", f"{rows.columns[1]} AS term", part).distinct()
 
 
-def _uri(place: str) -> str:
+def uri(place: str) -> str:
     path = local_path(place)
     return place.rstrip("/") if path is None else uri_of(path)
 
 
-def _manifest(spark: "SparkSession", release: str, place: str) -> dict[str, Any]:
+def manifest_of(spark: "SparkSession", release: str, place: str) -> dict[str, Any]:
     storage = Storage(spark)
     if not storage.exists(place):
         raise ReleaseError(f"there is no release {release}; check the path.")
@@ -85,7 +141,7 @@ def _manifest(spark: "SparkSession", release: str, place: str) -> dict[str, Any]
     return manifests.decode(f"{release}/{manifests.NAME}", storage.read(f"{place}/{manifests.NAME}"))
 
 
-def _file_faults(spark: "SparkSession", place: str, manifest: Mapping[str, Any]) -> list[str]:
+def file_faults(spark: "SparkSession", place: str, manifest: Mapping[str, Any]) -> list[str]:
     """Find files that are missing, changed, or not in the manifest; tasks digest them."""
     given = {entry["path"]: entry["sha256"] for entry in manifest["files"]}
     storage = Storage(spark)
@@ -148,10 +204,8 @@ def _miscounted(rows: "DataFrame", manifest: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _behind(
-    spark: "SparkSession", place: str, private: str, manifest: Mapping[str, Any], rows: "DataFrame"
-) -> tuple["DataFrame", list[str]]:
-    """Return who is behind each released history, and where the private folder contradicts the release."""
+def check_belongs(spark: "SparkSession", place: str, private: str, manifest: Mapping[str, Any]) -> None:
+    """Refuse a private folder that was made for other rows than a release's manifest names."""
     storage = Storage(spark)
     if not storage.exists(f"{place}/{RUN}"):
         raise ReleaseError(f"{private} is not a private folder: its {RUN} cannot be read; check --private.")
@@ -160,6 +214,13 @@ def _behind(
             f"{private} does not belong to this release: it was made for other rows; check --private, "
             "or whether the release was changed."
         )
+
+
+def _behind(
+    spark: "SparkSession", place: str, private: str, manifest: Mapping[str, Any], rows: "DataFrame"
+) -> tuple["DataFrame", list[str]]:
+    """Return who is behind each released history, and where the private folder contradicts the release."""
+    check_belongs(spark, place, private, manifest)
     membership = spark.read.parquet(f"{place}/{MEMBERSHIP}").where("release_id IS NOT NULL")
     owners = membership.selectExpr("release_id AS user", "person AS owner", "history")
     users = rows.select("user").distinct()
