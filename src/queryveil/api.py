@@ -169,18 +169,24 @@ def measure(
     release_columns: str = "",
     seed: int = 0,
     force: bool = False,
+    engine: str = "local",
+    spark: Any = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Scores:
-    """Score a release, or a released log, against the original, by all usual measures unless some are named."""
+    """Score a release, or a released log, against the original, by all usual measures unless some are named.
+
+    With `engine="spark"` all are paths that Spark can read; `spark` is a session of yours.
+    """
     from queryveil.workflows.measure import MeasureOptions
     from queryveil.workflows.measure import measure as run
     from queryveil.workflows.pairs import Pairing
     from queryveil.workflows.rankings import SearchPlaces
 
+    cluster = _cluster(engine, spark)
     chosen = MeasureOptions(
         measures=tuple(measures),
-        private=_place(private),
+        private=None if private is None or cluster is not None else Path(private),
         market=_place(market),
         taxonomy=_place(taxonomy),
         pairing=Pairing(match, _place(map), _place(model), _place(words), release_format, release_columns),
@@ -190,6 +196,12 @@ def measure(
         seed=seed,
         force=force,
     )
+    if cluster is not None:
+        from queryveil.workflows.distributed.measure import measure as run_on_spark
+
+        (place,), secret = _uris(release), None if private is None else str(private)
+        told = {"private": secret, "options": chosen, "cluster": cluster, "progress": progress}
+        return Scores(run_on_spark(place, _uris(against), **told))
     return Scores(run(Path(release), _paths(against), options=chosen, progress=progress))
 
 

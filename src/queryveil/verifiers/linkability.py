@@ -311,6 +311,7 @@ def _closeness(most: float, released: ReleasedGroups, counts: Counts) -> Iterato
 
 
 def plural(number: int, noun: str) -> str:
+    """Write a number of things."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

@@ -38,6 +38,11 @@ class Storage:
         system, path = self._at(uri)
         return bool(system.exists(path))
 
+    def is_folder(self, uri: str) -> bool:
+        """Say whether what is there is a folder."""
+        system, path = self._at(uri)
+        return bool(system.getFileStatus(path).isDirectory())
+
     def files(self, uri: str) -> Iterator[str]:
         """Yield the files of a path, a pattern or a folder, in the order of their names, hidden ones left out."""
         system, path = self._at(uri)

@@ -23,5 +23,6 @@ class GroupedOnCluster:
 
     frame: "DataFrame"  # what is published: `block, group, entries, weights`, in the order of the texts
     members: "DataFrame"  # `block, group, person`
+    n_people: int  # in groups
     profiles: "DataFrame"  # `person, history, part, entries, counts, weights` of everybody, as they were grouped
     summary: Mapping[str, Any]

@@ -8,7 +8,7 @@ legal group are put together.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -63,21 +63,29 @@ def run(
     network = _network(meaning, progress)
     if meaning.unknown_terms == "drop":
         histories = work.keep(known_only(histories, network), "known")
-    n_people, floor = histories.count(), floor_of(bound)
+    n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
+    floor = floor_of(bound)
     progress("blocks", 0, 1)
     raw = raw_blocks(work, histories, -(-n_people // people_per_block))
     terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor)
     by_content = bound.word("weighting") == "content"
     comparing = Comparing(network, meaning.weights, bound.integer("a"), by_content, n_people, floor)
     asked = asked_terms(raw, with_totals(raw, terms, meaning.weights))
-    known = work.keep(asked.selectExpr("block", "entry", "CAST(number AS INT) AS number", "people", "total"), "asked")
+    known = asked.selectExpr("block", "entry", "CAST(number AS INT) AS number", "people", "total")
     pieces = pieces_of(work, raw, known, comparing)
     everybody = _counted(pieces, n_people)
     progress("blocks", 1, 1)
-    if _are_alike_better(bound):
+    if _are_alike_better(bound) and everybody.n_holders > 2 * people_per_block:
         pieces = cut(work, pieces, people_per_block, seed, progress)
-    groups = _grouped(work, pieces, _grouping(bound, seed, everybody), "min_similarity" not in bound.values, progress)
-    summary = _summary(groups, histories, everybody)
+    is_open = "min_similarity" not in bound.values
+    groups, done = _grouped(work, pieces, _grouping(bound, seed, everybody), is_open, progress)
+    summary = {
+        "groups": sum(block.groups for block in done),
+        "people without a usable term": n_people - everybody.n_holders,
+        "people who fit nowhere": sum(block.nowhere for block in done),
+        "pairs below the floor": n_all_pairs - everybody.n_pairs,
+        "terms of groups suppressed": sum(block.hidden for block in done),
+    }
     if not summary["groups"]:
         raise GuaranteeError(
             f"{bound}: the {everybody.n_holders:,} people with terms to publish make no legal group; "
@@ -85,8 +93,9 @@ def run(
         )
     weights = weighed(raw, known, comparing) if meaning.weights == "tfidf" else None
     return GroupedOnCluster(
-        work.keep(_published(groups, terms), "published"),
+        _published(groups, terms),
         groups.where(f"group > {_NOBODY}").selectExpr("block", "group", "explode(person) AS person"),
+        everybody.n_holders - summary["people who fit nowhere"],
         _with_weights(histories, weights, meaning.weights),
         summary,
     )
@@ -113,7 +122,18 @@ def _counted(pieces: "DataFrame", n_people: int) -> _Everybody:
     return _Everybody(n_people, int(row[0] or 0), int(row[1] or 0) // np.dtype(np.int32).itemsize)
 
 
-def _grouped(work: Work, pieces: "DataFrame", group: "_Group", is_open: bool, progress: Progress) -> "DataFrame":
+class _Done(NamedTuple):
+    """What became of a block."""
+
+    block: int
+    groups: int
+    nowhere: int  # people in no group
+    hidden: int  # terms of groups that are not published
+
+
+def _grouped(
+    work: Work, pieces: "DataFrame", group: "_Group", is_open: bool, progress: Progress
+) -> tuple["DataFrame", list[_Done]]:
     """Group every block; those without a legal group are put together, at last with one that has some."""
     from pyspark.sql import functions as f
 
@@ -121,18 +141,27 @@ def _grouped(work: Work, pieces: "DataFrame", group: "_Group", is_open: bool, pr
     turn = 0
     groups = work.keep(pieces.groupBy("block").applyInArrow(group, _GROUPS_SCHEMA), "groups-0")
     while True:
-        found = {int(block): int(most) for block, most in groups.groupBy("block").agg(f.max("group")).collect()}
-        failed = sorted(block for block, most in found.items() if most == _NOBODY)
-        together = merged(failed, sorted(set(found) - set(failed)) if is_open else [])
+        done = _what_was_done(groups)
+        failed = [block.block for block in done if not block.groups]
+        together = merged(failed, [block.block for block in done if block.groups] if is_open else [])
         if not together:
             progress("grouping", 1, 1)
-            return groups
+            return groups, done
         turn += 1
         again = sorted({*together, *together.values()})
         pieces = pieces.na.replace(together, subset=["block"])
         anew = pieces.where(f.col("block").isin(again)).groupBy("block").applyInArrow(group, _GROUPS_SCHEMA)
         rest = groups.where(~f.col("block").isin(again))
         groups = work.keep(rest.unionByName(anew), f"groups-{turn}")
+
+
+def _what_was_done(groups: "DataFrame") -> list[_Done]:
+    flags = groups.selectExpr("block", "INT(group >= 0) AS is_group", "size(person) AS n", "hidden")
+    counted = (
+        flags.selectExpr("block", "is_group", "IF(is_group = 1, 0, n) AS nowhere", "hidden").groupBy("block").sum()
+    )
+    rows = counted.select("block", "sum(is_group)", "sum(nowhere)", "sum(hidden)").collect()
+    return sorted(_Done(*map(int, row)) for row in rows)
 
 
 def merged(failed: Sequence[int], others: Sequence[int]) -> dict[int, int]:
@@ -221,16 +250,3 @@ def _with_weights(histories: "DataFrame", weights: "DataFrame | None", kind: str
     if weights is not None:
         return histories.join(weights, "person")
     return histories.selectExpr("*", f"transform(counts, c -> {'1D' if kind == 'paper' else 'DOUBLE(c)'}) AS weights")
-
-
-def _summary(groups: "DataFrame", histories: "DataFrame", everybody: _Everybody) -> dict[str, Any]:
-    """Say what was done, in counts, as on one machine."""
-    row = groups.selectExpr("COUNT_IF(group >= 0)", "SUM(IF(group >= 0, 0, size(person)))", "SUM(hidden)").collect()[0]
-    pairs = histories.selectExpr("SUM(size(entries))").collect()[0][0]
-    return {
-        "groups": int(row[0]),
-        "people without a usable term": everybody.n_people - everybody.n_holders,
-        "people who fit nowhere": int(row[1] or 0),
-        "pairs below the floor": int(pairs) - everybody.n_pairs,
-        "terms of groups suppressed": int(row[2] or 0),
-    }

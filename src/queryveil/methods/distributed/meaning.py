@@ -98,7 +98,7 @@ def pieces_of(work: Work, raw: "DataFrame", known: "DataFrame", comparing: Compa
     for node, n in sums.collect():
         people[node] = n
     content = content_of(people, comparing.n_people)
-    return work.keep(counted.drop("nodes", "people").mapInArrow(_Content(content), PIECE_SCHEMA), "pieces")
+    return counted.drop("nodes", "people").mapInArrow(_Content(content), PIECE_SCHEMA)
 
 
 @dataclass(frozen=True)

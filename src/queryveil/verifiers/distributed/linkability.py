@@ -6,7 +6,7 @@ numbers; Spark's decimals hold their products.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -53,19 +53,22 @@ def verify(
     if not pairs.groupBy("history", "term").count().where("count > 1").isEmpty():
         raise ReleaseError("the private folder has a term of a person twice; it is damaged, check --private.")
     progress("verifying", 0, 1)
-    checked = rows.count()
+    damages = _looked_at(rows)
+    checked = damages.pop("rows")
     if not checked:
         return Verdict(claim, "unchecked", "people", reason=NO_ROWS)
-    fault = next(_faults(bound, rows, members, pairs, floor), None)
+    fault = next(_faults(bound, rows, damages, members, pairs, floor), None)
     progress("verifying", 1, 1)
     if fault is not None:
         return Verdict(claim, "violated", "people", checked, fault.violations, fault.counterexample, fault.reason)
     return Verdict(claim, "holds", "people", checked)
 
 
-def _faults(bound: Bound, rows: "DataFrame", members: "DataFrame", pairs: "DataFrame", floor: int) -> Iterator[Fault]:
+def _faults(
+    bound: Bound, rows: "DataFrame", damages: Mapping[str, int], members: "DataFrame", pairs: "DataFrame", floor: int
+) -> Iterator[Fault]:
     """Yield the ways in which the claim is broken; each takes for granted that it is not broken in those before."""
-    yield from _damages(rows)
+    yield from _damages(rows, damages)
     counts = _count(rows, members, pairs, floor)
     try:
         p, principle = exact(bound.real("p")), bound.word("principle")
@@ -84,7 +87,6 @@ def _faults(bound: Bound, rows: "DataFrame", members: "DataFrame", pairs: "DataF
             raise InternalError(f"there is no check of the principle {principle}; please report this.")
     finally:
         counts.cells.unpersist()
-        counts.groups.unpersist()
 
 
 def _first(frame: "DataFrame", *order: Any) -> tuple[int, Any]:
@@ -93,24 +95,37 @@ def _first(frame: "DataFrame", *order: Any) -> tuple[int, Any]:
     return (0, None) if first is None else (frame.count(), first)
 
 
-def _damages(rows: "DataFrame") -> Iterator[Fault]:
-    """Yield what no release has that is whole."""
+_DAMAGES = {  # what no release has that is whole
+    "twice": "before = term",
+    "unordered": "term < before",
+    "unweighed": "NOT (weight > 0 AND NOT isnan(weight) AND weight < DOUBLE('Infinity'))",
+}
+
+
+def _looked_at(rows: "DataFrame") -> dict[str, int]:
+    """Count the rows, and those that are damaged."""
+    damages = [f"COUNT_IF({rule}) AS {name}" for name, rule in _DAMAGES.items()]
+    return _with_term_before(rows).selectExpr("COUNT(*) AS rows", *damages).collect()[0].asDict()
+
+
+def _with_term_before(rows: "DataFrame") -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    place = Window.partitionBy("group").orderBy("file", "row")
-    beside = rows.withColumn("before", f.lag("term").over(place))
-    n, row = _first(beside.where("before = term"), *_IN_ORDER)
-    if n:
-        yield Fault(n, f"group {row['group']} has the term {row['term']!r} twice{more(n)}")
-    n, row = _first(beside.where("term < before"), *_IN_ORDER)
-    if n:
-        yield Fault(n, f"the terms of group {row['group']} are not in the order of their texts{more(n)}")
-    is_number = "weight > 0 AND NOT isnan(weight) AND weight < DOUBLE('Infinity')"
-    n, row = _first(rows.where(f"NOT ({is_number})"), *_IN_ORDER)
-    if n:
-        what = f"the term {row['term']!r} of group {row['group']} has the weight {row['weight']}"
-        yield Fault(n, f"{what}, which is not a number above 0{more(n)}")
+    return rows.withColumn("before", f.lag("term").over(Window.partitionBy("group").orderBy("file", "row")))
+
+
+def _damages(rows: "DataFrame", found: Mapping[str, int]) -> Iterator[Fault]:
+    """Yield what is damaged."""
+    for name in (name for name, n in found.items() if n):
+        n, row = _first(_with_term_before(rows).where(_DAMAGES[name]), *_IN_ORDER)
+        group, term, weight = f"group {row['group']}", repr(row["term"]), row["weight"]
+        sentences = {
+            "twice": f"{group} has the term {term} twice",
+            "unordered": f"the terms of {group} are not in the order of their texts",
+            "unweighed": f"the term {term} of {group} has the weight {weight}, which is not a number above 0",
+        }
+        yield Fault(n, sentences[name] + more(n))
 
 
 def _count(rows: "DataFrame", members: "DataFrame", pairs: "DataFrame", floor: int) -> _Counts:
@@ -119,8 +134,9 @@ def _count(rows: "DataFrame", members: "DataFrame", pairs: "DataFrame", floor: i
 
     known = pairs.groupBy("term").agg(f.count(f.lit(1)).alias("known"))
     usable = pairs.join(known.where(f"known >= {floor}"), "term")
-    lengths = usable.groupBy("history").agg(f.count(f.lit(1)).alias("n")).persist()
-    n_holders, n_pairs = lengths.agg(f.count(f.lit(1)), f.sum("n")).collect()[0]
+    lengths = usable.groupBy("history").agg(f.count(f.lit(1)).alias("n"))
+    everybody = members.select("history").join(lengths, "history", "left")
+    n_people, n_holders, n_pairs = everybody.agg(f.count(f.lit(1)), f.count("n"), f.sum("n")).collect()[0]
     inside = members.where("group IS NOT NULL")
     sizes = inside.join(lengths, "history").groupBy("group").agg(f.count(f.lit(1)).alias("members"))
     held = pairs.join(inside, "history").groupBy("group", "term").agg(f.count(f.lit(1)).alias("held"))
@@ -129,11 +145,7 @@ def _count(rows: "DataFrame", members: "DataFrame", pairs: "DataFrame", floor: i
     groups = cells.groupBy("group").agg(
         f.first("members").alias("members"), f.count(f.lit(1)).alias("terms"), f.sum("held").alias("held")
     )
-    groups = groups.persist()
-    n_people = members.count()
-    groups.count()
-    lengths.unpersist()
-    return _Counts(cells, groups, n_people, int(n_holders), int(n_pairs or 0))
+    return _Counts(cells, groups, int(n_people), int(n_holders), int(n_pairs or 0))
 
 
 def _whole(number: str | int) -> str:

@@ -54,7 +54,7 @@ def make_groups(run: Run, made: Making, options: Options) -> Made:
         record = {**record_of(run, options), "taxonomy": digest_of(options.meaning.taxonomy)}
         if made.private is not None:
             releases.write_private(run.work, grouped.profiles, members, made.private, record, has_parts=False)
-        manifest = _manifest(run, options, cleaned, grouped, members, written)
+        manifest = _manifest(run, options, cleaned, grouped, ranked, written)
         run.progress("writing", 1, 1)
         verdict = must_hold(_verdict(run, made, manifest, grouped.profiles, members), run)
     finally:
@@ -78,11 +78,11 @@ def _manifest(
     options: Options,
     cleaned: DistributedHistories,
     grouped: GroupedOnCluster,
-    members: "DataFrame",
+    ranked: "DataFrame",
     written: releases.WrittenData,
 ) -> dict[str, Any]:
-    n_people, n_rows = members.count(), sum(file["rows"] for file in written.files)
-    n_terms = grouped.frame.selectExpr("explode(entries) AS term").distinct().count()
+    n_people, n_rows = grouped.n_people, sum(file["rows"] for file in written.files)
+    n_terms = ranked.selectExpr("explode(entries) AS term").distinct().count()
     after = dict(zip(manifests.COUNTS, (n_people, n_people, n_terms, n_rows, n_rows), strict=True))
     manifest = manifests.make(
         run.kind,

@@ -128,11 +128,13 @@ def _pairs(rows: "DataFrame") -> "DataFrame":
 
 
 def uri(place: str) -> str:
+    """Return a place as Spark takes it."""
     path = local_path(place)
     return place.rstrip("/") if path is None else uri_of(path)
 
 
 def manifest_of(spark: "SparkSession", release: str, place: str) -> dict[str, Any]:
+    """Read the manifest of a release."""
     storage = Storage(spark)
     if not storage.exists(place):
         raise ReleaseError(f"there is no release {release}; check the path.")
