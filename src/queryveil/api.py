@@ -200,8 +200,8 @@ def measure(
         from queryveil.workflows.distributed.measure import measure as run_on_spark
 
         (place,), secret = _uris(release), None if private is None else str(private)
-        told = {"private": secret, "options": chosen, "cluster": cluster, "progress": progress}
-        return Scores(run_on_spark(place, _uris(against), **told))
+        logs = _uris(against)
+        return Scores(run_on_spark(place, logs, private=secret, options=chosen, cluster=cluster, progress=progress))
     return Scores(run(Path(release), _paths(against), options=chosen, progress=progress))
 
 

@@ -68,8 +68,8 @@ def test_a_master_that_listens_and_says_nothing(java: None) -> None:
 
 
 def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: Path) -> None:
-    said = refused(capsys, log, method="linkability(p=0.4)")
-    assert "the method linkability has no Spark form (km" in said
+    said = refused(capsys, log, method="suppress(k=2)")
+    assert "the method suppress has no Spark form (km" in said
 
 
 def test_an_output_that_exists(capsys: pytest.CaptureFixture[str], log: Path) -> None:
@@ -106,7 +106,8 @@ def test_list_engines_says_what_runs_where(capsys: pytest.CaptureFixture[str]) -
     assert run(["list", "engines"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["method", "km", "yes", "yes"] in lines
-    assert ["method", "linkability", "yes", "–"] in lines
+    assert ["method", "suppress", "yes", "–"] in lines
+    assert ["measure", "jsd", "yes", "yes"] in lines
 
 
 def test_pyspark_is_not_loaded_without_need() -> None:

@@ -103,7 +103,7 @@ def measure(
 
             scores = run_on_spark(release, against, private=private, options=chosen, cluster=cluster, progress=progress)
         else:
-            scores = run(Path(release), list(map(Path, against)), options=chosen, progress=progress)
+            scores = run(Path(release), [Path(file) for file in against], options=chosen, progress=progress)
     if as_json:
         print_json([score.__dict__ for score in scores])
     else:

@@ -45,8 +45,8 @@ def pair_row(block: int, pair: LogPair) -> dict[str, Any]:
 
 def read_pair(row: dict[str, Any]) -> LogPair:
     """Return the pair of logs of a row."""
-    arrays = {name: np.frombuffer(row[name], kind) for name, kind in _ARRAYS.items()}
-    levels = {name: None if row[name] is None else np.frombuffer(row[name]) for name in _LEVELS}
+    arrays: dict[str, Any] = {name: np.frombuffer(row[name], kind) for name, kind in _ARRAYS.items()}
+    levels: dict[str, Any] = {name: None if row[name] is None else np.frombuffer(row[name]) for name in _LEVELS}
     return LogPair(**arrays, persons=(), **levels, unit=row["unit"])
 
 
@@ -100,4 +100,5 @@ class _Find:
 def _read_figures(row: Any) -> Figures:
     flat = row["spreads"]
     spreads = tuple(Spread(int(flat[i]), flat[i + 1], flat[i + 2]) for i in range(0, len(flat), 3))
-    return Figures(*row["people"], 0, row["unit"], tuple(row["totals"]), spreads)
+    n_people, n_silent = row["people"]
+    return Figures(n_people, n_silent, 0, row["unit"], tuple(row["totals"]), spreads)

@@ -46,11 +46,10 @@ def figures_of(pair: LogPair, totals: Sequence[int], values: Sequence[Reals]) ->
 
 def together(parts: Sequence[Figures]) -> Figures:
     """Put what was found of parts of the people together; in the same order the result is the same to the last bit."""
-    counts = (sum(part[i] for part in parts) for i in range(3))  # people, silent ones and strangers
     totals = tuple(map(sum, zip(*(part.totals for part in parts), strict=True)))
     spreads = tuple(map(_joint, zip(*(part.spreads for part in parts), strict=True)))
-    n_people, n_silent, n_strangers = counts
-    return Figures(n_people, n_silent, n_strangers, parts[0].unit, totals, spreads)
+    n_people, n_silent = sum(part.n_people for part in parts), sum(part.n_silent for part in parts)
+    return Figures(n_people, n_silent, sum(part.n_strangers for part in parts), parts[0].unit, totals, spreads)
 
 
 def _spread(values: Reals) -> Spread:

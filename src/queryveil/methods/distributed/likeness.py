@@ -41,7 +41,8 @@ def cut(work: Work, pieces: "DataFrame", limit: int, seed: int, progress: Progre
         level += 1
         pieces = work.keep(rest.unionByName(parts), f"level-{level}")
         sizes = _sizes(pieces)
-        together, alike = {}, set()
+        together: dict[Any, Any] = {}
+        alike = set()
         for block, n in large.items():
             children = {child: sizes[child] for child in _children(block) if child in sizes}
             together |= joined_small(children, limit // SMALLEST)

@@ -60,7 +60,7 @@ def run(
     progress: Progress = silent,
 ) -> GroupedOnCluster:
     """Return groups of the people, all legal by the principle, and what is published of each."""
-    network = _network(meaning, progress)
+    network = network_of(meaning)
     if meaning.unknown_terms == "drop":
         histories = work.keep(known_only(histories, network), "known")
     n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
@@ -101,13 +101,13 @@ def run(
     )
 
 
-def _network(meaning: Meaning, progress: Progress) -> Network | None:
+def network_of(meaning: Meaning) -> Network | None:
     """Return the network of meaning; None for WordNet, which every machine has."""
     if meaning.chosen == "wordnet":
         return None
     if meaning.chosen != "taxonomy":
         raise InputError(f"--network {meaning.chosen} has no Spark form; use wordnet or taxonomy, or --engine local.")
-    network: Network = declarations("network")["taxonomy"].load()(None, meaning.taxonomy, progress)
+    network: Network = declarations("network")["taxonomy"].load()(None, meaning.taxonomy)
     return network
 
 
@@ -164,7 +164,7 @@ def _what_was_done(groups: "DataFrame") -> list[_Done]:
     return sorted(_Done(*map(int, row)) for row in rows)
 
 
-def merged(failed: Sequence[int], others: Sequence[int]) -> dict[int, int]:
+def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
     """Return which block each of those without a legal group is put to; empty if nothing can be done.
 
     They are put together by a few; a single one goes to the first of the others, if it may.

@@ -46,9 +46,17 @@ class Piece:
         """Return some of the people, in the order given."""
         indptr, place = _places(self.indptr, rows)
         feature_indptr, feature_place = _places(self.feature_indptr, rows)
-        pairs = (values[place] for values in (self.ids, self.weights, self.holders, self.totals))
-        features = (values[feature_place] for values in (self.dimensions, self.values))
-        return Piece(self.person[rows], indptr, *pairs, feature_indptr, *features)
+        return Piece(
+            self.person[rows],
+            indptr,
+            self.ids[place],
+            self.weights[place],
+            self.holders[place],
+            self.totals[place],
+            feature_indptr,
+            self.dimensions[feature_place],
+            self.values[feature_place],
+        )
 
     def rows(self) -> tuple[Rows, NDArray[np.int32]]:
         """Return what people are compared by, at unit length, and which dimension each number stands for."""
@@ -60,7 +68,7 @@ class Piece:
 
 def joined(pieces: Sequence[Piece]) -> Piece:
     """Put pieces together, people in the order of their identifiers."""
-    columns = {}
+    columns: dict[str, Any] = {}
     for field in fields(Piece):
         parts = [getattr(piece, field.name) for piece in pieces]
         columns[field.name] = _pointers(parts) if field.name.endswith("indptr") else np.concatenate(parts)

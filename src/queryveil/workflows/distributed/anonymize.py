@@ -47,7 +47,7 @@ def anonymize(
     bound = resolve("method", method)
     kind = _checked(bound, source, options)
     if kind == "groups":
-        check_source(source, bound, has_private=private is not None)
+        check_source(source, bound, options.meaning, has_private=private is not None)
     folder, secret = local_path(out), None if private is None else local_path(private)
     if folder is not None:
         check_places(folder, secret, force=options.force)

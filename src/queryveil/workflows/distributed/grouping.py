@@ -9,10 +9,12 @@ from queryveil.errors import InputError
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.histories.profile_files import is_profile_file
 from queryveil.methods.distributed.kept import GroupedOnCluster
+from queryveil.methods.distributed.linkability import network_of
 from queryveil.methods.linkability.principles import floor_of
 from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making
+from queryveil.semantics.options import Meaning
 from queryveil.spec import Bound
 from queryveil.types import Verdict
 from queryveil.workflows.anonymize import Options
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def check_source(source: LogSource, bound: Bound, *, has_private: bool) -> None:
+def check_source(source: LogSource, bound: Bound, meaning: Meaning, *, has_private: bool) -> None:
     """Refuse what groups cannot be made of on a cluster, before any work is done."""
     refuse(source, bound, has_private=has_private)
+    network_of(meaning)
     paths = [local_path(uri) for uri in source.uris]
     if any(path is not None and is_profile_file(path) for path in paths):
         raise InputError(f"{paths[0]} is a profile file, which has no Spark form; give a log, or use --engine local.")

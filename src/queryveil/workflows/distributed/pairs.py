@@ -70,9 +70,9 @@ def _pairing(matching: Matching) -> Callable[[pa.Table, pa.Table], pa.Table]:
         block = before["block"][0].as_py()
         persons = sorted(set(before["person"].to_pylist()))
         texts = sorted({*before["text"].to_pylist(), *after["text"].to_pylist()})
-        sides = [_side(table, persons, texts) for table in (before, after)]
         made = pair_sides(
-            *sides,
+            _side(before, persons, texts),
+            _side(after, persons, texts),
             pa.array(texts, pa.large_string()),
             match=matching.match,
             stop_words=matching.stop_words,
