@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
+from queryveil.errors import InputError
 from queryveil.release import private as privates
 from queryveil.release.content import histories_content
 from queryveil.release.reader import load
@@ -115,7 +116,9 @@ def test_a_place_that_is_not_here_gets_the_same(
     monkeypatch.setattr("queryveil.workflows.distributed.anonymize.local_path", lambda place: None)
     out, private = f"file://{tmp_path}/r", f"file://{tmp_path}/p"
     again = queryveil.anonymize(log, METHOD, out, private=private, engine="spark", spark=spark, **OPTIONS)
-    assert str(again.release) == out
+    assert again.place == out
+    with pytest.raises(InputError, match="is not on this machine"):
+        again.to_arrow()
     assert again.manifest == done.manifest
     assert {path.name for path in tmp_path.iterdir()} == {"r", "p"}
     monkeypatch.undo()

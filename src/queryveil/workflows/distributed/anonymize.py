@@ -23,7 +23,7 @@ from queryveil.report import render
 from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Progress, Score, Verdict, silent
 from queryveil.workflows.anonymize import Options
-from queryveil.workflows.anonymized import Anonymized, Uri, digest_of
+from queryveil.workflows.anonymized import Anonymized, digest_of
 from queryveil.workflows.distributed.forms import check_form
 from queryveil.workflows.distributed.verify import check_rows
 from queryveil.workflows.running import TOO_FEW, method_of
@@ -69,8 +69,8 @@ def anonymize(
             manifest, verdict, scores, summary = _make(run, made, options)
             made.commit(manifest["content_sha256"])
     return Anonymized(
-        folder or Uri(out),
-        secret or (None if private is None else Uri(private)),
+        folder or out,
+        secret or private,
         manifest,
         verdict,
         tuple(scores),
