@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from queryveil.methods.rounds.blocks import Keys
-from queryveil.methods.rounds.steps import Act, Cover, Narrow, PutBack, Question, Want, Without, is_careful, slack
+from queryveil.methods.rounds.steps import Act, Cover, Narrow, PutBack, Question, Without, is_careful, slack
 from queryveil.types import Progress, silent
 
 MAX_ROUNDS = 12
@@ -98,7 +98,6 @@ def _put_back(exchange: Exchange, k: int, m: int, progress: Progress) -> int:
     inserted = 0
     for number in range(_PASSES):
         progress("putting terms back", number, _PASSES)
-        exchange.turn(None, Want())
         for sizes in range(2, m):  # fewer are asked about larger combinations
             exchange.turn(Question(tuple(range(1, sizes + 1)), at_least=k), Narrow(sizes))
         n = exchange.turn(Question(tuple(range(1, m + 1)), at_least=k), PutBack(m))

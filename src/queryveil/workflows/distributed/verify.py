@@ -59,9 +59,13 @@ def check_rows(
     check_form("guarantee", bound)
     rows = _pairs(spark.read.parquet(data))
     rows = rows.selectExpr("*", "user AS owner") if owners is None else rows.join(owners, "user")
-    verdict: Verdict = bound.declaration.load("spark")(
-        bound, rows, counted="histories" if owners is None else "people", progress=progress
-    )
+    rows = rows.persist()
+    try:
+        verdict: Verdict = bound.declaration.load("spark")(
+            bound, rows, counted="histories" if owners is None else "people", progress=progress
+        )
+    finally:
+        rows.unpersist()
     return verdict
 
 
