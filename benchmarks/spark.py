@@ -100,7 +100,9 @@ def _turns(events: Path) -> Iterator[dict[str, float]]:
     turns: dict[int, dict[str, float]] = {}
     for event in _events(events):
         kind = event["Event"].rpartition(".")[2]
-        if kind == "SparkListenerSQLExecutionStart" and (written := _TURN.search(event["physicalPlanDescription"])):
+        if kind == "SparkListenerSQLExecutionStart" and (
+            written := _TURN.search(event["sparkPlanInfo"]["simpleString"])
+        ):
             turn_of[str(event["executionId"])] = int(written[1])
         elif kind == "SparkListenerJobStart":
             turn = turn_of.get(event["Properties"].get("spark.sql.execution.id", ""))

@@ -17,7 +17,10 @@ import queryveil
 from tests.spark.conftest import METHOD, Made
 from tests.spark.logs import write_log
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
+]
 SETTINGS = (
     "spark.executor.memory=500m",
     "spark.driver.memory=500m",
