@@ -70,6 +70,7 @@ def test_a_master_that_listens_and_says_nothing(java: None) -> None:
 def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: Path) -> None:
     said = refused(capsys, log, method="suppress(k=2)")
     assert "the method suppress has no Spark form (km" in said
+    assert "there is only target=logsize" in refused(capsys, log, method="km(k=4, m=2, target=clicks)")
 
 
 def test_an_output_that_exists(capsys: pytest.CaptureFixture[str], log: Path) -> None:

@@ -132,8 +132,8 @@ def anonymize(
     if as_json:
         print_json(
             {
-                "release": str(done.release),
-                "report": str(done.report),
+                "release": str(done.place),
+                "report": f"{done.place}/report.html",
                 "private": None if private is None else str(private),
                 "verdict": verdict_record(done.verdict),
                 "manifest": done.manifest,
@@ -155,10 +155,10 @@ def _say(done: Any) -> None:
         typer.echo(sentence, err=True)
     typer.echo(done.verdict.sentence())
     typer.echo(score_table(done.scores))
-    typer.echo(f"release: {done.release}")
-    typer.echo(f"report: {done.report}")
-    if done.private:
-        typer.echo(f"private folder (keep it secret): {done.private}")
+    typer.echo(f"release: {done.place}")
+    typer.echo(f"report: {done.place}/report.html")
+    if done.private_place:
+        typer.echo(f"private folder (keep it secret): {done.private_place}")
     typer.echo(f"done in {done.seconds:.1f} s", err=True)
 
 

@@ -70,10 +70,10 @@ def clean_histories(
     usable = raw.frame.where("person IS NOT NULL").repartition("person")
     task = _Task(raw.layout, source, unit, has_times)
     kept = usable.mapInArrow(task, SPARK_SCHEMA).persist(StorageLevel.DISK_ONLY)
-    steps, parts = _summed(kept, n_unread)
+    steps, parts, n_histories = _summed(kept, n_unread)
     _judge(source, n_rows, steps["bad lines"].count)
     frame = kept.where("person IS NOT NULL").drop("steps")
-    if frame.isEmpty():
+    if not n_histories:
         kept.unpersist()
         raise LogError(_nobody(steps))
     if parts:
@@ -106,7 +106,8 @@ class _Task:
                 rows = _rows(profiles, log.partition_values)
             except NoTermsError:
                 rows = _SCHEMA.empty_table()
-            told = json.dumps({"steps": [asdict(step) for step in log.steps], "parts": log.partition_values})
+            steps = [asdict(step) for step in log.steps]
+            told = json.dumps({"steps": steps, "parts": log.partition_values, "histories": len(rows)})
         yield from rows.to_batches(max_chunksize=20_000)
         empty: dict[str, list[Any]] = {name: [None] for name in _SCHEMA.names}
         yield pa.RecordBatch.from_pydict({**empty, "steps": [told]}, _SCHEMA)
@@ -160,20 +161,22 @@ def _judge(source: LogSource, n_rows: int, n_bad: int) -> None:
         )
 
 
-def _summed(kept: "DataFrame", n_unread: int) -> tuple[dict[str, Step], tuple[str, ...]]:
-    """Add up what the steps of all partitions did, and collect the values by which the log is cut."""
+def _summed(kept: "DataFrame", n_unread: int) -> tuple[dict[str, Step], tuple[str, ...], int]:
+    """Add up what the steps of all partitions did, collect the values by which the log is cut, count histories."""
     found: dict[str, Step] = {}
     notes: dict[str, list[str]] = {}
     parts: set[str] = set()
-    for row in kept.where("steps IS NOT NULL").select("steps").toLocalIterator():
+    n_histories = 0
+    for row in kept.where("steps IS NOT NULL").select("steps").collect():
         told = json.loads(row[0])
+        n_histories += told["histories"]
         parts.update(told["parts"])
         for step in (Step(**each) for each in told["steps"]):
             before = found.get(step.name, Step(step.name, n_unread if step.name == "bad lines" else 0, step.unit))
             found[step.name] = replace(before, count=before.count + step.count)
             notes.setdefault(step.name, []).append(step.note)
     steps = {name: replace(step, note=_together(notes[name])) for name, step in found.items()}
-    return steps, tuple(sorted(parts))
+    return steps, tuple(sorted(parts)), n_histories
 
 
 def _together(notes: Iterable[str]) -> str:

@@ -13,12 +13,12 @@ _TERM_BITS = 32
 
 
 @jit
-def _pack(first: int, second: int) -> int:
+def _pack(first: int, second: int) -> np.int64:
     return (np.int64(first) << _TERM_BITS) | np.int64(second)
 
 
 @jit
-def key_of(terms: NDArray[np.int32], size: int) -> tuple[int, int]:
+def key_of(terms: NDArray[np.int32], size: int) -> tuple[np.int64, np.int64]:
     """Return the two numbers of a combination."""
     high = _pack(terms[0], terms[min(1, size - 1)])
     low = np.int64(0)
@@ -103,7 +103,7 @@ def combinations(
 
 
 @jit
-def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: int, wanted_low: int) -> int:
+def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64, wanted_low: np.int64) -> int:
     """Return the place of a key among ascending keys, −1 where it is not there."""
     a, b = 0, len(high)
     while a < b:

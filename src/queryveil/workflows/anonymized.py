@@ -15,24 +15,11 @@ from queryveil.types import Score, Scores, Tabular, Verdict
 
 
 @dataclass(frozen=True)
-class Uri:
-    """A place that is not on this machine, such as hdfs://… ."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __truediv__(self, name: str) -> "Uri":
-        return Uri(f"{self.text.rstrip('/')}/{name}")
-
-
-@dataclass(frozen=True)
 class Anonymized(Tabular):
     """What a run made: the release, its verdict, what was kept and what it took."""
 
-    release: Path | Uri
-    private: Path | Uri | None
+    place: Path | str  # of the release: a path of this machine, or an address elsewhere such as hdfs://…
+    private_place: Path | str | None
     manifest: Mapping[str, Any]
     verdict: Verdict
     scores: tuple[Score, ...]
@@ -40,19 +27,33 @@ class Anonymized(Tabular):
     seconds: float
 
     @property
-    def report(self) -> Path | Uri:
-        """Return the path of the report."""
+    def release(self) -> Path:
+        """Return the folder of the release, if it is on this machine."""
+        return _here(self.place)
+
+    @property
+    def private(self) -> Path | None:
+        """Return the private folder, if there is one and it is on this machine."""
+        return None if self.private_place is None else _here(self.private_place)
+
+    @property
+    def report(self) -> Path:
+        """Return the path of the report, if it is on this machine."""
         return self.release / "report.html"
 
     def to_arrow(self) -> Any:
         """Return the released rows as an Arrow table."""
-        if isinstance(self.release, Uri):
-            raise InputError(f"{self.release} is not on this machine; read its data with Spark.")
         return load(self.release).to_arrow()
 
     def _repr_html_(self) -> str:
-        place = f"<code>{escape(str(self.release))}</code>"
+        place = f"<code>{escape(str(self.place))}</code>"
         return f"<p>{self.verdict._repr_html_()} Release: {place}</p>{Scores(self.scores)._repr_html_()}"
+
+
+def _here(place: Path | str) -> Path:
+    if isinstance(place, str):
+        raise InputError(f"{place} is not on this machine; read it with Spark.")
+    return place
 
 
 def digests_of(source: LogSource) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooSlow
@@ -19,7 +20,8 @@ from queryveil.files import scratch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE = 30  # seconds until a master that says nothing is given up
+PATIENCE = 30  # seconds until a master that says nothing is given up …
+_STARTS = 5  # … or as many starts of Java, where this machine is so busy that these take longer
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MASTER = re.compile(r"(?:spark|k8s)://(?:https?://)?([^:/,]+):(\d+)")
 _SILENT = "--spark-master {} does not answer; check the address, and that the master is running."
@@ -56,9 +58,9 @@ def session(cluster: Cluster) -> Iterator["SparkSession"]:
         _check_answers(cluster.master)
         with ExitStack() as stack:
             folder = stack.enter_context(scratch("spark"))
-            spark = _start(cluster.master, {**_settings(folder), **cluster.conf})
+            spark, patience = _start(cluster.master, {**_settings(folder), **cluster.conf})
             stack.callback(spark.stop)
-            _check_works(spark, cluster.master)
+            _check_works(spark, cluster.master, patience)
             if "spark.sql.shuffle.partitions" not in cluster.conf:
                 n_tasks = _TASKS_PER_CORE * spark.sparkContext.defaultParallelism
                 spark.conf.set("spark.sql.shuffle.partitions", str(n_tasks))
@@ -107,15 +109,15 @@ def _check_answers(master: str) -> None:
             raise InputError(_SILENT.format(master)) from None
 
 
-def _check_works(spark: "SparkSession", master: str) -> None:
+def _check_works(spark: "SparkSession", master: str, patience: float | None) -> None:
     """Run the smallest job; a master without workers would let it wait forever."""
     trial = ThreadPoolExecutor(1)
     try:
-        trial.submit(lambda: spark.range(1).count()).result(timeout=PATIENCE)
+        trial.submit(lambda: spark.range(1).collect()).result(timeout=patience)
     except TooSlow:
         spark.sparkContext.cancelAllJobs()
         raise InputError(
-            f"--spark-master {master} runs nothing: no worker took a task in {PATIENCE} s; check that workers are "
+            f"--spark-master {master} runs nothing: no worker took a task in {patience:.0f} s; check that workers are "
             "registered and have the cores and memory that --spark-conf asks for."
         ) from None
     finally:
@@ -133,11 +135,13 @@ def _settings(folder: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",  # broadcast tables go through the driver
         "spark.sql.adaptive.enabled": "false",  # a block is one large row: partitions are counted, not guessed
     }
 
 
-def _start(master: str, conf: Mapping[str, str]) -> "SparkSession":
+def _start(master: str, conf: Mapping[str, str]) -> tuple["SparkSession", float | None]:
+    """Start a session; say how many seconds its master has for an answer (there is none to wait for on one machine)."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -145,9 +149,12 @@ def _start(master: str, conf: Mapping[str, str]) -> "SparkSession":
     settings: Any = SparkConf().setMaster(master).setAppName("queryveil").setAll(list(conf.items()))
     starting = ThreadPoolExecutor(1)
     try:
+        began = time.monotonic()
         with _silenced():
             SparkContext._ensure_initialized(conf=settings)
-        return starting.submit(SparkSession.builder.config(conf=settings).getOrCreate).result(timeout=PATIENCE)
+        patience = None if master.startswith("local") else max(PATIENCE, _STARTS * (time.monotonic() - began))
+        answer = starting.submit(SparkSession.builder.config(conf=settings).getOrCreate)
+        return answer.result(timeout=patience), patience
     except TooSlow:
         _give_up()
         raise InputError(_SILENT.format(master)) from None

@@ -25,6 +25,18 @@ class Work:
         frame.write.mode("overwrite").option("compression", "zstd").parquet(place)
         return self.spark.read.schema(frame.schema).parquet(place)
 
+    def keep_counting(self, frame: "DataFrame", name: str, total: str) -> tuple["DataFrame", int]:
+        """Compute a frame like `keep`; return the sum of an expression over its rows too.
+
+        It is summed in the tasks that write, and Spark counts each of these once, however often it is tried.
+        """
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as f
+
+        seen = Observation()
+        kept = self.keep(frame.observe(seen, f.expr(f"sum({total})").alias("total")), name)
+        return kept, int(seen.get["total"] or 0)
+
     def drop(self, name: str) -> None:
         """Give the space of a frame back."""
         Storage(self.spark).remove(f"{self.folder}/{name}")

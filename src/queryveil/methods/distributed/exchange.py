@@ -52,14 +52,14 @@ class SparkExchange:
             blocks = self.state.groupBy("block").cogroup(told.groupBy("block"))
             state = blocks.applyInArrow(_acting(act), BLOCK_SCHEMA)
         before, self.turns = self.turns, self.turns + 1
-        self.state = self.work.keep(state, f"turn-{self.turns}")
+        self.state, n = self.work.keep_counting(state, f"turn-{self.turns}", "n")
         self.work.drop(f"turn-{before}")
-        return int(self.state.agg({"n": "sum"}).collect()[0][0] or 0)
+        return n
 
     def below(self, question: Question, limit: int) -> Keys | None:
         """Return all combinations with a sum below the question's bound; None if they are more than the limit."""
-        found = self._below(question)
-        if int(found.agg({"n": "sum"}).collect()[0][0] or 0) > limit:
+        found, n = self._below(question)
+        if n > limit:
             return None
         rows = found.select("high", "low").collect()
         return joined(
@@ -70,7 +70,8 @@ class SparkExchange:
         """Return the rarest term of every combination with a sum below the question's bound."""
         from pyspark.sql import functions as f
 
-        rows = self._below(question).select(f.explode("last").alias("term")).distinct().collect()
+        found, _ = self._below(question)
+        rows = found.select(f.explode("last").alias("term")).distinct().collect()
         return tuple(sorted(row[0] for row in rows))
 
     def occurrences(self, terms: tuple[int, ...]) -> Mapping[int, int]:
@@ -81,9 +82,9 @@ class SparkExchange:
     def _asked(self, question: Question) -> "DataFrame":
         return self.state.mapInArrow(_Ask(question, self.n_buckets), KEYS_SCHEMA)
 
-    def _below(self, question: Question) -> "DataFrame":
+    def _below(self, question: Question) -> tuple["DataFrame", int]:
         found = self._asked(question).groupBy("bucket").applyInArrow(_finding_below(question), _BELOW_SCHEMA)
-        return self.work.keep(found, "below")
+        return self.work.keep_counting(found, "below", "n")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from queryveil.engines.spark.work import Work
-from queryveil.errors import GuaranteeError, InputError
+from queryveil.errors import GuaranteeError
 from queryveil.methods.distributed.blocks import PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.exchange import SparkExchange
 from queryveil.methods.distributed.kept import KeptOnCluster
@@ -19,10 +19,6 @@ def run(
     histories: "DataFrame", bound: Bound, *, work: Work, people_per_block: int = PEOPLE, progress: Progress = silent
 ) -> KeptOnCluster:
     """Return what stays of every history so that the log is (k,m)-anonymous."""
-    if bound.word("target") != "logsize":
-        raise InputError(
-            f"{bound}: on Spark there is only target=logsize; leave the target out, or use --engine local."
-        )
     k, m = bound.integer("k"), bound.integer("m")
     n_people = histories.select("person").distinct().count()
     if k > n_people:
@@ -36,7 +32,7 @@ def run(
     progress("blocks", 1, 1)
     exchange = SparkExchange(work, state, n_blocks)
     summary = running.run(exchange, k=k, m=m, progress=progress)
-    kept = work.keep(kept_histories(raw, exchange.state), "kept")
-    if kept.isEmpty():
+    kept, n_kept = work.keep_counting(kept_histories(raw, exchange.state), "kept", "1")
+    if not n_kept:
         raise GuaranteeError(f"{bound}: nothing would be left of the log; lower k or m, or give a larger log.")
     return KeptOnCluster(kept, summary)

@@ -23,8 +23,8 @@ class Block:
     wanted: NDArray[np.bool_]  # (pairs,): what is not kept and could be put back
 
     def with_kept(self, kept: NDArray[np.bool_]) -> "Block":
-        """Return the block with other pairs kept."""
-        return replace(self, kept=kept)
+        """Return the block with other pairs kept, and all others wanted."""
+        return replace(self, kept=kept, wanted=~kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from queryveil.methods.rounds.blocks import Keys
-from queryveil.methods.rounds.steps import Act, Cover, Narrow, PutBack, Question, Want, Without, is_careful, slack
+from queryveil.methods.rounds.steps import Act, Cover, Narrow, PutBack, Question, Without, is_careful, slack
 from queryveil.types import Progress, silent
 
 MAX_ROUNDS = 12
 _FIRST_ROUNDS = 2  # rounds in which only pairs are looked at before larger combinations
-_PASSES = 2  # of putting back
 _MOST_LEFT = 1_000_000  # combinations that the finish chooses among; beyond that, the rarest term of each goes
 
 
@@ -94,15 +93,10 @@ def _hitting(keys: Keys, occurrences: Mapping[int, int]) -> tuple[int, ...]:
 
 
 def _put_back(exchange: Exchange, k: int, m: int, progress: Progress) -> int:
-    """Put terms back, in passes: what one pass inserts may be what the next can join."""
-    inserted = 0
-    for number in range(_PASSES):
-        progress("putting terms back", number, _PASSES)
-        exchange.turn(None, Want())
-        for sizes in range(2, m):  # fewer are asked about larger combinations
-            exchange.turn(Question(tuple(range(1, sizes + 1)), at_least=k), Narrow(sizes))
-        n = exchange.turn(Question(tuple(range(1, m + 1)), at_least=k), PutBack(m))
-        inserted += n
-        if not n:
-            break
+    """Put terms back, in one pass: none brings a combination that too few hold up to k, so a second would find none."""
+    progress("putting terms back", 0, 1)
+    for sizes in range(2, m):  # fewer are asked about larger combinations
+        exchange.turn(Question(tuple(range(1, sizes + 1)), at_least=k), Narrow(sizes))
+    inserted = exchange.turn(Question(tuple(range(1, m + 1)), at_least=k), PutBack(m))
+    progress("putting terms back", 1, 1)
     return inserted

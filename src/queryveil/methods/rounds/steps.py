@@ -85,15 +85,6 @@ class Without:
 
 
 @dataclass(frozen=True)
-class Want:
-    """Begin to put back: everything that was deleted is wanted; count it."""
-
-    def __call__(self, block: Block, told: Keys) -> tuple[Block, int]:
-        """Do it."""
-        return replace(block, wanted=~block.kept), int(np.count_nonzero(~block.kept))
-
-
-@dataclass(frozen=True)
 class Narrow:
     """Give up what would make a combination with kept terms that too few hold; count what is still wanted."""
 
@@ -117,4 +108,4 @@ class PutBack:
         kept = block.kept.copy()
         worth = worth_of(block, _TIE_BREAK)
         n = insert(block.indptr, block.ids, worth, kept, block.wanted, self.sizes, told.high, told.low)
-        return replace(block, kept=kept, wanted=block.wanted & ~kept), int(n)
+        return block.with_kept(kept), int(n)

@@ -24,13 +24,13 @@ def verify(
     the violations of that size, and of these the one with the lowest support that is first in the order of the texts.
     """
     claim, k, m = str(bound), bound.integer("k"), bound.integer("m")
-    if rows.isEmpty():
-        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
     checked = 0
     for size in range(1, m + 1):
         progress("verifying", size - 1, m)
         n_found, n_short, worst = _counted(rows, size, k)
         checked += n_found
+        if not checked:
+            return Verdict(claim, "unchecked", counted, reason="the release has no rows")
         if worst is not None:
             return Verdict(claim, "violated", counted, checked, n_short, worst)
     progress("verifying", m, m)
@@ -49,19 +49,19 @@ def _counted(rows: "DataFrame", size: int, k: int) -> tuple[int, int, Violation 
     )
     found = found.persist()
     try:
-        total, seen = found.agg(f.count(f.lit(1)), f.sum("occurrences")).collect()[0]
-        _refuse_incomplete(rows, size, int(seen or 0))
-        short = found.where(f.col("support") < k)
-        n_short = short.count()
+        is_short = f.col("support") < k
+        figures = found.agg(f.count(f.lit(1)), f.sum("occurrences"), f.count_if(is_short)).collect()[0]
+        total, seen, n_short = (int(figure or 0) for figure in figures)
+        _refuse_incomplete(rows, size, seen)
         if not n_short:
-            return int(total), 0, None
-        row = short.orderBy("support", *names).first()
+            return total, 0, None
+        row = found.where(is_short).orderBy("support", *names).first()
     finally:
         found.unpersist()
     if row is None:
         raise InternalError("combinations that were counted are gone; please report this.")
     entries = tuple(str(row[name]) for name in names)
-    return int(total), n_short, Violation(entries, int(row["support"]), k)
+    return total, n_short, Violation(entries, int(row["support"]), k)
 
 
 def _combinations(rows: "DataFrame", names: list[str]) -> "DataFrame":

@@ -20,7 +20,7 @@ from queryveil.release.writer import check_places
 from queryveil.spec import Bound, Name, resolve
 from queryveil.types import Progress, silent
 from queryveil.workflows.anonymize import Options
-from queryveil.workflows.anonymized import Anonymized, Uri
+from queryveil.workflows.anonymized import Anonymized
 from queryveil.workflows.distributed.forms import check_form
 from queryveil.workflows.distributed.grouping import check_source, make_groups
 from queryveil.workflows.distributed.running import Made, Run, finish, must_hold, record_of, with_seed
@@ -61,8 +61,8 @@ def anonymize(
             manifest, verdict, scores, summary = make(run, made, with_seed(options))
             made.commit(manifest["content_sha256"])
     return Anonymized(
-        folder or Uri(out),
-        secret or (None if private is None else Uri(private)),
+        folder or out,
+        secret or private,
         manifest,
         verdict,
         tuple(scores),

@@ -3,6 +3,8 @@
 from queryveil.errors import InputError
 from queryveil.spec import Bound, declarations
 
+_ONLY = {("method", "km"): {"target": "logsize"}}  # the one value of a parameter that has a Spark form
+
 
 def with_form(kind: str) -> list[str]:
     """Return the names of a kind that have a Spark form."""
@@ -16,3 +18,6 @@ def check_form(kind: str, bound: Bound) -> None:
             f"the {kind} {bound.declaration.name} has no Spark form ({', '.join(with_form(kind))} "
             f"{'has' if len(with_form(kind)) == 1 else 'have'} one); use --engine local."
         )
+    for name, value in _ONLY.get((kind, bound.declaration.name), {}).items():
+        if bound.word(name) != value:
+            raise InputError(f"{bound}: on Spark there is only {name}={value}; leave it out, or use --engine local.")

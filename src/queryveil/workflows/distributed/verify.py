@@ -67,9 +67,13 @@ def check_rows(
         raise InputError(f"{bound} is a claim about groups, and these are histories; claim km(k=…, m=…).")
     rows = _pairs(spark.read.parquet(data))
     rows = rows.selectExpr("*", "user AS owner") if owners is None else rows.join(owners, "user")
-    verdict: Verdict = bound.declaration.load("spark")(
-        bound, rows, counted="histories" if owners is None else "people", progress=progress
-    )
+    rows = rows.persist()
+    try:
+        verdict: Verdict = bound.declaration.load("spark")(
+            bound, rows, counted="histories" if owners is None else "people", progress=progress
+        )
+    finally:
+        rows.unpersist()
     return verdict
 
 
