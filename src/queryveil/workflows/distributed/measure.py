@@ -173,7 +173,7 @@ class _Logs(_Sides):
 def _documents(histories: "DataFrame") -> "DataFrame":
     """Return `person, text, n` of histories: how often each document stands in them."""
     zipped = histories.selectExpr("person", "explode(arrays_zip(entries, counts)) AS pair")
-    return zipped.selectExpr("person", "pair.entries AS text", "LONG(pair.counts) AS n")
+    return zipped.selectExpr("person", "pair.entries AS text", "BIGINT(pair.counts) AS n")
 
 
 def _of_release(
@@ -246,10 +246,11 @@ class _Release(_Sides):
         from pyspark.sql import functions as f
 
         original = self.cleaned(self._source(), "query" if self.kind == "queries" else "term")
-        gathered = (
-            self._rows().groupBy("user").agg(f.sort_array(f.collect_list(f.struct("entry", "count"))).alias("all"))
+        entries = f.sort_array(f.collect_list(f.struct("entry", "count")))
+        gathered = self._rows().groupBy("user").agg(entries.alias("pairs"))
+        released = gathered.selectExpr(
+            "user", "pairs.entry AS entries", "transform(pairs, p -> INT(p.count)) AS counts"
         )
-        released = gathered.selectExpr("user", "all.entry AS entries", "transform(all.count, n -> INT(n)) AS counts")
         if self.private is None:
             released = released.selectExpr("STRING(user) AS owner", "0 AS history", "entries", "counts")
         else:
@@ -287,7 +288,7 @@ class _Release(_Sides):
             )
         original = self.cleaned(self._source(), "term")
         zipped = original.selectExpr("person", "history", "explode(arrays_zip(entries, counts)) AS pair")
-        issued = zipped.selectExpr("person", "history", "pair.entries AS entry", "LONG(pair.counts) AS n")
+        issued = zipped.selectExpr("person", "history", "pair.entries AS entry", "BIGINT(pair.counts) AS n")
         rows = self._rows().select("user", "entry").join(self._members(), "user")
         after = rows.join(issued, ["person", "history", "entry"], "left")
         told = after.selectExpr("person AS user", "person", "entry AS text", "coalesce(n, 0L) AS n")
