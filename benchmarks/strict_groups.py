@@ -18,6 +18,7 @@ from benchmarks.groups import of_equal_length, run_timed
 from benchmarks.likeness import in_meaning, in_terms, unit_weights
 from benchmarks.sides import SMALL, Figures, main, make_log
 from queryveil.api import profiles as read_profiles
+from queryveil.methods.linkability.population import population_of
 from queryveil.methods.linkability.principles import floor_of, highest_shares, without_rare
 from queryveil.methods.linkability.representatives import representatives
 from queryveil.semantics.augmentation import augment
@@ -71,7 +72,7 @@ def _ratios(cosines: tuple[float, float], reached: tuple[float, float]) -> str:
 
 def _bound(profiles: Profiles, bound: Bound) -> float:
     """Return what the mean cosine over terms cannot exceed, whatever the groups."""
-    highest = highest_shares(profiles, bound)
+    highest = highest_shares(population_of(profiles), bound)
     if highest is None:
         raise ValueError(f"{bound}: its principle bounds no term by itself")
     people = np.bincount(profiles.ids, minlength=len(profiles.vocabulary))

@@ -25,8 +25,8 @@ MAY_IMPORT = {
     "semantics": "errors spec types kernels lexicons logs",
     "search": "errors _version spec types files kernels lexicons logs histories semantics",
     "sensitivity": "errors types files kernels lexicons logs histories semantics",
-    "methods": "errors spec guarantees types kernels market semantics",
-    "release": "errors _version spec guarantees types files kernels histories",
+    "methods": "errors spec guarantees types kernels engines market semantics",
+    "release": "errors _version spec guarantees types files kernels engines histories",
     "verifiers": "errors spec types kernels",
     "measures": "errors spec types kernels market semantics search",
     "attacks": "errors spec types kernels lexicons measures",
@@ -78,6 +78,12 @@ def test_only_kernels_import_numba() -> None:
 def test_only_the_local_engine_imports_duckdb() -> None:
     users = {path.parent.name for path in FILES if any(name.split(".")[0] == "duckdb" for name in imports(path))}
     assert users == {"local"}
+
+
+def test_pyspark_is_imported_only_where_a_cluster_is_used() -> None:
+    users = [path for path in FILES if any(name.split(".")[0] == "pyspark" for name in imports(path))]
+    assert users
+    assert all({"spark", "distributed", "distributed.py"} & set(path.parts) for path in users)
 
 
 def test_verifiers_use_their_own_kernels() -> None:

@@ -1,6 +1,7 @@
 """The Python API: the commands as functions, on files and on pandas, Polars or Arrow tables."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,12 @@ from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
 from queryveil.release.reader import Release
 from queryveil.release.reader import load as load_release
 from queryveil.semantics.options import MEANING, Meaning
-from queryveil.spec import Name, Parameter, Value, nearest
+from queryveil.spec import Name, Parameter, Value, declarations, nearest
 from queryveil.types import Profiles, Progress, Scores, Verdict, silent
 from queryveil.workflows.searching import Searcher as Searcher
 
 if TYPE_CHECKING:
+    from queryveil.engines.spark.session import Cluster
     from queryveil.report.attacked import Attacked
     from queryveil.report.compared import Compared
     from queryveil.report.reproduced import Reproduced
@@ -81,34 +83,41 @@ def anonymize(
     groups_private: Place | None = None,
     places: Place | None = None,
     force: bool = False,
+    engine: str = "local",
+    spark: Any = None,
     progress: Progress = silent,
     **options: Any,
 ) -> "Anonymized":
-    """Write a verified release of a log or of profiles; the options are those of reading, cleaning and meaning."""
+    """Write a verified release of a log or of profiles; the options are those of reading, cleaning and meaning.
+
+    With `engine="spark"` the log and the places are paths that Spark can read and write; `spark` is a session of yours.
+    """
     from queryveil.workflows.anonymize import Options
     from queryveil.workflows.anonymize import anonymize as run
 
     meaning = {key: value for key, value in options.items() if key in _names(MEANING)}
-    return run(
-        _source(log, tuple(keep), {key: value for key, value in options.items() if key not in meaning}),
-        method,
-        Path(out),
-        private=_place(private),
-        options=Options(
-            kind=kind,
-            values=_place(values),
-            market=_place(market),
-            seed=seed,
-            force=force,
-            start_from=_place(start_from),
-            start_from_private=_place(start_from_private),
-            meaning=Meaning(**meaning, taxonomy=_place(taxonomy)),
-            groups=_place(groups),
-            groups_private=_place(groups_private),
-            places=_place(places),
-        ),
-        progress=progress,
+    source = _source(log, tuple(keep), {key: value for key, value in options.items() if key not in meaning})
+    told = Options(
+        kind=kind,
+        values=_place(values),
+        market=_place(market),
+        seed=seed,
+        force=force,
+        start_from=_place(start_from),
+        start_from_private=_place(start_from_private),
+        meaning=Meaning(**meaning, taxonomy=_place(taxonomy)),
+        groups=_place(groups),
+        groups_private=_place(groups_private),
+        places=_place(places),
     )
+    cluster = _cluster(engine, spark)
+    if cluster is None:
+        return run(source, method, Path(out), private=_place(private), options=told, progress=progress)
+    from queryveil.workflows.distributed.anonymize import anonymize as run_on_spark
+
+    secret = None if private is None else str(private)
+    source = replace(source, paths=(), uris=_uris(log))
+    return run_on_spark(source, method, str(out), private=secret, options=told, cluster=cluster, progress=progress)
 
 
 def verify(
@@ -116,6 +125,8 @@ def verify(
     *,
     claim: str | Name | None = None,
     private: Place | None = None,
+    engine: str = "local",
+    spark: Any = None,
     places: Place | None = None,
     progress: Progress = silent,
     **options: Any,
@@ -123,6 +134,12 @@ def verify(
     """Say whether a release keeps what it claims; a table or file of somebody else's needs a claim."""
     from queryveil.workflows.verify import verify as run
 
+    cluster = _cluster(engine, spark)
+    if cluster is not None:
+        from queryveil.workflows.distributed.verify import verify as run_on_spark
+
+        (place,), secret = _uris(release), None if private is None else str(private)
+        return run_on_spark(place, claim=claim, private=secret, cluster=cluster, progress=progress)
     return run(
         Path(release) if isinstance(release, Place) else _table(release),
         claim=claim,
@@ -152,18 +169,24 @@ def measure(
     release_columns: str = "",
     seed: int = 0,
     force: bool = False,
+    engine: str = "local",
+    spark: Any = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Scores:
-    """Score a release, or a released log, against the original, by all usual measures unless some are named."""
+    """Score a release, or a released log, against the original, by all usual measures unless some are named.
+
+    With `engine="spark"` all are paths that Spark can read; `spark` is a session of yours.
+    """
     from queryveil.workflows.measure import MeasureOptions
     from queryveil.workflows.measure import measure as run
     from queryveil.workflows.pairs import Pairing
     from queryveil.workflows.rankings import SearchPlaces
 
+    cluster = _cluster(engine, spark)
     chosen = MeasureOptions(
         measures=tuple(measures),
-        private=_place(private),
+        private=None if private is None or cluster is not None else Path(private),
         market=_place(market),
         taxonomy=_place(taxonomy),
         pairing=Pairing(match, _place(map), _place(model), _place(words), release_format, release_columns),
@@ -173,6 +196,12 @@ def measure(
         seed=seed,
         force=force,
     )
+    if cluster is not None:
+        from queryveil.workflows.distributed.measure import measure as run_on_spark
+
+        (place,), secret = _uris(release), None if private is None else str(private)
+        logs = _uris(against)
+        return Scores(run_on_spark(place, logs, private=secret, options=chosen, cluster=cluster, progress=progress))
     return Scores(run(Path(release), _paths(against), options=chosen, progress=progress))
 
 
@@ -340,6 +369,27 @@ def _source(log: Log, keep: tuple[str, ...], options: Mapping[str, Any]) -> LogS
     if isinstance(log, Place) or (isinstance(log, Sequence) and all(isinstance(path, Place) for path in log)):
         return LogSource(tuple(_paths(log)), reading, cleaning, keep)
     return LogSource((), reading, cleaning, keep, _table(log))
+
+
+def _cluster(engine: str, spark: Any) -> "Cluster | None":
+    """Return the cluster to run on; None for one machine."""
+    if engine not in declarations("engine"):
+        raise UnknownNameError(f"there is no engine {engine!r}; {nearest(engine, declarations('engine'))}")
+    if engine == "local":
+        if spark is not None:
+            raise InputError('a Spark session goes with engine="spark"; add that, or leave the session out.')
+        return None
+    from queryveil.engines.spark.session import Cluster
+
+    return Cluster(given=spark)
+
+
+def _uris(places: Any) -> tuple[str, ...]:
+    """Return paths as texts: a `Path` would spoil hdfs://… ."""
+    given = [places] if isinstance(places, Place) else places
+    if isinstance(given, Sequence) and all(isinstance(place, Place) for place in given):
+        return tuple(map(str, given))
+    raise InputError("on Spark a log or release is a path, or several; write a table to Parquet first.")
 
 
 def _of(parameters: Sequence[Parameter], options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -62,7 +62,7 @@ KM = GuaranteeDeclaration(
         Parameter("m", Integer(minimum=1, maximum=4), "how many terms the attacker may know"),
     ),
     paper="Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010",
-    functions={"local": "queryveil.verifiers.km:verify"},
+    functions={"local": "queryveil.verifiers.km:verify", "spark": "queryveil.verifiers.distributed.km:verify"},
     promise="Whoever knows up to {m} terms of a released history finds at least {k} people who share all of them.",
     limits=(
         "An attacker who knows more than {m} terms of a person may single that person out.",
@@ -138,7 +138,10 @@ LINKABILITY = GuaranteeDeclaration(
         ),
     ),
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
-    functions={"local": "queryveil.verifiers.linkability:verify"},
+    functions={
+        "local": "queryveil.verifiers.linkability:verify",
+        "spark": "queryveil.verifiers.distributed.linkability:verify",
+    },
     limits=(
         "An attacker who knows all other members of a group can compute what the remaining one contributed.",
         "It is about terms one by one: what follows from several terms of a group together is not bounded.",
@@ -182,7 +185,10 @@ QUERY_K = GuaranteeDeclaration(
     purpose="every released query was issued by at least k people",
     parameters=(Parameter("k", Integer(minimum=1), "how many people must have issued a query"),),
     paper="Adar: User 4XXXXX9: Anonymizing Query Logs, 2007",
-    functions={"local": "queryveil.verifiers.query_k:verify"},
+    functions={
+        "local": "queryveil.verifiers.query_k:verify",
+        "spark": "queryveil.verifiers.distributed.query_k:verify",
+    },
     promise="Every query in the release, in the same words, was issued by at least {k} people, all of whom are in it.",
     limits=(
         "Queries are protected one by one: two or three queries of a person, each of them common, may single that "

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
 from queryveil.cli.options import split, whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, score_table, verdict_record
 from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
@@ -20,7 +21,7 @@ def register(app: typer.Typer) -> None:
 @with_parameters(READING, CLEANING, MEANING)
 def anonymize(
     log: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             help="Files or patterns of one log; or profiles (columns user, term, weight).", show_default=False
         ),
@@ -32,9 +33,9 @@ def anonymize(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder of the release.", show_default=False)],
+    out: Annotated[str, typer.Option(help="The folder of the release.", show_default=False)],
     private: Annotated[
-        Path | None, typer.Option(help="A folder for who is behind the release; keep it secret.", show_default=False)
+        str | None, typer.Option(help="A folder for who is behind the release; keep it secret.", show_default=False)
     ] = None,
     kind: Annotated[
         str | None,
@@ -88,6 +89,9 @@ def anonymize(
         typer.Option(help="More places, one on each line, for methods that look for places.", show_default=False),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older release and private folder.")] = False,
+    engine: ENGINE = "local",
+    spark_master: SPARK_MASTER = None,
+    spark_conf: SPARK_CONF = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     **options: Any,
 ) -> int:
@@ -96,38 +100,40 @@ def anonymize(
     from queryveil.workflows.anonymize import Options
     from queryveil.workflows.anonymize import anonymize as run
 
+    cluster = cluster_of(engine, spark_master, spark_conf)
     source = LogSource(
-        tuple(log),
+        () if cluster else tuple(map(Path, log)),
         Reading(**split(options, READING)),
         Cleaning(**split(options, CLEANING)),
         tuple(word.strip() for word in keep.split(",") if word.strip()),
+        uris=tuple(log) if cluster else (),
+    )
+    told = Options(
+        kind=kind,
+        values=values,
+        market=market,
+        seed=seed,
+        force=force,
+        start_from=start_from,
+        start_from_private=start_from_private,
+        meaning=Meaning(**split(options, MEANING), taxonomy=taxonomy),
+        groups=groups,
+        groups_private=groups_private,
+        places=places,
     )
     with progress_bar() as progress:
-        done = run(
-            source,
-            method,
-            out,
-            private=private,
-            options=Options(
-                kind=kind,
-                values=values,
-                market=market,
-                seed=seed,
-                force=force,
-                start_from=start_from,
-                start_from_private=start_from_private,
-                meaning=Meaning(**split(options, MEANING), taxonomy=taxonomy),
-                groups=groups,
-                groups_private=groups_private,
-                places=places,
-            ),
-            progress=progress,
-        )
+        if cluster is not None:
+            from queryveil.workflows.distributed.anonymize import anonymize as run_on_spark
+
+            done = run_on_spark(source, method, out, private=private, options=told, cluster=cluster, progress=progress)
+        else:
+            secret = None if private is None else Path(private)
+            done = run(source, method, Path(out), private=secret, options=told, progress=progress)
     if as_json:
         print_json(
             {
-                "release": str(done.release),
-                "report": str(done.report),
+                "release": str(done.place),
+                "report": f"{done.place}/report.html",
                 "private": None if private is None else str(private),
                 "verdict": verdict_record(done.verdict),
                 "manifest": done.manifest,
@@ -149,10 +155,10 @@ def _say(done: Any) -> None:
         typer.echo(sentence, err=True)
     typer.echo(done.verdict.sentence())
     typer.echo(score_table(done.scores))
-    typer.echo(f"release: {done.release}")
-    typer.echo(f"report: {done.report}")
-    if done.private:
-        typer.echo(f"private folder (keep it secret): {done.private}")
+    typer.echo(f"release: {done.place}")
+    typer.echo(f"report: {done.place}/report.html")
+    if done.private_place:
+        typer.echo(f"private folder (keep it secret): {done.private_place}")
     typer.echo(f"done in {done.seconds:.1f} s", err=True)
 
 

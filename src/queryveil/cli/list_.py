@@ -32,7 +32,20 @@ def list_(
         typer.echo(plural(name))
         rows = [("  " + d.signature(), d.purpose) for d in declarations(name).values()]
         typer.echo("\n".join(table(("", ""), rows).split("\n")[1:]))
+    if kind is not None and kinds == ["engine"]:
+        typer.echo(_forms())
     return 0
+
+
+def _forms() -> str:
+    """Return a table of what runs on which engine."""
+    engines = tuple(declarations("engine"))
+    rows = [
+        (f"  {kind} {name}", *("yes" if engine in declaration.functions else "–" for engine in engines))
+        for kind in ("method", "guarantee", "measure")
+        for name, declaration in declarations(kind).items()
+    ]
+    return table(("what runs where", *engines), rows)
 
 
 def _singular(kind: str) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
 from queryveil.cli.options import whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, score_table
 from queryveil.logs.options import READING, Reading
@@ -17,9 +18,9 @@ def register(app: typer.Typer) -> None:
 
 @with_parameters(READING)
 def measure(
-    release: Annotated[Path, typer.Argument(help="A release folder, or anybody's released log.", show_default=False)],
-    against: Annotated[list[Path], typer.Option(help="Files of the log it was made from.", show_default=False)],
-    private: Annotated[Path | None, typer.Option(help="The release's private folder.", show_default=False)] = None,
+    release: Annotated[str, typer.Argument(help="A release folder, or anybody's released log.", show_default=False)],
+    against: Annotated[list[str], typer.Option(help="Files of the log it was made from.", show_default=False)],
+    private: Annotated[str | None, typer.Option(help="The release's private folder.", show_default=False)] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(help="What to measure (queryveil list measures); again for more.", show_default=False),
@@ -71,6 +72,9 @@ def measure(
     ] = "",
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", parser=whole_number, metavar="N")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace an older file of --people.")] = False,
+    engine: ENGINE = "local",
+    spark_master: SPARK_MASTER = None,
+    spark_conf: SPARK_CONF = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     **options: Any,
 ) -> int:
@@ -80,9 +84,10 @@ def measure(
     from queryveil.workflows.pairs import Pairing
     from queryveil.workflows.rankings import SearchPlaces
 
+    cluster = cluster_of(engine, spark_master, spark_conf)
     chosen = MeasureOptions(
         measures=tuple(measure or ()),
-        private=private,
+        private=None if private is None or cluster is not None else Path(private),
         market=market,
         taxonomy=taxonomy,
         pairing=Pairing(match, map, model, words, release_format, release_columns),
@@ -93,7 +98,12 @@ def measure(
         force=force,
     )
     with progress_bar() as progress:
-        scores = run(release, against, options=chosen, progress=progress)
+        if cluster is not None:
+            from queryveil.workflows.distributed.measure import measure as run_on_spark
+
+            scores = run_on_spark(release, against, private=private, options=chosen, cluster=cluster, progress=progress)
+        else:
+            scores = run(Path(release), [Path(file) for file in against], options=chosen, progress=progress)
     if as_json:
         print_json([score.__dict__ for score in scores])
     else:

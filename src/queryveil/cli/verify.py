@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
 from queryveil.cli.options import with_parameters
 from queryveil.cli.output import print_json, progress_bar, verdict_record
 from queryveil.logs.options import READING, Reading
@@ -19,14 +20,17 @@ def register(app: typer.Typer) -> None:
 
 @with_parameters(READING)
 def verify(
-    release: Annotated[Path, typer.Argument(help="A release folder, or any file that is a log.", show_default=False)],
+    release: Annotated[str, typer.Argument(help="A release folder, or any file that is a log.", show_default=False)],
     claim: Annotated[
         str | None,
         typer.Option(help="The guarantee to check, such as 'km(k=10, m=2)'; a release states its own."),
     ] = None,
     private: Annotated[
-        Path | None, typer.Option(help="The private folder: people are counted instead of histories.")
+        str | None, typer.Option(help="The private folder: people are counted instead of histories.")
     ] = None,
+    engine: ENGINE = "local",
+    spark_master: SPARK_MASTER = None,
+    spark_conf: SPARK_CONF = None,
     places: Annotated[
         Path | None, typer.Option(help="The list of places that a ppp release was made with.", show_default=False)
     ] = None,
@@ -36,10 +40,15 @@ def verify(
     """Check a release, ours or anybody's file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
     from queryveil.workflows.verify import verify as run
 
+    cluster, reading = cluster_of(engine, spark_master, spark_conf), Reading(**options)
     with progress_bar() as progress:
-        verdict = run(
-            release, claim=claim, private=private, reading=Reading(**options), places=places, progress=progress
-        )
+        if cluster is not None:
+            from queryveil.workflows.distributed.verify import verify as run_on_spark
+
+            verdict = run_on_spark(release, claim=claim, private=private, cluster=cluster, progress=progress)
+        else:
+            secret = None if private is None else Path(private)
+            verdict = run(Path(release), claim=claim, private=secret, reading=reading, places=places, progress=progress)
     if as_json:
         print_json(verdict_record(verdict))
     else:

@@ -15,7 +15,13 @@ LOCAL = Declaration(
     functions={"local": "queryveil.engines.local:open_log"},
 )
 
-DECLARATIONS = (LOCAL,)
+SPARK = Declaration(
+    name="spark",
+    purpose="a cluster: Spark within what --spark-conf gives it, on the master that --spark-master names",
+    functions={"spark": "queryveil.histories.distributed:clean_histories"},
+)
+
+DECLARATIONS = (LOCAL, SPARK)
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class LogSource:
     cleaning: Cleaning = Cleaning()
     keep: tuple[str, ...] = ()  # of time, rank and url, what is to be released beside the terms
     table: Any = None  # an Arrow table in place of files
+    uris: tuple[str, ...] = ()  # in place of paths on a cluster: files, patterns and folders that Spark can read
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,13 @@ from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.types import Profiles, Progress, Vocabulary, silent
 
 Unit = Literal["term", "query", "entry"]
+
+
+class NoTermsError(LogError):
+    """There is nothing in a log that a history could be made of."""
+
+
+NO_TERMS = "no query of the log holds a term; check --columns, --charset and the cleaning options."
 _WORKERS = min(4, os.cpu_count() or 1)
 
 
@@ -29,7 +36,7 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
         log.record(Step("terms", len(term), "terms found in queries", f"charset {log.source.cleaning.charset}"))
         history, term = _without_stop_words(log, history, term, words)
     if not len(term):
-        raise LogError("no query of the log holds a term; check --columns, --charset and the cleaning options.")
+        raise NoTermsError(NO_TERMS)
     return assemble(
         history, term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
     )

@@ -36,14 +36,20 @@ RETENTION = Measure(
     name="retention",
     purpose="how much of the log the release keeps: distinct terms, log size, users and user-term pairs",
     paper="Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010",
-    functions={"local": "queryveil.measures.utility.retention:compute"},
+    functions={
+        "local": "queryveil.measures.utility.retention:compute",
+        "spark": "queryveil.measures.distributed.retention:compute",
+    },
 )
 
 UNIQUE = Measure(
     name="unique",
     purpose="the share of people whom m random terms of theirs single out",
     parameters=(Parameter("m", Integer(minimum=1, maximum=6), "how many terms of a person are known"),),
-    functions={"local": "queryveil.measures.privacy.unique:compute"},
+    functions={
+        "local": "queryveil.measures.privacy.unique:compute",
+        "spark": "queryveil.measures.distributed.unique:compute",
+    },
 )
 
 MARKET = Measure(
@@ -125,6 +131,7 @@ SEARCH = Measure(
 )
 
 FILE = "file"  # the kind of a released log that is no release of ours
+ON_SPARK = ("spi", "jsd", "impressions", "exposed")  # of the measures of pairs
 PAIR_KINDS = ("queries", "log", "histories", FILE)
 CARPINETO = "Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018"
 
@@ -132,8 +139,11 @@ CARPINETO = "Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text
 def _pair_measure(name: str, purpose: str, module: str, **fields: Any) -> Measure:
     """Declare a measure of a pair of logs whose functions are called after it."""
     place = f"queryveil.measures.privacy.{module}:{name}"
+    functions = {"local": place}
+    if name in ON_SPARK:
+        functions["spark"] = f"queryveil.measures.distributed.pairs:{name}"
     given = {"by_person": f"{place}_by_person", "paper": CARPINETO, **fields}
-    return Measure(name, purpose, functions={"local": place}, kinds=PAIR_KINDS, of_pair=True, **given)
+    return Measure(name, purpose, functions=functions, kinds=PAIR_KINDS, of_pair=True, **given)
 
 
 SPI = _pair_measure(

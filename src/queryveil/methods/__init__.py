@@ -47,7 +47,7 @@ KM = Method(
         ),
     ),
     paper=KM_GUARANTEE.paper,
-    functions={"local": "queryveil.methods.km:run"},
+    functions={"local": "queryveil.methods.km:run", "spark": "queryveil.methods.distributed.km:run"},
     guarantee="km",
     kinds=("histories", "log"),
 )
@@ -86,7 +86,10 @@ LINKABILITY = Method(
         ),
     ),
     paper=LINKABILITY_GUARANTEE.paper,
-    functions={"local": "queryveil.methods.linkability:run"},
+    functions={
+        "local": "queryveil.methods.linkability:run",
+        "spark": "queryveil.methods.distributed.linkability:run",
+    },
     guarantee="linkability",
     kinds=("groups",),
 )
@@ -174,7 +177,7 @@ QUERY_K = Method(
         ),
     ),
     paper=QUERY_K_GUARANTEE.paper,
-    functions={"local": "queryveil.methods.query_k:run"},
+    functions={"local": "queryveil.methods.query_k:run", "spark": "queryveil.methods.distributed.query_k:run"},
     guarantee="query_k",
     kinds=("queries",),
     one_of=("k", "share"),

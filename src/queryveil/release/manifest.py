@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,20 @@ def content_digest(rows: pa.Table) -> str:
     A backslash, tab or line feed inside a value is written as \\, \t or \n, and no value as \N, so that no two
     contents look alike.
     """
-    digest = hashlib.sha256("\t".join(rows.column_names).encode() + b"\n")
+    return streamed_digest(rows.column_names, (rows,))
+
+
+def streamed_digest(columns: Sequence[str], parts: Iterable[pa.Table]) -> str:
+    """Return the digest of rows that come in parts, which need not be in memory together."""
+    digest = hashlib.sha256("\t".join(columns).encode() + b"\n")
+    for rows in parts:
+        for line in _lines(rows):
+            digest.update(line)
+    return digest.hexdigest()
+
+
+def _lines(rows: pa.Table) -> Iterator[memoryview]:
+    """Yield the rows as the text that is digested."""
     for start in range(0, rows.num_rows, _HASH_ROWS):
         part = rows.slice(start, _HASH_ROWS).combine_chunks()
         columns = [_escaped(column) for column in part.columns]
@@ -102,8 +115,7 @@ def content_digest(rows: pa.Table) -> str:
         for chunk in lines.chunks:
             _, offsets, data = chunk.buffers()
             first, end = np.frombuffer(offsets, np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
-            digest.update(memoryview(data)[first:end])
-    return digest.hexdigest()
+            yield memoryview(data)[first:end]
 
 
 def _joined(columns: Sequence[pa.ChunkedArray | pa.Array], separator: bytes, **options: str) -> pa.ChunkedArray:
@@ -137,11 +149,20 @@ def load(release: Path) -> dict[str, Any]:
     if release.is_file():
         raise ReleaseError(f"{release} is a file, not the folder of a release; check the path.")
     try:
-        manifest = json.loads(path.read_bytes())
-        json.dumps(manifest, ensure_ascii=False).encode()  # half a surrogate pair could not be printed
+        data = path.read_bytes()
     except FileNotFoundError:
         raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.") from None
-    except (ValueError, OSError, RecursionError):
+    except OSError:
+        raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
+    return decode(path, data)
+
+
+def decode(path: Path | str, data: bytes) -> dict[str, Any]:
+    """Read the bytes of a manifest; `path` is for messages."""
+    try:
+        manifest = json.loads(data)
+        json.dumps(manifest, ensure_ascii=False).encode()  # half a surrogate pair could not be printed
+    except (ValueError, RecursionError):
         raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
     if not isinstance(manifest, dict):
         raise ReleaseError(f"{path} is not a JSON object; the release is damaged.")
@@ -149,7 +170,7 @@ def load(release: Path) -> dict[str, Any]:
     return manifest
 
 
-def _check(path: Path, manifest: Mapping[str, Any]) -> None:
+def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:
     """Refuse a manifest that lacks something, or has something else where a thing belongs."""
     wrong = [key for key, kind in _REQUIRED.items() if not isinstance(manifest.get(key), kind)]
     if wrong:

@@ -123,6 +123,21 @@ def load_histories(private: Path, users: NDArray[np.int64]) -> tuple[NDArray[np.
     return as_array(persons).astype(np.int32)[order], as_array(table["history"])[order]
 
 
+def places_in(profiles: Profiles, private: Path) -> NDArray[np.int64]:
+    """Return where every history of the private folder stands in profiles of the same log with people in another order.
+
+    A person's histories are in the same order, so the person and the number within the person tell.
+    """
+    membership = load_membership(private).sort_by("history")
+    number = {person: i for i, person in enumerate(profiles.persons)}
+    owner = np.array([number.get(person, -1) for person in membership["person"].to_pylist()], np.int64)
+    if not np.array_equal(np.sort(owner), profiles.owner):
+        raise ReleaseError(f"{private} was made from another log: it holds other people or histories; check the log.")
+    places = np.empty(len(owner), np.int64)
+    places[np.argsort(owner, kind="stable")] = np.arange(len(owner))
+    return places
+
+
 def load_profiles(private: Path) -> tuple[pa.Table, pa.Table]:
     """Return the membership and the profiles as the method saw them."""
     return _read(private / MEMBERSHIP, _MEMBERSHIP_TYPES), _read(private / PROFILES, _PROFILES_TYPES)

@@ -20,7 +20,7 @@ from queryveil.release import manifest as manifests
 from queryveil.release import places
 from queryveil.release.private import RUN, bind, check_apart, parquet_bytes
 
-_PART_ROWS = 5_000_000
+PART_ROWS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,11 @@ class Staging:
     def private(self) -> Path | None:
         """Return the folder to write who is behind it into."""
         return self._private.new if self._private else None
+
+    @property
+    def work(self) -> Path:
+        """Return a folder for what is computed on the way: private, and gone with the run."""
+        return self._release.workspace / "work"
 
     def commit(self, content_sha256: str) -> None:
         """Put the private folder and then the release in their places; an interrupt comes too late now."""
@@ -138,8 +143,8 @@ def _check_free(place: Path, needed: str, *, force: bool) -> None:
 def write_data(folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
     """Write the rows as Parquet parts and return each one's path, digest and number of rows."""
     files = []
-    for number, start in enumerate(range(0, max(rows.num_rows, 1), _PART_ROWS)):
-        part = rows.slice(start, _PART_ROWS)
+    for number, start in enumerate(range(0, max(rows.num_rows, 1), PART_ROWS)):
+        part = rows.slice(start, PART_ROWS)
         path = f"data/part-{number:05d}.parquet"
         data = parquet_bytes(part)
         write_file(folder / path, data)

@@ -47,8 +47,37 @@ def augment(
     chosen, census = _choose(profiles, weights, expansion, progress)
     content = np.ones(expansion.n_dimensions)
     if weighting == "content":
-        content = np.log((profiles.n_people + 1) / np.maximum(census.people, 1)) / np.log(profiles.n_people + 1)
+        content = content_of(census.people, profiles.n_people)
     return _add_up(profiles, weights, expansion, chosen, census, content, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What some of all people are compared by: dimensions are weighed once everybody is counted."""
+
+    features: Features  # nodes not weighed yet
+    dimensions: NDArray[np.int32]  # what each is: a node of the network, or behind these an entry of the vocabulary
+    people: NDArray[np.int64]  # (dimensions,): how many of these people hold it
+
+
+def augment_part(
+    profiles: Profiles, network: Network, *, a: int, weighting: Weighting, content: NDArray[np.float64]
+) -> Part:
+    """Return the dimensions of meaning of some of all people; `content` is what their terms weigh among everybody's."""
+    expansion = expand(profiles.vocabulary, network, a, weighting, "keep")
+    weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
+    chosen, census = _choose(profiles, weights, expansion, silent)
+    by_dimension = np.ones(expansion.n_dimensions)
+    by_dimension[network.n_nodes :] = content
+    features = _add_up(profiles, weights, expansion, chosen, census, by_dimension, silent)
+    used = np.flatnonzero(census.is_used).astype(np.int32)
+    return Part(features, used, census.people[used])
+
+
+def content_of(people: NDArray[np.int64], n_people: int) -> NDArray[np.float64]:
+    """Return the information content of dimensions that so many of all people hold."""
+    content: NDArray[np.float64] = np.log((n_people + 1) / np.maximum(people, 1)) / np.log(n_people + 1)
+    return content
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ def _every(is_wrong: NDArray[np.bool_], sentence: Callable[[int], str]) -> Itera
     """Yield one fault for all places where something is wrong, if there are any; the first one is named."""
     places = np.flatnonzero(is_wrong)
     if len(places):
-        yield Fault(len(places), sentence(int(places[0])) + _more(len(places)))
+        yield Fault(len(places), sentence(int(places[0])) + more(len(places)))
 
 
 def _row_group(released: ReleasedGroups) -> Whole:
@@ -203,8 +203,8 @@ def _small_groups(p: Fraction, released: ReleasedGroups, counts: Counts) -> Iter
     n_small = int(np.count_nonzero(counts.members < least))
     if n_small:
         place = int(counts.members.argmin())
-        size = f"group {released.groups[place]} has {_plural(counts.members[place], 'member')}"
-        yield Fault(n_small, f"{size}, at least {least:,} must be in it{_more(n_small)}")
+        size = f"group {released.groups[place]} has {plural(counts.members[place], 'member')}"
+        yield Fault(n_small, f"{size}, at least {least:,} must be in it{more(n_small)}")
 
 
 def _rare_terms(floor: int, released: ReleasedGroups, counts: Counts) -> Iterator[Fault]:
@@ -245,7 +245,7 @@ def _mean(p: Fraction, released: ReleasedGroups, counts: Counts) -> Iterator[Fau
         place = int(np.where(held > most, held / (counts.members * counts.terms), 0).argmax())
         who = f"the {counts.members[place]:,} members of group {released.groups[place]}"
         times = f"its {counts.terms[place]:,} terms {held[place]:,} times, at most {most[place]:,} times are allowed"
-        yield Fault(n_above, f"{who} hold {times}{_more(n_above)}")
+        yield Fault(n_above, f"{who} hold {times}{more(n_above)}")
 
 
 def _global_mean(p: Fraction, released: ReleasedGroups, counts: Counts) -> Iterator[Fault]:
@@ -255,9 +255,9 @@ def _global_mean(p: Fraction, released: ReleasedGroups, counts: Counts) -> Itera
     n_below = int(np.count_nonzero(counts.terms < least))
     if n_below:
         place = int(counts.terms.argmin())
-        size = f"group {released.groups[place]} has {_plural(counts.terms[place], 'term')}, at least {least:,} must be"
+        size = f"group {released.groups[place]} has {plural(counts.terms[place], 'term')}, at least {least:,} must be"
         reason = f"{size} published for it, since profiles have {float(mean):.6g} on average"
-        yield Fault(n_below, reason + _more(n_below))
+        yield Fault(n_below, reason + more(n_below))
 
 
 def _most_holders(p: Fraction, principle: str, released: ReleasedGroups, counts: Counts) -> Whole:
@@ -279,7 +279,7 @@ def _shares(most: Whole, released: ReleasedGroups, counts: Counts) -> Iterator[F
         place = counts.group[row]
         who = f"{counts.held[row]:,} of the {counts.members[place]:,} members of group {released.groups[place]} hold"
         reason = f"{who} {released.terms[released.ids[row]]!r}, at most {most[row]:,} may"
-        yield Fault(n_above, reason + _more(n_above))
+        yield Fault(n_above, reason + more(n_above))
 
 
 def _diversity(least: float, released: ReleasedGroups, counts: Counts) -> Iterator[Fault]:
@@ -290,7 +290,7 @@ def _diversity(least: float, released: ReleasedGroups, counts: Counts) -> Iterat
     if n_below:
         place = int(entropy.argmin())
         found = f"the terms of group {released.groups[place]} are as diverse as {math.exp(entropy[place]):.6g} equally"
-        yield Fault(n_below, f"{found} frequent ones, not {least:.6g}{_more(n_below)}")
+        yield Fault(n_below, f"{found} frequent ones, not {least:.6g}{more(n_below)}")
 
 
 def _closeness(most: float, released: ReleasedGroups, counts: Counts) -> Iterator[Fault]:
@@ -307,14 +307,15 @@ def _closeness(most: float, released: ReleasedGroups, counts: Counts) -> Iterato
         place = int(distance.argmax())
         found = f"the terms of group {released.groups[place]} are {distance[place]:.6g} from those of all people"
         reason = f"{found} by total variation, at most {most:.6g} is allowed"
-        yield Fault(n_above, reason + _more(n_above))
+        yield Fault(n_above, reason + more(n_above))
 
 
-def _plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """Write a number of things."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _more(violations: int) -> str:
+def more(violations: int) -> str:
     """Say how many others there are beside the one that is named."""
     return f" (and {violations - 1:,} more such)" if violations > 1 else ""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from queryveil.engines import LogSource
 from queryveil.engines.local import expand
+from queryveil.errors import InputError
 from queryveil.release.reader import load
 from queryveil.types import Score, Scores, Tabular, Verdict
 
@@ -17,8 +18,8 @@ from queryveil.types import Score, Scores, Tabular, Verdict
 class Anonymized(Tabular):
     """What a run made: the release, its verdict, what was kept and what it took."""
 
-    release: Path
-    private: Path | None
+    place: Path | str  # of the release: a path of this machine, or an address elsewhere such as hdfs://…
+    private_place: Path | str | None
     manifest: Mapping[str, Any]
     verdict: Verdict
     scores: tuple[Score, ...]
@@ -26,8 +27,18 @@ class Anonymized(Tabular):
     seconds: float
 
     @property
+    def release(self) -> Path:
+        """Return the folder of the release, if it is on this machine."""
+        return _here(self.place)
+
+    @property
+    def private(self) -> Path | None:
+        """Return the private folder, if there is one and it is on this machine."""
+        return None if self.private_place is None else _here(self.private_place)
+
+    @property
     def report(self) -> Path:
-        """Return the path of the report."""
+        """Return the path of the report, if it is on this machine."""
         return self.release / "report.html"
 
     def to_arrow(self) -> Any:
@@ -35,8 +46,14 @@ class Anonymized(Tabular):
         return load(self.release).to_arrow()
 
     def _repr_html_(self) -> str:
-        place = f"<code>{escape(str(self.release))}</code>"
+        place = f"<code>{escape(str(self.place))}</code>"
         return f"<p>{self.verdict._repr_html_()} Release: {place}</p>{Scores(self.scores)._repr_html_()}"
+
+
+def _here(place: Path | str) -> Path:
+    if isinstance(place, str):
+        raise InputError(f"{place} is not on this machine; read it with Spark.")
+    return place
 
 
 def digests_of(source: LogSource) -> list[dict[str, str]]:

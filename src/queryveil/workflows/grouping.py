@@ -38,9 +38,7 @@ from queryveil.workflows.writing import write_verified
 def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
     """Write a release of groups; nothing appears unless its verifier agrees."""
     started = time.monotonic()
-    if place.private is None:
-        raise InputError(f"{bound} needs a private folder: who is in which group stands there; give --private.")
-    _refuse_parts(source, bound)
+    refuse(source, bound, has_private=place.private is not None)
     check_places(place.out, place.private, force=place.force)
     claim = method_of(bound).claim(bound)
     older = _older(place, claim)
@@ -107,8 +105,10 @@ def _counted(profiles: Profiles, content: Content, older: Older | None, continue
     return older.counted_now(profiles, continued, content.release_id)
 
 
-def _refuse_parts(source: LogSource, bound: Bound) -> None:
-    """Refuse what cuts a person's queries apart: groups are of people."""
+def refuse(source: LogSource, bound: Bound, *, has_private: bool) -> None:
+    """Refuse to make groups without a private folder, and what cuts a person's queries apart: groups are of people."""
+    if not has_private:
+        raise InputError(f"{bound} needs a private folder: who is in which group stands there; give --private.")
     if source.cleaning.history != "user" or source.cleaning.partition_by:
         raise InputError(f"{bound} groups people, so it goes with --history user and without --partition-by.")
     if source.keep:

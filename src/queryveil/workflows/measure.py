@@ -145,6 +145,10 @@ def _comparison(
     if options.private is not None:
         privates.check_belongs(options.private, release.manifest["content_sha256"])
         people, history_of = privates.load_histories(options.private, histories_of(release.rows).users)
+        if (
+            privates.load_run(options.private).get("engine") == "spark"
+        ):  # nobody knows there who stands first in the log
+            history_of = privates.places_in(original, options.private)[history_of]
     if release.kind == "vocabularies":
         return vocabularies_beside(original, release, history_of, options.taxonomy, progress)
     return set_beside(original, release, people, history_of, market=worths)

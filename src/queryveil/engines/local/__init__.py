@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,12 @@ from queryveil.engines import LogSource, Step
 from queryveil.engines.local.cleaning import clean
 from queryveil.engines.local.connection import Connection, careful
 from queryveil.engines.local.inputs import expand, find_inputs
-from queryveil.engines.local.reading import count, create_raw, drop_bad_rows, read_file, read_table
+from queryveil.engines.local.reading import append_table, count, create_raw, drop_bad_rows, read_file, read_table
 from queryveil.engines.local.selecting import Input
 from queryveil.logs.formats import Layout
 from queryveil.types import Progress, Tabular, silent
 
-__all__ = ["LocalLog", "expand", "open_log"]
+__all__ = ["LocalLog", "expand", "open_log", "open_part"]
 
 BATCH_ROWS = 50_000
 _ORDER = ("person", "query", "time", "rank", "url", "part")
@@ -113,6 +114,28 @@ def open_log(source: LogSource, *, progress: Progress = silent) -> LocalLog:
         raise
 
 
+def open_part(table: pa.Table, layout: Layout, source: LogSource, *, has_times: bool) -> LocalLog:
+    """Clean the rows of some of a log's people; what is decided for the whole log is told, and nobody may be left."""
+    given = Input(Path("the log"), layout, "table", in_memory=True)
+    connection = Connection(source.reading.memory_bytes())
+    try:
+        database = connection.database
+        columns = tuple(name for name in _ORDER if name in layout.roles)
+        create_raw(database, columns)
+        with careful("the log"):
+            tally = append_table(connection, table, given, columns)
+            drop_bad_rows(database)
+            columns = tuple(name for name in columns if name != "time" or has_times)
+            steps = clean(database, columns, source.cleaning, may_be_empty=True)
+            values = _partition_values(connection) if "part" in columns else ()
+        single = layout.roles["query"].lower() == "term"
+        steps = [*_counted(tally.n_rows - tally.n_unusable, tally.n_unusable), *steps]
+        return LocalLog(source, tuple(steps), has_times, "table", single, columns, values, connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
 def _open(source: LogSource, inputs: list[Input], connection: Connection, progress: Progress) -> LocalLog:
     database = connection.database
     unwanted = {"rank", "url"} - set(source.keep)
@@ -138,9 +161,13 @@ def _open(source: LogSource, inputs: list[Input], connection: Connection, progre
         steps = clean(database, columns, source.cleaning, baskets=baskets)
         values = _partition_values(connection) if "part" in columns else ()
     progress("cleaning", 1, 1)
-    first = [Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out")]
+    first = _counted(n_rows, n_bad)
     single = all(each.layout.roles["query"].lower() == "term" for each in inputs)
     return LocalLog(source, (*first, *steps), has_times, inputs[0].format, single, columns, values, connection)
+
+
+def _counted(n_rows: int, n_bad: int) -> list[Step]:
+    return [Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out")]
 
 
 def _columns(layout: Layout) -> set[str]:

@@ -20,7 +20,12 @@ _BATCH = 50_000
 
 
 def clean(
-    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, *, baskets: bool = False
+    database: duckdb.DuckDBPyConnection,
+    columns: tuple[str, ...],
+    options: Cleaning,
+    *,
+    baskets: bool = False,
+    may_be_empty: bool = False,
 ) -> list[Step]:
     """Run all steps in order and return what each did; the items of baskets are scrubbed one by one."""
     has_times = "time" in columns
@@ -31,7 +36,7 @@ def clean(
     steps.append(_merge_clicks(database, columns, options, has_times))
     bots = _drop_bots(database, options, has_times)
     n_people = count(database, "SELECT count(*) FROM people") - bots.count
-    if n_people == 0:
+    if n_people == 0 and not may_be_empty:
         raise LogError("all users of the log are bots by --bots; raise it, or give 0 to keep everybody.")
     return [*steps, bots, _number_histories(database, columns, options, has_times, n_people)]
 

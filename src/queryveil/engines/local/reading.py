@@ -42,7 +42,7 @@ _FAULTS = {
 
 
 @dataclass(frozen=True)
-class _Tally:
+class Tally:
     """What reading one file gave."""
 
     start: int  # the file's first row in `raw`
@@ -52,10 +52,12 @@ class _Tally:
 
     @property
     def n_bad(self) -> int:
+        """Count the lines that gave no usable row."""
         return self.n_unusable + self.n_rejected
 
     @property
     def n_all(self) -> int:
+        """Count all lines."""
         return self.n_rows + self.n_rejected
 
 
@@ -87,13 +89,21 @@ def read_table(
     connection: Connection, table: pa.Table, given: Input, reading: Reading, columns: tuple[str, ...]
 ) -> int:
     """Append the rows of an Arrow table to `raw`; return how many bad rows were left out, or refuse the table."""
-    database = connection.database
     with careful("the table"):
-        database.register("given", table)
-        database.execute(f"INSERT INTO raw {select_columns('given', given.layout, columns)}")
-        n_bad = _judge(database, given, reading, _tally(database, given, columns, 0, 0))
-        database.unregister("given")
+        tally = append_table(connection, table, given, columns)
+        connection.database.register("given", table)  # to show which row is bad
+        n_bad = _judge(connection.database, given, reading, tally)
+        connection.database.unregister("given")
         return n_bad
+
+
+def append_table(connection: Connection, table: pa.Table, given: Input, columns: tuple[str, ...]) -> Tally:
+    """Append the rows of an Arrow table to `raw` and count them."""
+    database = connection.database
+    database.register("given", table)
+    database.execute(f"INSERT INTO raw {select_columns('given', given.layout, columns)}")
+    database.unregister("given")
+    return _tally(database, given, columns, 0, 0)
 
 
 def drop_bad_rows(database: duckdb.DuckDBPyConnection) -> None:
@@ -101,7 +111,7 @@ def drop_bad_rows(database: duckdb.DuckDBPyConnection) -> None:
     database.execute("DELETE FROM raw WHERE person IS NULL")
 
 
-def _append(connection: Connection, given: Input, columns: tuple[str, ...], start: int) -> _Tally:
+def _append(connection: Connection, given: Input, columns: tuple[str, ...], start: int) -> Tally:
     """Append a file's rows and count them and the lines that gave none."""
     database = connection.database
     database.execute("DROP TABLE IF EXISTS bad_lines; DROP TABLE IF EXISTS bad_scans")
@@ -118,7 +128,7 @@ def _append(connection: Connection, given: Input, columns: tuple[str, ...], star
 
 def _tally(
     database: duckdb.DuckDBPyConnection, given: Input, columns: tuple[str, ...], start: int, n_rejected: int
-) -> _Tally:
+) -> Tally:
     """Count a file's rows, and refuse one that holds NUL bytes."""
     has_nul = " OR ".join(f"contains({name}, chr(0))" for name in columns if TYPES[name] == "VARCHAR")
     row = database.execute(
@@ -128,10 +138,10 @@ def _tally(
     n_rows, n_unusable, is_binary = int(row[0]), int(row[1]), bool(row[2])
     if is_binary:
         raise LogError(f"{given.path} holds NUL bytes, so it is not a text log; convert it to UTF-8 text or Parquet.")
-    return _Tally(start, n_rows, n_unusable, n_rejected)
+    return Tally(start, n_rows, n_unusable, n_rejected)
 
 
-def _n_swallowed(connection: Connection, given: Input, tally: _Tally) -> int:
+def _n_swallowed(connection: Connection, given: Input, tally: Tally) -> int:
     """Count the lines that an unclosed quote swallowed: DuckDB drops them and may not say so.
 
     Every line must be the header, give a row, be rejected or stand inside a field.
@@ -142,7 +152,7 @@ def _n_swallowed(connection: Connection, given: Input, tally: _Tally) -> int:
     return max(0, missing - count(connection.database, select_breaks(given, connection.memory_bytes)))
 
 
-def _judge(database: duckdb.DuckDBPyConnection, given: Input, reading: Reading, tally: _Tally) -> int:
+def _judge(database: duckdb.DuckDBPyConnection, given: Input, reading: Reading, tally: Tally) -> int:
     """Return how many bad lines a file has, or refuse it if they are too many or all."""
     if tally.n_all == 0:
         raise LogError(f"{given.path} has no rows; give a log with at least one query.")
@@ -157,7 +167,7 @@ def _judge(database: duckdb.DuckDBPyConnection, given: Input, reading: Reading, 
     )
 
 
-def _first_bad(database: duckdb.DuckDBPyConnection, given: Input, tally: _Tally) -> tuple[int, str]:
+def _first_bad(database: duckdb.DuckDBPyConnection, given: Input, tally: Tally) -> tuple[int, str]:
     """Return the number and the fault of the first bad line or row."""
     if given.layout.shape == "parquet":
         return _first_unusable_row(database, given, tally.start)

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from queryveil.measures.privacy.people import Reals, averaged, needed, people_note, sum_by_person
+from queryveil.measures.privacy.people import Figures, Reals, averaged, figures_of, needed, people_note, sum_by_person
 from queryveil.measures.privacy.spi import spi_by_person
 from queryveil.measures.privacy.unique import Z
 from queryveil.spec import Bound
@@ -22,11 +22,21 @@ from queryveil.types import LogPair, Progress, Score, silent
 
 def exposed(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the mean exposed sensitive mass over people, beside that of the original."""
-    before = 100.0 * float(_mass(pair, needed(pair.own_sensitivity)).mean())
-    values = 100.0 * exposed_by_person(pair, bound)
-    note = "of what a person searched for, the share that is sensitive and released; " + people_note(pair)
+    return exposed_scores(exposed_figures(pair, bound), bound)
+
+
+def exposed_figures(pair: LogPair, bound: Bound) -> Figures:
+    """Return the sensitive mass of people, in percent, and how much of it is exposed."""
+    before = 100.0 * _mass(pair, needed(pair.own_sensitivity))
+    return figures_of(pair, (), (before, 100.0 * exposed_by_person(pair, bound)))
+
+
+def exposed_scores(found: Figures, bound: Bound) -> list[Score]:
+    """Score what is exposed by its figures."""
+    before, after = found.spreads
+    note = "of what a person searched for, the share that is sensitive and released; " + people_note(found)
     label = "sensitive and released, mean of all people"
-    return [averaged(str(bound), label, values, highest=100.0, original=before, better="lower", note=note)]
+    return [averaged(str(bound), label, after, highest=100.0, original=before.mean, better="lower", note=note)]
 
 
 def exposed_by_person(pair: LogPair, bound: Bound) -> Reals:

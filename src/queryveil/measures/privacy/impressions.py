@@ -2,27 +2,37 @@
 
 import numpy as np
 
-from queryveil.measures.privacy.people import Reals, averaged, people_note
+from queryveil.measures.privacy.people import Figures, Reals, averaged, figures_of, people_note
 from queryveil.spec import Bound
 from queryveil.types import LogPair, Progress, Score, silent
 
 
 def impressions(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the share of queries released, of those that are not the person's own, and of people with none."""
-    total, released = int(pair.before.sum()), int(pair.after.sum())
-    foreign = int(pair.after[pair.before == 0].sum())
-    what = "terms" if pair.unit == "term" else "queries"
-    silent_people = 100.0 * float((pair.n_after == 0).mean())
+    return impressions_scores(impressions_figures(pair, bound), bound)
+
+
+def impressions_figures(pair: LogPair, bound: Bound) -> Figures:
+    """Return all queries, those released, those of them that are not the person's own, and the shares of people."""
+    totals = (int(pair.before.sum()), int(pair.after.sum()), int(pair.after[pair.before == 0].sum()))
+    return figures_of(pair, totals, (100.0 * impressions_by_person(pair, bound),))
+
+
+def impressions_scores(found: Figures, bound: Bound) -> list[Score]:
+    """Score impressions by their figures."""
+    total, released, foreign = found.totals
+    what = "terms" if found.unit == "term" else "queries"
+    silent_people = 100.0 * found.n_silent / found.n_people
 
     def score(label: str, value: float | None, counted: int, note: str) -> Score:
         return Score(str(bound), label, value, units_counted=counted, better="", note=note)
 
     return [
-        score(f"{what} released", 100.0 * released / total, total, people_note(pair)),
+        score(f"{what} released", 100.0 * released / total, total, people_note(found)),
         averaged(
             str(bound),
             f"{what} released, mean of all people",
-            100.0 * impressions_by_person(pair, bound),
+            found.spreads[0],
             highest=float("inf"),
             better="",
         ),
@@ -32,7 +42,7 @@ def impressions(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progre
             released,
             f"where this is high, {what} were changed: see --match" if foreign else "",
         ),
-        score("people with nothing released", silent_people, pair.n_people, ""),
+        score("people with nothing released", silent_people, found.n_people, ""),
     ]
 
 

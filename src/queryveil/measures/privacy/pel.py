@@ -12,7 +12,7 @@ A person with one distinct query has nothing to be learnt (H = 0) and is left ou
 
 import numpy as np
 
-from queryveil.measures.privacy.people import Reals, averaged, people_note, sum_by_person
+from queryveil.measures.privacy.people import Reals, averaged, figures_of, people_note, sum_by_person
 from queryveil.spec import Bound
 from queryveil.types import LogPair, Progress, Score, silent
 
@@ -21,7 +21,7 @@ def pel(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Prog
     """Return the mean PEL over the people who have more than one distinct query."""
     values = pel_by_person(pair, bound)
     known = values[~np.isnan(values)]
-    note = people_note(pair)
+    note = people_note(figures_of(pair, (), ()))
     if len(known) < len(values):
         note += f"; {len(values) - len(known):,} people with one distinct query are left out"
     return [averaged(str(bound), "mean of people", known, highest=float("inf"), better="lower", note=note)]

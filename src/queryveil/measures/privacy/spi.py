@@ -12,7 +12,16 @@ misses: a document that is surely sensitive has weight 0, released or not. So SP
 
 import numpy as np
 
-from queryveil.measures.privacy.people import SHOWN, Reals, averaged, needed, people_note, sum_by_person
+from queryveil.measures.privacy.people import (
+    SHOWN,
+    Figures,
+    Reals,
+    averaged,
+    figures_of,
+    needed,
+    people_note,
+    sum_by_person,
+)
 from queryveil.spec import Bound
 from queryveil.types import LogPair, Progress, Score, silent
 
@@ -22,12 +31,32 @@ EQUAL_SIZES = "compare releases of equal size only: a sensitive document weighs 
 
 def spi(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the mean SPI over people."""
-    return _scores(pair, bound, spi_by_person(pair, bound), EQUAL_SIZES)
+    return spi_scores(spi_figures(pair, bound), bound)
 
 
 def jsd(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the mean JSD over people."""
-    return _scores(pair, bound, jsd_by_person(pair, bound), "")
+    return jsd_scores(jsd_figures(pair, bound), bound)
+
+
+def spi_figures(pair: LogPair, bound: Bound) -> Figures:
+    """Return the SPI of people, and of those with something released."""
+    return _figures(pair, spi_by_person(pair, bound))
+
+
+def jsd_figures(pair: LogPair, bound: Bound) -> Figures:
+    """Return the JSD of people, and of those with something released."""
+    return _figures(pair, jsd_by_person(pair, bound))
+
+
+def spi_scores(found: Figures, bound: Bound) -> list[Score]:
+    """Score SPI by its figures."""
+    return _scores(found, bound, EQUAL_SIZES)
+
+
+def jsd_scores(found: Figures, bound: Bound) -> list[Score]:
+    """Score JSD by its figures."""
+    return _scores(found, bound, "")
 
 
 def spi_by_person(pair: LogPair, bound: Bound) -> Reals:
@@ -55,11 +84,15 @@ def _surprise(share: Reals, middle: Reals) -> Reals:
     return share * np.log2(ratio)
 
 
-def _scores(pair: LogPair, bound: Bound, values: Reals, caution: str) -> list[Score]:
-    parts = [people_note(pair), NIL, caution] if (pair.n_after == 0).any() else [people_note(pair), caution]
+def _figures(pair: LogPair, values: Reals) -> Figures:
+    return figures_of(pair, (), (values, values[pair.n_after > 0]))
+
+
+def _scores(found: Figures, bound: Bound, caution: str) -> list[Score]:
+    parts = [people_note(found), NIL, caution] if found.n_silent else [people_note(found), caution]
     note = "; ".join(filter(None, parts))
-    shown = values[pair.n_after > 0]
+    everybody, shown = found.spreads
     return [
-        averaged(str(bound), "mean of all people", values, highest=1.0, unit="", note=note),
+        averaged(str(bound), "mean of all people", everybody, highest=1.0, unit="", note=note),
         averaged(str(bound), SHOWN, shown, highest=1.0, unit=""),
     ]

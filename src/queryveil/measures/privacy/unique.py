@@ -32,25 +32,31 @@ def compute(
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     m, original = bound.integer("m"), comparison.original
-    before, n_before = _count_singled_out(original, original.owner, m, rng, progress)
-    after, n_after = _count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
-    if n_after == 0:
-        value, interval, note = None, None, EMPTY
-    else:
-        low, high = wilson(after, n_after)
-        value, interval = 100.0 * after / n_after, (100.0 * low, 100.0 * high)
-        note = _note(comparison)
-    one, several = ("query", "queries") if comparison.kind == "queries" else ("term", "terms")
+    before = _count_singled_out(original, original.owner, m, rng, progress)
+    after = _count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
+    return scores_of(
+        bound, comparison.kind, before, after, note_of(comparison.one_history_each, comparison.counts_people)
+    )
+
+
+def scores_of(bound: Bound, kind: str, before: tuple[int, int], after: tuple[int, int], note: str) -> list[Score]:
+    """Return the score of how many were singled out, and of how many, in the original and in the release."""
+    m, n_after = bound.integer("m"), after[1]
+    value, interval = None, None
+    if n_after:
+        low, high = wilson(*after)
+        value, interval = 100.0 * after[0] / n_after, (100.0 * low, 100.0 * high)
+    one, several = ("query", "queries") if kind == "queries" else ("term", "terms")
     label = f"singled out by {m} random {one if m == 1 else several}"
-    share_before = 100.0 * before / n_before
-    return [Score(str(bound), label, value, share_before, "%", n_after, interval, better="lower", note=note)]
+    share_before, said = 100.0 * before[0] / before[1], note if n_after else EMPTY
+    return [Score(str(bound), label, value, share_before, "%", n_after, interval, better="lower", note=said)]
 
 
-def _note(comparison: Comparison) -> str:
+def note_of(one_history_each: bool, counts_people: bool) -> str:
     """Say what the share is of, where it is not simply of people."""
-    if comparison.one_history_each:
+    if one_history_each:
         return ""
-    return PER_HISTORY if comparison.counts_people else HISTORIES_COUNTED
+    return PER_HISTORY if counts_people else HISTORIES_COUNTED
 
 
 def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -5,6 +5,8 @@ the distinct terms, the log size and the users that stay. The user-term pairs ar
 works on.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
@@ -20,23 +22,43 @@ def compute(
     """Return distinct terms, log size, users and pairs of the release in percent of the original's."""
     original, released = comparison.original, comparison.released
     progress("measuring retention", 0, 1)
-    users, all_users = _users(comparison)
-    log_size = _log_size(comparison)
-    what = "queries" if comparison.kind == "queries" else "terms"
-    scores = [
-        _score(bound, f"distinct {what}", _distinct_terms(released), _distinct_terms(original)),
-        _score(
-            bound,
-            "log size",
-            log_size,
-            int(original.counts.sum()),
-            note=UNKNOWN_OCCURRENCES if log_size is None else "",
-        ),
-        _score(bound, "users", users, all_users, note="" if comparison.counts_people else HISTORIES_COUNTED),
-        _score(bound, "pairs", len(released.ids), len(original.ids)),
-    ]
+    scores = scores_of(
+        bound,
+        comparison.kind,
+        terms=(_distinct_terms(released), _distinct_terms(original)),
+        log_size=(_log_size(comparison), int(original.counts.sum())),
+        users=_users(comparison),
+        pairs=(len(released.ids), len(original.ids)),
+        counts_people=comparison.counts_people,
+    )
     progress("measuring retention", 1, 1)
     return scores
+
+
+def scores_of(
+    bound: Bound,
+    kind: str,
+    *,
+    terms: tuple[int, int],
+    log_size: tuple[int | None, int],
+    users: tuple[int, int],
+    pairs: tuple[int, int],
+    counts_people: bool,
+) -> list[Score]:
+    """Return the scores of what was counted in the release and in the original."""
+    what = "queries" if kind == "queries" else "terms"
+    return [
+        _score(bound, f"distinct {what}", *terms),
+        _score(bound, "log size", *log_size, note=UNKNOWN_OCCURRENCES if log_size[0] is None else ""),
+        _score(bound, "users", *users, note="" if counts_people else HISTORIES_COUNTED),
+        _score(bound, "pairs", *pairs),
+    ]
+
+
+def from_counts(bound: Bound, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
+    """Return the same figures from what was counted before and after, as a manifest gives it."""
+    figures = {"distinct terms": "terms", "log size": "occurrences", "users": "people", "pairs": "pairs"}
+    return [_score(bound, label, after[name], before[name]) for label, name in figures.items()]
 
 
 def _score(bound: Bound, label: str, kept: int | None, total: int, *, note: str = "") -> Score:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.grouping import CLOSENESS, FREE, LEFT_OVER, make_tally
+from queryveil.kernels.grouping import CLOSENESS, FREE, LEFT_OVER, Rows, make_tally
 from queryveil.kernels.grouping_blocks import nearest_centres, number_dimensions, sum_parts
 from queryveil.kernels.grouping_leftovers import gather
 from queryveil.methods.linkability.greedy import group_rows, numbered, place_left
@@ -20,9 +20,10 @@ from queryveil.types import Progress, silent
 
 BLOCK = 3_000  # rows, about
 EXACT_UP_TO = 2 * BLOCK
-_GROWTH = 4  # of blocks, where some were too small for a legal group
-_PARTS = 16  # of one cut, at most
-_SAMPLE = 1024  # rows for each part, of which the centres are found
+GROWTH = 4  # of blocks, where some were too small for a legal group
+PARTS = 16  # of one cut, at most
+SAMPLE = 1024  # rows for each part, of which the centres are found
+SMALLEST = 4  # a part is at least a block divided by this
 _ROUNDS = 8
 _LOOSEST = 0.25  # share of the rows, those of the loosest groups, that are grouped anew
 _WORKERS = 2
@@ -48,15 +49,15 @@ def group_all(
         pending = _group_blocks(task, blocks, rng, group, progress)
         if len(blocks) == 1:
             break
-        block *= _GROWTH
+        block *= GROWTH
     if 0 < len(pending) < len(rows) and task.is_open:
         place_left(task, group, make_tally(task.n_entries), lambda done: progress(_STAGE, done, task.n_rows))
-    if task.is_open and not _is_any_block_as_good(task):
+    if task.is_open and not is_any_block_as_good(task):
         group = _with_loosest_anew(task, numbered(group), rng, progress)
     return numbered(group)
 
 
-def _is_any_block_as_good(task: Task) -> bool:
+def is_any_block_as_good(task: Task) -> bool:
     """Say whether blocks of alike rows are no better than random ones.
 
     By closeness groups must be like all rows; where published entries have a highest share, alike rows share too many.
@@ -120,7 +121,7 @@ def _in_turn(work: Callable[[int], NDArray[np.int32]], n_blocks: int) -> Iterato
 
 def cut(task: Task, rows: Indices, block: int, rng: np.random.Generator, progress: Progress) -> list[Indices]:
     """Cut rows into blocks of about the given size, of at most twice as many."""
-    if _is_any_block_as_good(task):
+    if is_any_block_as_good(task):
         return [np.sort(part) for part in np.array_split(rng.permutation(rows), -(-len(rows) // block))]
     done: list[Indices] = []
     waiting = [rows]
@@ -136,25 +137,33 @@ def cut(task: Task, rows: Indices, block: int, rng: np.random.Generator, progres
 
 def _split(task: Task, rows: Indices, block: int, rng: np.random.Generator) -> list[Indices]:
     """Cut rows into parts of alike ones, none of them small."""
-    n_parts = min(_PARTS, len(rows) // block)
-    sample = np.sort(rng.choice(rows, min(len(rows), n_parts * _SAMPLE), replace=False))
-    number, n_known = number_dimensions(task.rows, sample)
-    centres = np.empty((n_known, n_parts), np.float32)
-    first = rng.choice(sample, n_parts, replace=False)
-    sum_parts(task.rows, first, number, np.arange(n_parts, dtype=np.int32), centres)
-    for _ in range(_ROUNDS):
-        sum_parts(task.rows, sample, number, _nearest(task, sample, number, centres), centres)
-    part = _nearest(task, rows, number, centres)
-    parts = _without_small([rows[part == each] for each in range(n_parts)], block // 4)
+    n_parts = min(PARTS, len(rows) // block)
+    sample = np.sort(rng.choice(rows, min(len(rows), n_parts * SAMPLE), replace=False))
+    number, centres = find_centres(task.rows, sample, n_parts, rng)
+    part = nearest(task.rows, rows, number, centres)
+    parts = _without_small([rows[part == each] for each in range(n_parts)], block // SMALLEST)
     return parts if len(parts) > 1 else np.array_split(rows, n_parts)  # nothing tells them apart
 
 
-def _nearest(task: Task, rows: Indices, number: NDArray[np.int32], centres: NDArray[np.float32]) -> NDArray[np.int32]:
+def find_centres(
+    rows: Rows, sample: Indices, n_parts: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the centres of so many parts of alike rows, and where each dimension stands in them, −1: nowhere."""
+    number, n_known = number_dimensions(rows, sample)
+    centres = np.empty((n_known, n_parts), np.float32)
+    first = rng.choice(sample, n_parts, replace=False)
+    sum_parts(rows, first, number, np.arange(n_parts, dtype=np.int32), centres)
+    for _ in range(_ROUNDS):
+        sum_parts(rows, sample, number, nearest(rows, sample, number, centres), centres)
+    return number, centres
+
+
+def nearest(rows: Rows, which: Indices, number: NDArray[np.int32], centres: NDArray[np.float32]) -> NDArray[np.int32]:
     """Return the centre that each row is nearest to."""
-    part = np.empty(len(rows), np.int32)
-    shares = zip(np.array_split(rows, _WORKERS), np.array_split(part, _WORKERS), strict=True)  # views of both
+    part = np.empty(len(which), np.int32)
+    shares = zip(np.array_split(which, _WORKERS), np.array_split(part, _WORKERS), strict=True)  # views of both
     with ThreadPoolExecutor(_WORKERS) as pool:
-        list(pool.map(lambda share: nearest_centres(task.rows, share[0], number, centres, share[1]), shares))
+        list(pool.map(lambda share: nearest_centres(rows, share[0], number, centres, share[1]), shares))
     return part
 
 

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, diags_array
 from queryveil.errors import GuaranteeError
 from queryveil.kernels.grouping import SLACK
 from queryveil.methods.linkability import run
+from queryveil.methods.linkability.population import population_of
 from queryveil.methods.linkability.principles import highest_shares, rule_for, smallest_group, without_rare
 from queryveil.methods.linkability.representatives import representatives, without
 from queryveil.spec import Bound
@@ -204,9 +205,9 @@ def _is_within(
 ) -> NDArray[np.bool_]:
     """Say of every group whether the principle holds for what is published of it."""
     n_groups, n_terms = published.n_groups, np.diff(published.indptr)
-    p, principle, rule = bound.real("p"), bound.word("principle"), rule_for(common, bound)
+    p, principle, rule = bound.real("p"), bound.word("principle"), rule_for(population_of(common), bound)
     held = np.bincount(of_group, holders, minlength=n_groups)
-    highest = highest_shares(common, bound)
+    highest = highest_shares(population_of(common), bound)
     if highest is not None:
         over = holders > members[of_group] * highest[published.ids] * (1 + SLACK)
         return _as_flags(np.bincount(of_group, over, minlength=n_groups) == 0)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels.grouping import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
 from queryveil.kernels.histories import count_people
+from queryveil.methods.linkability.population import Population
 from queryveil.spec import Bound
 from queryveil.types import Profiles, only
 
@@ -27,29 +28,28 @@ def floor_of(bound: Bound) -> int:
     return int(bound.values.get("floor", smallest_group(bound.real("p"))))
 
 
-def rule_for(profiles: Profiles, bound: Bound) -> Rule:
-    """Return when a group of these profiles may be published."""
+def rule_for(people: Population, bound: Bound) -> Rule:
+    """Return when a group of these people may be published."""
     p, principle = bound.real("p"), bound.word("principle")
-    sizes = np.diff(profiles.indptr)
     kind, limit, share = MEMBERS, 0.0, np.empty(0)
     if principle == "mean" and bound.word("average") == "group":
         kind = MEAN
     elif principle == "mean":
-        kind, limit = GLOBAL, float(sizes[sizes > 0].mean()) / p if sizes.any() else 0.0
+        kind, limit = GLOBAL, people.n_pairs / max(1, people.n_holders) / p
     elif principle == "diversity":
         kind, limit = DIVERSITY, math.log(bound.real("l"))
     elif principle == "closeness":
         kind, limit = CLOSENESS, bound.real("t")
-        share = np.bincount(profiles.ids, minlength=len(profiles.vocabulary)) / max(1, len(profiles.ids))
+        share = people.holders / max(1, people.n_pairs)
     return Rule(kind, p, smallest_group(p), limit, share)
 
 
-def highest_shares(profiles: Profiles, bound: Bound) -> NDArray[np.float64] | None:
+def highest_shares(people: Population, bound: Bound) -> NDArray[np.float64] | None:
     """Return, for every entry, the share of a group's members that may hold it if it is published; None: any."""
     principle = bound.word("principle")
     if principle not in ("posterior", "belief"):
         return None
-    highest = np.full(len(profiles.vocabulary), bound.real("p"))
+    highest = np.full(len(people.holders), bound.real("p"))
     if principle == "belief":
-        highest += np.bincount(profiles.ids, minlength=len(highest)) / profiles.n_histories
+        highest += people.holders / people.n_people
     return highest

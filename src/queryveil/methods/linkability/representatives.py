@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 
 from queryveil.kernels.grouping import SLACK
 from queryveil.kernels.grouping_sums import sum_groups
+from queryveil.methods.linkability.population import Population, population_of
 from queryveil.methods.linkability.principles import highest_shares, smallest_group
 from queryveil.spec import Bound
 from queryveil.types import Grouped, Profiles
 
 
-def representatives(profiles: Profiles, group: NDArray[np.int32], bound: Bound) -> Grouped:
-    """Return the groups with what is published of each."""
+def representatives(
+    profiles: Profiles, group: NDArray[np.int32], bound: Bound, *, people: Population | None = None
+) -> Grouped:
+    """Return the groups with what is published of each; `people` are all, where the profiles are of some only."""
+    everybody = people or population_of(profiles)
     n_groups, n_entries = int(group.max(initial=-1)) + 1, len(profiles.vocabulary)
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
     sizes = np.bincount(group[group >= 0], minlength=n_groups)
@@ -35,8 +39,8 @@ def representatives(profiles: Profiles, group: NDArray[np.int32], bound: Bound) 
     is_union = bound.word("representative") == "union"
     value = total / (holders if is_union else members)
     if "shrink" in bound.values:
-        value = _pulled(profiles, weights, value, entry, members, is_union, bound)
-    highest = highest_shares(profiles, bound)
+        value = _pulled(everybody, value, entry, members, is_union, bound)
+    highest = highest_shares(everybody, bound)
     shown = np.ones(len(entry), np.bool_)
     if highest is not None:
         shown = holders <= members * highest[entry] * (1 + SLACK)
@@ -55,8 +59,7 @@ def without(made: Grouped, dropped: NDArray[np.bool_]) -> tuple[Grouped, NDArray
 
 
 def _pulled(
-    profiles: Profiles,
-    weights: NDArray[np.float64],
+    people: Population,
     value: NDArray[np.float64],
     entry: NDArray[np.int32],
     members: NDArray[np.int64],
@@ -64,9 +67,7 @@ def _pulled(
     bound: Bound,
 ) -> NDArray[np.float64]:
     """Return the values of groups pulled towards those of all people."""
-    total = np.bincount(profiles.ids, weights, minlength=len(profiles.vocabulary))
-    holders = np.bincount(profiles.ids, minlength=len(profiles.vocabulary))
-    everybody = total / np.maximum(1, holders if is_union else profiles.n_histories)
+    everybody = people.totals / np.maximum(1, people.holders if is_union else people.n_people)
     pull = bound.real("shrink") * smallest_group(bound.real("p")) / members
     pulled: NDArray[np.float64] = (1 - pull) * value + pull * everybody[entry]
     return pulled

@@ -9,6 +9,7 @@ from queryveil.kernels.grouping import CLOSENESS, Rows, Rule
 from queryveil.kernels.grouping_blocks import localize
 from queryveil.kernels.grouping_published import Weighed
 from queryveil.kernels.grouping_sums import at_unit_length
+from queryveil.methods.linkability.population import Population, population_of
 from queryveil.methods.linkability.principles import highest_shares, rule_for
 from queryveil.spec import Bound
 from queryveil.types import Features, Profiles
@@ -39,13 +40,17 @@ class Task:
         return self.least == ANYBODY
 
 
-def task_of(profiles: Profiles, features: Features, bound: Bound) -> Task:
-    """Return the task of grouping all histories; features come to unit length."""
+def task_of(profiles: Profiles, features: Features, bound: Bound, *, people: Population | None = None) -> Task:
+    """Return the task of grouping all histories; features come to unit length.
+
+    `people` are all, where the profiles are of some only.
+    """
+    everybody = people or population_of(profiles)
     values = at_unit_length(features.indptr, features.values)
-    highest = highest_shares(profiles, bound)
+    highest = highest_shares(everybody, bound)
     return Task(
         Rows(profiles.indptr, profiles.ids, features.indptr, features.ids, values, features.n_dimensions),
-        rule_for(profiles, bound),
+        rule_for(everybody, bound),
         len(profiles.vocabulary),
         bound.word("closest") == "seed",
         float(bound.values.get("min_similarity", ANYBODY)),

@@ -1,0 +1,95 @@
+"""Groups on Spark beside those of one machine: how like people are to what is published of them, and whether all hold.
+
+`python -m benchmarks.spark_groups`: 20,000 people of the demo log on `local[2]`, in blocks of 20,000 (the usual size,
+one block here) and of 2,500 (so that people are cut by k-means into blocks, as at scale).
+"""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.groups import run_timed
+from benchmarks.likeness import in_features, in_terms
+from benchmarks.sides import SEED, SMALL, Figures, main, make_log
+from queryveil.api import profiles as read_profiles
+from queryveil.engines import LogSource
+from queryveil.engines.spark.session import Cluster, session
+from queryveil.engines.spark.work import Work
+from queryveil.histories.distributed import clean_histories
+from queryveil.methods.distributed.kept import GroupedOnCluster
+from queryveil.methods.distributed.linkability import run
+from queryveil.methods.linkability.principles import without_rare
+from queryveil.semantics.augmentation import augment
+from queryveil.semantics.options import Meaning
+from queryveil.semantics.wordnet import wordnet
+from queryveil.spec import Bound, resolve
+from queryveil.types import Grouped, Profiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BLOCKS = (20_000, 2_500)
+
+
+def measure(users: int | None) -> Figures:
+    """Group the same people on one machine and on Spark, and compare."""
+    figures: Figures = {}
+    with tempfile.TemporaryDirectory() as folder:
+        log = make_log(Path(folder), SMALL, "demo")
+        profiles = read_profiles(log)
+        with session(Cluster("local[2]")) as spark:
+            cleaned = clean_histories(spark, LogSource(uris=(str(log),)))
+            for p in (0.4, 0.1):
+                name = f"linkability(p={p})"
+                bound = resolve("method", name)
+                features = augment(without_rare(profiles, bound), wordnet(), a=1)
+                here, _ = run_timed(profiles, features, name, exact_up_to=0)
+                likeness = np.array([in_features(features, here), in_terms(profiles, here)])
+                for n in BLOCKS:
+                    work = Work(spark, f"file://{folder}/work-{p}-{n}")
+                    there = _beside(profiles, _grouped(cleaned.frame, bound, work, n))
+                    alike = np.array([in_features(features, there), in_terms(profiles, there)])
+                    what = f"demo, {SMALL:,}, p={p}, blocks of {n:,}: of one machine's"
+                    for label, share in zip(("features", "what is published"), 100 * alike / likeness, strict=True):
+                        figures[f"{what} likeness to {label}, % (bar: ≥ 97)"] = round(float(share), 2)
+                    figures[f"{what} groups, illegal ones (bar: 0)"] = (
+                        f"{there.n_groups:,}, {_illegal(profiles, there, bound)}"
+                    )
+    return figures
+
+
+def _grouped(histories: "DataFrame", bound: Bound, work: Work, n: int) -> GroupedOnCluster:
+    return run(histories, bound, work=work, meaning=Meaning(), seed=SEED, people_per_block=n)
+
+
+def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouped:
+    """Return the groups of a cluster over the people and terms of profiles."""
+    person = {name: number for number, name in enumerate(profiles.persons)}
+    entry = {term: number for number, term in enumerate(profiles.vocabulary.entries)}
+    groups = sorted((row["block"], row["group"], row["entries"], row["weights"]) for row in made.frame.collect())
+    number = {group[:2]: place for place, group in enumerate(groups)}
+    group = np.full(profiles.n_histories, -1, np.int32)
+    for row in made.members.collect():
+        group[person[row["person"]]] = number[row["block"], row["group"]]
+    indptr, ids, weights = [0], [], []
+    for _, _, terms, values in groups:
+        pairs = sorted(zip((entry[term] for term in terms), values, strict=True))
+        ids += [pair[0] for pair in pairs]
+        weights += [pair[1] for pair in pairs]
+        indptr.append(len(ids))
+    return Grouped(group, np.array(indptr), np.array(ids, np.int32), np.array(weights))
+
+
+def _illegal(profiles: Profiles, made: Grouped, bound: Bound) -> int:
+    """Count groups that break the mean principle, or are too small."""
+    p, lengths = bound.real("p"), np.diff(without_rare(profiles, bound).indptr)
+    members = np.bincount(made.group[made.group >= 0], minlength=made.n_groups)
+    pairs = np.bincount(made.group[made.group >= 0], lengths[made.group >= 0], minlength=made.n_groups)
+    is_legal = (np.diff(made.indptr) >= pairs / members / p * (1 - 1e-9)) & (members >= 1 / p * (1 - 1e-9))
+    return int(np.count_nonzero(~is_legal))
+
+
+if __name__ == "__main__":
+    main(measure)

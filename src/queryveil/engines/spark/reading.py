@@ -1,0 +1,142 @@
+"""Files of a log as one data frame of texts: person, query, and time, rank, url, part where the log has them."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from queryveil.engines import LogSource
+from queryveil.engines.spark.storage import Storage
+from queryveil.errors import LogError
+from queryveil.logs.formats import Layout, find_format
+from queryveil.logs.formats.columns import check_column, find_roles
+from queryveil.logs.formats.times import time_style
+from queryveil.logs.sample import SAMPLE_BYTES, Sample
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+ROLES = ("person", "query", "time", "rank", "url", "part")
+_LOOKED_AT = 100
+_BAD = "_bad"
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class RawLog:
+    """The rows of a log as they stand in its files."""
+
+    frame: "DataFrame"  # the roles there are, all texts; every column is NULL in a line that could not be read
+    layout: Layout  # of the columns of `frame`, for the local engine
+    format: str
+    has_single_terms: bool
+
+
+def read(spark: "SparkSession", source: LogSource) -> RawLog:
+    """Read the files of a log; folders are read whole, and folders named COLUMN=VALUE give a column."""
+    if not source.uris:
+        raise LogError("no log is given; name at least one file or folder.")
+    storage = Storage(spark)
+    first = next(iter(storage.files(source.uris[0])), None)
+    if first is None:
+        raise LogError(f"{source.uris[0]} is a folder without files; check the path.")
+    data = storage.head(first, SAMPLE_BYTES)
+    if data.startswith(b"PAR1"):
+        return _parquet(spark, source)
+    sample = _sample(first, data)
+    given = source.reading.column_roles()
+    found = find_format(sample, source.reading.format, given)
+    if found.layout is None:
+        raise LogError(f"{first}: --engine spark reads no log of baskets; use --engine local, or write it as a table.")
+    layout = _with_part(found.layout(sample, given), source.cleaning.partition_by, first)
+    frame = _read_json(spark, source, layout) if layout.shape == "json" else _read_lines(spark, source, layout)
+    return _raw(frame, layout, found.name, source)
+
+
+def _sample(uri: str, data: bytes) -> Sample:
+    """Return the beginning of a text file, decompressed."""
+    if data.startswith(_GZIP):
+        data = zlib.decompressobj(wbits=31).decompress(data, SAMPLE_BYTES)
+    if not data.strip():
+        raise LogError(f"{uri} is empty; give a log with at least one line.")
+    if b"\x00" in data:
+        raise LogError(f"{uri} holds NUL bytes, so it is not UTF-8 text; convert it to UTF-8 text or Parquet.")
+    return Sample(Path(uri), data)
+
+
+def _parquet(spark: "SparkSession", source: LogSource) -> RawLog:
+    frame = spark.read.parquet(*source.uris)
+    where = source.uris[0]
+    roles = find_roles(where, frame.columns, source.reading.column_roles(), shown=True)
+    layout = _with_part(Layout("parquet", roles, tuple(frame.columns)), source.cleaning.partition_by, where)
+    if "time" in roles:
+        layout = replace(layout, time=_stored_style(frame, roles["time"]))
+    return _raw(frame, layout, "table", source)
+
+
+def _stored_style(frame: "DataFrame", column: str) -> Any:
+    """Return how the times of a typed column are written."""
+    if frame.schema[column].dataType.typeName() in ("timestamp", "timestamp_ntz", "date"):
+        return "stored"
+    first = frame.select(frame[column].cast("string")).dropna().limit(_LOOKED_AT).collect()
+    return time_style(row[0] for row in first)
+
+
+def _read_json(spark: "SparkSession", source: LogSource, layout: Layout) -> "DataFrame":
+    """Read JSON lines; a line that is none gives a row of NULLs, as one without the keys does."""
+    return spark.read.json(
+        list(source.uris), schema=_schema(layout.columns), mode="PERMISSIVE", columnNameOfCorruptRecord=_BAD
+    )
+
+
+def _read_lines(spark: "SparkSession", source: LogSource, layout: Layout) -> "DataFrame":
+    """Read delimited lines; those with too few or too many fields are bad."""
+    # Without all columns a line with too few or too many fields would not be seen.
+    return spark.read.option("columnPruning", "false").csv(
+        list(source.uris),
+        schema=_schema(layout.columns),
+        sep=layout.delimiter,
+        quote=layout.quote,
+        escape=layout.quote or "\\",
+        header=layout.header,
+        mode="PERMISSIVE",
+        columnNameOfCorruptRecord=_BAD,
+        enforceSchema=True,
+        nullValue=None,
+        emptyValue="",
+    )
+
+
+def _schema(names: Sequence[str]) -> str:
+    """Return a schema of texts; the name of a column may hold anything."""
+    columns = [f"`{name.replace('`', '``')}` STRING" for name in names]
+    return ", ".join([*columns, f"{_BAD} STRING"])
+
+
+def _with_part(layout: Layout, column: str, where: str) -> Layout:
+    if not column:
+        return layout
+    check_column(where, column, layout.columns, shown=layout.shape == "parquet")
+    return replace(layout, roles={**layout.roles, "part": column})
+
+
+def _raw(frame: "DataFrame", layout: Layout, name: str, source: LogSource) -> RawLog:
+    """Take the columns of the roles, as texts but for stored times."""
+    unwanted = {"rank", "url"} - set(source.keep)
+    roles = [role for role in ROLES if role in layout.roles and role not in unwanted]
+    columns = [_column(frame, layout, role).alias(role) for role in roles]
+    chosen = Layout("parquet", {role: role for role in roles}, tuple(roles), time=layout.time)
+    return RawLog(frame.select(*columns), chosen, name, layout.roles["query"].lower() == "term")
+
+
+def _column(frame: "DataFrame", layout: Layout, role: str) -> "Column":
+    from pyspark.sql import functions as f
+
+    value = frame[f"`{layout.roles[role].replace('`', '``')}`"]
+    if role == "time" and layout.time == "stored":
+        return value.cast("timestamp_ntz")
+    text = value.cast("string")
+    if role == "person" and _BAD in frame.columns:
+        return f.when(frame[_BAD].isNull(), text)
+    return text

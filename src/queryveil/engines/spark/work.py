@@ -1,0 +1,102 @@
+"""A folder for what is computed once and read several times, and numbers in a global order."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from queryveil.engines.spark.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class Work:
+    """Frames written to a folder of the run's own: plans stay short, and a lost executor costs one step, not all."""
+
+    spark: "SparkSession"
+    folder: str
+
+    def keep(self, frame: "DataFrame", name: str) -> "DataFrame":
+        """Compute a frame and return it as it stands in the folder."""
+        place = f"{self.folder}/{name}"
+        frame.write.mode("overwrite").option("compression", "zstd").parquet(place)
+        return self.spark.read.schema(frame.schema).parquet(place)
+
+    def keep_counting(self, frame: "DataFrame", name: str, total: str) -> tuple["DataFrame", int]:
+        """Compute a frame like `keep`; return the sum of an expression over its rows too.
+
+        It is summed in the tasks that write, and Spark counts each of these once, however often it is tried.
+        """
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as f
+
+        seen = Observation()
+        kept = self.keep(frame.observe(seen, f.expr(f"sum({total})").alias("total")), name)
+        return kept, int(seen.get["total"] or 0)
+
+    def drop(self, name: str) -> None:
+        """Give the space of a frame back."""
+        Storage(self.spark).remove(f"{self.folder}/{name}")
+
+    def numbered(
+        self, frame: "DataFrame", order: Sequence[str], name: str, *, summed: str | None = None
+    ) -> "DataFrame":
+        """Return the rows with their rank, from 0, as the column `number`; the order must be one of all rows.
+
+        With `summed`, the column `before` is the sum of that column over all rows before.
+        """
+        from pyspark.sql import functions as f
+
+        schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
+        ordered = frame.repartitionByRange(*order).sortWithinPartitions(*order)
+        placed = self.keep(ordered.mapInArrow(_Place(summed), f"{schema}, piece INT, place LONG, sum LONG"), name)
+        last = placed.groupBy("piece").agg(f.max("place"), f.max(f.col("sum") + (f.col(summed) if summed else 0)))
+        offsets, rows, total = [], 0, 0
+        for piece, place, end in sorted(tuple(row) for row in last.collect()):
+            offsets.append((piece, rows, total))
+            rows, total = rows + place + 1, total + end
+        starts = self.spark.createDataFrame(offsets, "piece INT, first LONG, start LONG")
+        joined = placed.join(f.broadcast(starts), "piece")
+        joined = joined.withColumn("number", joined["first"] + joined["place"])
+        if summed:
+            joined = joined.withColumn("before", joined["start"] + joined["sum"])
+        return joined.drop("piece", "place", "sum", "first", "start")
+
+    def blobs(self, frame: "DataFrame", name: str) -> Iterator[tuple[bytes, ...]]:
+        """Compute a frame of a row number and binary columns; yield the rows in order, one of them in memory."""
+        first, *others = frame.columns
+        place = f"{self.folder}/{name}"
+        frame.write.mode("overwrite").partitionBy(first).parquet(place)
+        schema = ", ".join(f"{column} BINARY" for column in others)
+        storage = Storage(self.spark)
+        number = 0
+        while storage.exists(f"{place}/{first}={number}"):
+            (row,) = self.spark.read.schema(schema).parquet(f"{place}/{first}={number}").collect()
+            yield tuple(bytes(value) for value in row)
+            number += 1
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Add the partition, the place in it and the sum of what is before to every row."""
+
+    summed: str | None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import numpy as np
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        piece = 0 if context is None else context.partitionId()
+        before = total = 0
+        for batch in batches:
+            sizes = np.asarray(batch[self.summed]).astype(np.int64) if self.summed else np.zeros(len(batch), np.int64)
+            table = pa.Table.from_batches([batch])
+            table = table.append_column("piece", pa.array(np.full(len(batch), piece, np.int32)))
+            table = table.append_column("place", pa.array(np.arange(before, before + len(batch), dtype=np.int64)))
+            table = table.append_column("sum", pa.array(total + np.cumsum(sizes) - sizes))
+            before, total = before + len(batch), total + int(sizes.sum())
+            yield from table.to_batches()

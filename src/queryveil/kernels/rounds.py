@@ -1,0 +1,311 @@
+"""(k,m)-anonymity in rounds: what a block of histories asks about its combinations, and what it does when told.
+
+A combination of up to four terms, ascending, is two numbers: `high` holds the first two, `low` the others; the last
+term is repeated where there are fewer, so a term alone is a pair with itself, and `low` is then 0.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.kernels import jit
+
+_TERM_BITS = 32
+
+
+@jit
+def _pack(first: int, second: int) -> np.int64:
+    return (np.int64(first) << _TERM_BITS) | np.int64(second)
+
+
+@jit
+def key_of(terms: NDArray[np.int32], size: int) -> tuple[np.int64, np.int64]:
+    """Return the two numbers of a combination."""
+    high = _pack(terms[0], terms[min(1, size - 1)])
+    low = np.int64(0)
+    if size > 2:
+        low = _pack(terms[2], terms[size - 1])
+    return high, low
+
+
+@jit
+def step(chosen: NDArray[np.int64], size: int, n: int) -> bool:
+    """Go to the next combination of positions below n, in lexicographic order; say whether there was one."""
+    i = size - 1
+    while i >= 0 and chosen[i] == n - size + i:
+        i -= 1
+    if i < 0:
+        return False
+    chosen[i] += 1
+    for j in range(i + 1, size):
+        chosen[j] = chosen[j - 1] + 1
+    return True
+
+
+@jit
+def n_combinations(n: int, size: int) -> int:
+    """Return how many combinations of a size there are."""
+    result = 1
+    for i in range(size):
+        result = result * (n - i) // (i + 1)
+    return result
+
+
+@jit
+def alive(indptr: NDArray[np.int64], mask: NDArray[np.bool_], history: int) -> NDArray[np.int64]:
+    """Return the places of a history's pairs that are in a mask."""
+    places = np.empty(indptr[history + 1] - indptr[history], np.int64)
+    n = 0
+    for i in range(indptr[history], indptr[history + 1]):
+        if mask[i]:
+            places[n] = i
+            n += 1
+    return places[:n]
+
+
+@jit
+def combinations(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    mask: NDArray[np.bool_],
+    asked: NDArray[np.bool_],
+    owner: NDArray[np.int32],
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Return the keys of all combinations of a size within histories, and whose each is.
+
+    Only those count that hold a pair of `asked`.
+    """
+    n_all = 0
+    for h in range(len(indptr) - 1):
+        n_all += n_combinations(len(alive(indptr, mask, h)), size)
+    high, low = np.empty(n_all, np.int64), np.empty(n_all, np.int64)
+    whose = np.empty(n_all, np.int32)
+    chosen, terms = np.empty(4, np.int64), np.empty(4, np.int32)
+    n = 0
+    for h in range(len(indptr) - 1):
+        places = alive(indptr, mask, h)
+        if len(places) < size:
+            continue
+        for i in range(size):
+            chosen[i] = i
+        while True:
+            is_asked = False
+            for i in range(size):
+                terms[i] = ids[places[chosen[i]]]
+                is_asked = is_asked or asked[places[chosen[i]]]
+            if is_asked:
+                high[n], low[n] = key_of(terms, size)
+                whose[n] = owner[h]
+                n += 1
+            if not step(chosen, size, len(places)):
+                break
+    return high[:n], low[:n], whose[:n]
+
+
+@jit
+def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64, wanted_low: np.int64) -> int:
+    """Return the place of a key among ascending keys, −1 where it is not there."""
+    a, b = 0, len(high)
+    while a < b:
+        middle = (a + b) // 2
+        if high[middle] < wanted_high or (high[middle] == wanted_high and low[middle] < wanted_low):
+            a = middle + 1
+        else:
+            b = middle
+    if a < len(high) and high[a] == wanted_high and low[a] == wanted_low:
+        return a
+    return -1
+
+
+@jit
+def _found(
+    places: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    total: NDArray[np.int64],
+    k: int,
+    members: NDArray[np.int32],
+    is_bad: NDArray[np.bool_],
+) -> int:
+    """Write down the combinations of a history that were told, up to as many as there is room for; return how many."""
+    chosen, terms = np.empty(4, np.int64), np.empty(4, np.int32)
+    n = 0
+    for size in range(1, sizes + 1):
+        if len(places) < size:
+            break
+        for i in range(size):
+            chosen[i] = i
+        while True:
+            for i in range(size):
+                terms[i] = ids[places[chosen[i]]]
+            wanted_high, wanted_low = key_of(terms, size)
+            place = find(high, low, wanted_high, wanted_low)
+            if place >= 0:
+                if n < len(members):
+                    for i in range(4):
+                        members[n, i] = chosen[i] if i < size else -1
+                    is_bad[n] = total[place] < k
+                n += 1
+            if not step(chosen, size, len(places)):
+                break
+    return n
+
+
+@jit
+def delete_covers(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    worth: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    total: NDArray[np.int64],
+    k: int,
+    care: float,
+) -> int:
+    """Delete from every history terms that hit all its combinations held by fewer than k; return how many there were.
+
+    The term in most of them for what it is worth goes first; one whose deletion would bring other combinations down to
+    the bound (those that were told and are not bad) goes later, by `care`. Of equally good terms the rarest goes.
+    """
+    n_bad = 0
+    for h in range(len(indptr) - 1):
+        places = alive(indptr, kept, h)
+        members, is_bad = np.empty((64, 4), np.int32), np.empty(64, np.bool_)
+        n = _found(places, ids, sizes, high, low, total, k, members, is_bad)
+        if n > len(members):
+            members, is_bad = np.empty((n, 4), np.int32), np.empty(n, np.bool_)
+            _found(places, ids, sizes, high, low, total, k, members, is_bad)
+        bad, critical = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
+        left = 0
+        for c in range(n):
+            left += is_bad[c]
+            for i in range(4):
+                if members[c, i] >= 0:
+                    bad[members[c, i]] += is_bad[c]
+                    critical[members[c, i]] += not is_bad[c]
+        n_bad += left
+        is_open = np.ones(n, np.bool_)
+        while left > 0:
+            best, highest = -1, 0.0
+            for i in range(len(places)):
+                if bad[i] > 0:
+                    score = bad[i] / (worth[places[i]] * (1 + care * critical[i]))
+                    if best < 0 or score >= highest:
+                        best, highest = i, score
+            kept[places[best]] = False
+            for c in range(n):
+                if is_open[c] and _holds(members[c], best):
+                    is_open[c] = False
+                    left -= is_bad[c]
+                    for i in range(4):
+                        if members[c, i] >= 0:
+                            bad[members[c, i]] -= is_bad[c]
+                            critical[members[c, i]] -= not is_bad[c]
+    return n_bad
+
+
+@jit
+def _holds(members: NDArray[np.int32], wanted: int) -> bool:
+    for i in range(4):
+        if members[i] == wanted:
+            return True
+    return False
+
+
+@jit
+def insert(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    worth: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+) -> int:
+    """Put wanted terms back, the worthiest first, where all combinations they make are among the good ones told."""
+    n_inserted = 0
+    terms = np.empty(4, np.int32)
+    for h in range(len(indptr) - 1):
+        candidates = alive(indptr, wanted, h)
+        order = np.argsort(-worth[candidates], kind="mergesort")
+        for candidate in candidates[order]:
+            places = alive(indptr, kept, h)
+            if _is_good(places, ids, candidate, sizes, high, low, terms):
+                kept[candidate] = True
+                n_inserted += 1
+    return n_inserted
+
+
+@jit
+def narrow(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    kept: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+) -> int:
+    """Want no more what would make a combination with kept terms that is not among the good ones; count the rest."""
+    n_wanted = 0
+    terms = np.empty(4, np.int32)
+    for h in range(len(indptr) - 1):
+        places = alive(indptr, kept, h)
+        for candidate in alive(indptr, wanted, h):
+            wanted[candidate] = _is_good(places, ids, candidate, sizes, high, low, terms)
+            n_wanted += wanted[candidate]
+    return n_wanted
+
+
+@jit
+def _is_good(
+    places: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    candidate: int,
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    terms: NDArray[np.int32],
+) -> bool:
+    """Say whether a term's combinations with up to `sizes` − 1 kept ones are all among the keys."""
+    chosen = np.empty(4, np.int64)
+    for others in range(sizes):
+        if len(places) < others:
+            break
+        for i in range(others):
+            chosen[i] = i
+        while True:
+            n, is_in = 0, False
+            for i in range(others):
+                term = ids[places[chosen[i]]]
+                if not is_in and ids[candidate] < term:
+                    terms[n] = ids[candidate]
+                    n, is_in = n + 1, True
+                terms[n] = term
+                n += 1
+            if not is_in:
+                terms[n] = ids[candidate]
+            wanted_high, wanted_low = key_of(terms, others + 1)
+            if find(high, low, wanted_high, wanted_low) < 0:
+                return False
+            if others == 0 or not step(chosen, others, len(places)):
+                break
+    return True
+
+
+@jit
+def mix(high: NDArray[np.int64], low: NDArray[np.int64], n_buckets: int) -> NDArray[np.int32]:
+    """Return the bucket of every key, by a hash that is the same everywhere (the finaliser of SplitMix64)."""
+    bucket = np.empty(len(high), np.int32)
+    for i in range(len(high)):
+        x = np.uint64(high[i]) ^ (np.uint64(low[i]) * np.uint64(0x9E3779B97F4A7C15))
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x = x ^ (x >> np.uint64(31))
+        bucket[i] = np.int32(x % np.uint64(n_buckets))
+    return bucket

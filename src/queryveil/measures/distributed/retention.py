@@ -1,0 +1,24 @@
+"""Retention on a cluster; see `measures.utility.retention`."""
+
+from queryveil.measures.distributed.base import DistributedComparison
+from queryveil.measures.utility.retention import scores_of
+from queryveil.spec import Bound
+from queryveil.types import Progress, Score, silent
+
+
+def compute(comparison: DistributedComparison, bound: Bound, *, seed: int, progress: Progress = silent) -> list[Score]:
+    """Return distinct terms, log size, users and pairs of the release in percent of the original's."""
+    progress("measuring retention", 0, 1)
+    before, after = comparison.before, comparison.after
+    users = (after.people, before.people) if comparison.is_linked else (after.histories, before.histories)
+    scores = scores_of(
+        bound,
+        comparison.kind,
+        terms=(after.entries, before.entries),
+        log_size=(comparison.released_occurrences(), before.occurrences),
+        users=users,
+        pairs=(after.pairs, before.pairs),
+        counts_people=comparison.counts_people,
+    )
+    progress("measuring retention", 1, 1)
+    return scores

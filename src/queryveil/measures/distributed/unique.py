@@ -1,0 +1,130 @@
+"""Uniqueness on a cluster; see `measures.privacy.unique`.
+
+Histories and their terms are drawn by a hash of the history, the term and the seed, so the draws are the same however
+Spark cuts; they are others than those on one machine, of the same chances. Every task says which of the drawn
+combinations somebody else among its people holds.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.kernels.crowds import Crowd, find_alone
+from queryveil.kernels.supports import postings
+from queryveil.measures.distributed.base import DistributedComparison
+from queryveil.measures.privacy.unique import MOST_HISTORIES, note_of, scores_of
+from queryveil.spec import Bound
+from queryveil.types import Progress, Score, silent
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_HASHES = 1 << 63
+_SPARE = 1.1  # as many more are drawn, so that not too few are left in the end
+_DRAWN = "hash LONG, owner STRING, history INT, terms ARRAY<STRING>"
+Drawn = Sequence[tuple[str, Sequence[str]]]  # of every combination: whose it is, and its terms
+
+
+def compute(comparison: DistributedComparison, bound: Bound, *, seed: int, progress: Progress = silent) -> list[Score]:
+    """Return the share of histories that m of their terms single out, in the release and in the original."""
+    m = bound.integer("m")
+    progress("counting who is singled out", 0, 2)
+    before = _count_singled_out(comparison.original, comparison.before.histories, m, seed)
+    progress("counting who is singled out", 1, 2)
+    after = _count_singled_out(comparison.released, comparison.after.histories, m, seed)
+    progress("counting who is singled out", 2, 2)
+    note = note_of(comparison.one_history_each, comparison.counts_people)
+    return scores_of(bound, comparison.kind, before, after, note)
+
+
+def _count_singled_out(histories: "DataFrame", n_histories: int, m: int, seed: int) -> tuple[int, int]:
+    """Return how many of the drawn combinations single their owner out, and how many were drawn."""
+    share = min(1.0, _SPARE * MOST_HISTORIES / max(1, n_histories))
+    found = histories.select("owner", "history", "entries").mapInArrow(_Draw(m, seed, share), _DRAWN)
+    if share < 1.0:
+        found = found.orderBy("hash", "owner", "history").limit(MOST_HISTORIES)
+    drawn = [(row["owner"], tuple(row["terms"])) for row in found.select("owner", "terms").collect()]
+    others = histories.select("owner", "entries").mapInArrow(_Others(drawn), "combination LONG")
+    return len(drawn) - others.distinct().count(), len(drawn)
+
+
+def _hash(*parts: object) -> int:
+    text = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Draw a share of the histories, and of each m terms, or all where there are fewer."""
+
+    m: int
+    seed: int
+    share: float
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [self._drawn(row["owner"], row["history"], row["entries"]) for row in batch.to_pylist()]
+            columns = list(zip(*(row for row in rows if row is not None), strict=True)) or [(), (), (), ()]
+            kinds = (pa.int64(), pa.string(), pa.int32(), pa.list_(pa.string()))
+            names = [column.split()[0] for column in _DRAWN.split(", ")]
+            arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, names)
+
+    def _drawn(self, owner: str, history: int, entries: list[str]) -> tuple[int, str, int, list[str]] | None:
+        number = _hash(self.seed, owner, history)
+        if not entries or number >= self.share * _HASHES:
+            return None
+        return number, owner, history, sorted(entries, key=lambda term: (_hash(number, term), term))[: self.m]
+
+
+@dataclass(frozen=True)
+class _Others:
+    """Say which combinations somebody holds who is not their owner."""
+
+    drawn: Drawn
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        given = list(batches)
+        if not given:
+            return
+        table = pa.Table.from_batches(given).combine_chunks()
+        found = shared_with_others(table["owner"].combine_chunks(), table["entries"].combine_chunks(), self.drawn)
+        yield pa.RecordBatch.from_pydict({"combination": found})
+
+
+def shared_with_others(
+    owners: pa.Array, entries: pa.ListArray, drawn: Drawn
+) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the numbers of the combinations that a history of another owner holds."""
+    owner, words = owners.dictionary_encode(), entries.flatten().dictionary_encode()
+    people = np.bincount(words.indices.to_numpy(), minlength=len(words.dictionary))
+    by_number = np.argsort(-people, kind="stable")  # rarer terms have larger ids
+    rank = np.empty(len(by_number), np.int32)
+    rank[by_number] = np.arange(len(by_number), dtype=np.int32)
+    lengths = entries.value_lengths().to_numpy()
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    ids = rank[words.indices.to_numpy()]
+    order = np.lexsort((ids, row))
+    # one history more, of nobody here and without terms: that of whoever is elsewhere
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths), [len(ids)])).astype(np.int64)
+    whose = np.append(owner.indices.to_numpy(), -1).astype(np.int32)
+    crowd = Crowd(indptr, ids[order], whose, *postings(indptr, ids[order], len(rank)))
+    place = {person: i for i, person in enumerate(owner.dictionary.to_pylist())}
+    first = np.full(len(place) + 1, len(lengths), np.int64)  # a history of each owner; of nobody, the last
+    first[owner.indices.to_numpy()] = np.arange(len(lengths))
+    number = dict(zip(words.dictionary.to_pylist(), rank.tolist(), strict=True))
+    m = max((len(terms) for _, terms in drawn), default=1)
+    known, histories, combinations = [], [], []
+    for i, (person, terms) in enumerate(drawn):
+        held = sorted(number.get(term, -1) for term in terms)
+        if held[0] >= 0:
+            known.append(i)
+            histories.append(first[place.get(person, -1)])
+            combinations.append([-1] * (m - len(held)) + held)
+    asked = np.array(combinations, np.int32).reshape(len(known), m)
+    alone = find_alone(crowd, np.array(histories, np.int64), asked)
+    return np.array(known, np.int64)[~alone]

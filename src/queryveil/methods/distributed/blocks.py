@@ -1,0 +1,202 @@
+"""From histories on a cluster to blocks over numbered terms, and back to what is kept of each history."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from queryveil.engines.spark.work import Work
+from queryveil.kernels.histories import count_people
+from queryveil.methods.distributed.encoding import BLOCK_SCHEMA, arrow_schema, block_row, read_block, rows_of
+from queryveil.methods.rounds.blocks import Block
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PEOPLE = 20_000  # per block
+RAW_SCHEMA = (
+    "block INT, person ARRAY<STRING>, history ARRAY<INT>, part ARRAY<STRING>, entries ARRAY<STRING>, "
+    "indptr BINARY, ids BINARY, counts BINARY, owner BINARY"
+)
+KEPT_SCHEMA = "person STRING, history INT, part STRING, entries ARRAY<STRING>, counts ARRAY<INT>"
+_PART_END = "\x1f"
+_HISTORY_SCHEMA = f"block INT, {KEPT_SCHEMA}"
+
+
+def block_of(person: str, n_blocks: int) -> int:
+    """Return the block of a person, by a hash that is the same everywhere."""
+    digest = hashlib.blake2b(person.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % n_blocks
+
+
+def raw_blocks(work: Work, histories: "DataFrame", n_blocks: int) -> "DataFrame":
+    """Return the histories of each block as one row, people and histories in order."""
+    placed = histories.mapInArrow(_Place(n_blocks), _HISTORY_SCHEMA)
+    return work.keep(placed.groupBy("block").applyInArrow(_gathered, RAW_SCHEMA), "raw")
+
+
+def numbered_terms(work: Work, raw: "DataFrame", k: int) -> "DataFrame":
+    """Return the terms that at least k people hold: `term, people, occurrences, number`, numbered as on one machine."""
+    counted = raw.mapInArrow(_count_terms, "term STRING, people LONG, occurrences LONG")
+    summed = counted.groupBy("term").agg({"people": "sum", "occurrences": "sum"})
+    named = summed.selectExpr("term", "`sum(people)` AS people", "`sum(occurrences)` AS occurrences")
+    frequent = named.where(named["people"] >= k).withColumn("falling", -named["people"])
+    return work.numbered(frequent, ("falling", "term"), "terms").drop("falling")
+
+
+def blocks(work: Work, raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
+    """Return the blocks over the numbers of frequent terms."""
+    known = asked_terms(raw, terms).selectExpr("block", "entry", "CAST(number AS INT) AS number", "occurrences")
+    made = raw.groupBy("block").cogroup(known.groupBy("block")).applyInArrow(_made, BLOCK_SCHEMA)
+    return work.keep(made, "turn-0")
+
+
+def asked_terms(raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
+    """Return what is known of the terms that each block holds: `block, entry`, and the columns of the terms."""
+    return raw.mapInArrow(_terms_of, "block INT, entry INT, term STRING").join(terms, "term")
+
+
+def kept_histories(raw: "DataFrame", state: "DataFrame") -> "DataFrame":
+    """Return what is kept of every history that is not empty: its entries in the order of their texts."""
+    return raw.groupBy("block").cogroup(state.groupBy("block")).applyInArrow(_kept, KEPT_SCHEMA)
+
+
+@dataclass(frozen=True)
+class _Place:
+    n_blocks: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            number = [block_of(person, self.n_blocks) for person in batch["person"].to_pylist()]
+            columns = {"block": pa.array(number, pa.int32())}
+            columns |= {name: batch[name] for name in batch.schema.names}
+            columns["entries"] = _apart(batch["entries"], batch["part"])
+            yield pa.RecordBatch.from_pydict(columns, arrow_schema(_HISTORY_SCHEMA))
+
+
+def _apart(entries: pa.ListArray, part: pa.StringArray) -> pa.ListArray:
+    """Put the part before every entry of a log that is cut: entries of different parts are different ones then."""
+    if part.null_count:
+        return entries
+    whose = part.take(pc.list_parent_indices(entries))
+    named = pc.binary_join_element_wise(whose, entries.flatten(), _PART_END)
+    return pa.ListArray.from_arrays(pa.array(_offsets(entries).astype(np.int32)), named)
+
+
+def _without_part(entries: pa.StringArray, part: pa.StringArray) -> pa.StringArray:
+    """Return entries without their parts, which end at the last mark: no term holds one."""
+    if part.null_count:
+        return entries
+    return pa.array([entry[entry.rindex(_PART_END) + 1 :] for entry in entries.to_pylist()], pa.string())
+
+
+def _gathered(table: pa.Table) -> pa.Table:
+    """Make one row of the histories of a block."""
+    table = table.sort_by([("person", "ascending"), ("history", "ascending")]).combine_chunks()
+    entries = table["entries"].combine_chunks()
+    words = entries.flatten().dictionary_encode()
+    order = np.argsort(words.dictionary.to_numpy(zero_copy_only=False), kind="stable")  # by code point
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    owner = table["person"].combine_chunks().dictionary_encode().indices.to_numpy()
+    row: dict[str, Any] = {
+        "block": table["block"][0].as_py(),
+        "person": table["person"].to_pylist(),
+        "history": table["history"].to_pylist(),
+        "part": table["part"].to_pylist(),
+        "entries": words.dictionary.take(pa.array(order)).to_pylist(),
+        "indptr": _offsets(entries).tobytes(),
+        "ids": rank[words.indices.to_numpy()].tobytes(),
+        "counts": table["counts"].combine_chunks().flatten().to_numpy().astype(np.int32).tobytes(),
+        "owner": owner.astype(np.int32).tobytes(),
+    }
+    return pa.Table.from_pylist([row], arrow_schema(RAW_SCHEMA))
+
+
+def _offsets(lists: pa.ListArray) -> NDArray[np.int64]:
+    lengths = lists.value_lengths().to_numpy()
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+
+
+def arrays_of(row: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return indptr, ids, counts and owner of a raw block."""
+    indptr = np.frombuffer(row["indptr"], np.int64)
+    ids, counts, owner = (np.frombuffer(row[name], np.int32) for name in ("ids", "counts", "owner"))
+    return indptr, ids, counts, owner
+
+
+def _count_terms(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for row in rows_of(batches):
+        indptr, ids, counts, owner = arrays_of(row)
+        n = len(row["entries"])
+        people = count_people(indptr, ids, owner, n).astype(np.int64)
+        occurrences = np.bincount(ids, weights=counts, minlength=n).astype(np.int64)
+        words = pa.array(row["entries"], pa.string())
+        yield pa.RecordBatch.from_pydict({"term": words, "people": people, "occurrences": occurrences})
+
+
+def _terms_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for row in rows_of(batches):
+        n = len(row["entries"])
+        yield pa.RecordBatch.from_pydict(
+            {
+                "block": np.full(n, row["block"], np.int32),
+                "entry": np.arange(n, dtype=np.int32),
+                "term": pa.array(row["entries"], pa.string()),
+            }
+        )
+
+
+def _made(raw: pa.Table, known: pa.Table) -> pa.Table:
+    """Make a block: frequent terms only, ascending by their numbers within a history."""
+    (row,) = raw.to_pylist()
+    indptr, ids, counts, owner = arrays_of(row)
+    entry = known["entry"].to_numpy()
+    number = np.full(len(row["entries"]), -1, np.int64)
+    number[entry] = known["number"].to_numpy()
+    occurrences = np.zeros(len(row["entries"]), np.int64)
+    occurrences[entry] = known["occurrences"].to_numpy()
+    history = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    place = np.flatnonzero(number[ids] >= 0)
+    place = place[np.lexsort((number[ids[place]], history[place]))]
+    lengths = np.bincount(history[place], minlength=len(indptr) - 1)
+    block = Block(
+        np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64))),
+        number[ids[place]].astype(np.int32),
+        counts[place],
+        occurrences[ids[place]],
+        owner,
+        place.astype(np.int32),
+        np.ones(len(place), np.bool_),
+        np.zeros(len(place), np.bool_),
+    )
+    return pa.Table.from_pylist([block_row(row["block"], block)], arrow_schema(BLOCK_SCHEMA))
+
+
+def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
+    (row,) = raw.to_pylist()
+    (other,) = state.to_pylist()
+    indptr, ids, counts, _ = arrays_of(row)
+    block = read_block(other)
+    mask = np.zeros(len(ids), np.bool_)
+    mask[block.place[block.kept]] = True
+    history = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    chosen = np.flatnonzero(mask)
+    chosen = chosen[np.lexsort((ids[chosen], history[chosen]))]  # numbers within a block are in the order of the texts
+    full, lengths = np.unique(history[chosen], return_counts=True)
+    offsets = pa.array(np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))).astype(np.int32))
+    words = pa.array(row["entries"], pa.string()).take(pa.array(ids[chosen]))
+    columns = {name: pa.array(row[name]).take(pa.array(full)) for name in ("person", "history", "part")}
+    words = _without_part(words, columns["part"])
+    return pa.table(
+        {
+            **columns,
+            "entries": pa.ListArray.from_arrays(offsets, words),
+            "counts": pa.ListArray.from_arrays(offsets, pa.array(counts[chosen])),
+        }
+    ).cast(arrow_schema(KEPT_SCHEMA))

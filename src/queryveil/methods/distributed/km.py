@@ -1,0 +1,38 @@
+"""(k,m)-anonymity on a cluster, by rounds (`methods.rounds`)."""
+
+from typing import TYPE_CHECKING
+
+from queryveil.engines.spark.work import Work
+from queryveil.errors import GuaranteeError
+from queryveil.methods.distributed.blocks import PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
+from queryveil.methods.distributed.exchange import SparkExchange
+from queryveil.methods.distributed.kept import KeptOnCluster
+from queryveil.methods.rounds import running
+from queryveil.spec import Bound
+from queryveil.types import Progress, silent
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run(
+    histories: "DataFrame", bound: Bound, *, work: Work, people_per_block: int = PEOPLE, progress: Progress = silent
+) -> KeptOnCluster:
+    """Return what stays of every history so that the log is (k,m)-anonymous."""
+    k, m = bound.integer("k"), bound.integer("m")
+    n_people = histories.select("person").distinct().count()
+    if k > n_people:
+        raise GuaranteeError(
+            f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
+        )
+    n_blocks = -(-n_people // people_per_block)
+    progress("blocks", 0, 1)
+    raw = raw_blocks(work, histories, n_blocks)
+    state = blocks(work, raw, numbered_terms(work, raw, k))
+    progress("blocks", 1, 1)
+    exchange = SparkExchange(work, state, n_blocks)
+    summary = running.run(exchange, k=k, m=m, progress=progress)
+    kept, n_kept = work.keep_counting(kept_histories(raw, exchange.state), "kept", "1")
+    if not n_kept:
+        raise GuaranteeError(f"{bound}: nothing would be left of the log; lower k or m, or give a larger log.")
+    return KeptOnCluster(kept, summary)

@@ -1,0 +1,252 @@
+"""p-linkability on a cluster: people in blocks, each grouped by the method for one machine (`methods.linkability`).
+
+What is asked of all people (who holds a term, what it weighs, how long profiles are) is counted over all of them and
+told to the blocks. Where people should be grouped with their like, blocks are of alike people (`likeness`); by
+posterior, belief and closeness, random ones are as good, and blocks are by the hash of the person. Blocks without a
+legal group are put together.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.engines.spark.work import Work
+from queryveil.errors import GuaranteeError, InputError
+from queryveil.methods.distributed.blocks import PEOPLE, asked_terms, numbered_terms, raw_blocks
+from queryveil.methods.distributed.encoding import arrow_schema
+from queryveil.methods.distributed.kept import GroupedOnCluster
+from queryveil.methods.distributed.likeness import cut
+from queryveil.methods.distributed.meaning import Comparing, known_only, pieces_of, weighed, with_totals
+from queryveil.methods.distributed.pieces import Piece, joined, read_piece
+from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
+from queryveil.methods.linkability.population import Population
+from queryveil.methods.linkability.principles import floor_of
+from queryveil.methods.linkability.representatives import representatives, without
+from queryveil.methods.linkability.task import task_of
+from queryveil.semantics.network import Network
+from queryveil.semantics.options import Meaning
+from queryveil.spec import Bound, declarations
+from queryveil.types import Features, Grouped, Profiles, Progress, Vocabulary, silent
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_GROUPS_SCHEMA = "block INT, group INT, person ARRAY<STRING>, numbers ARRAY<INT>, weights ARRAY<DOUBLE>, hidden LONG"
+_NOBODY = -1  # the group of who fits nowhere
+_DECIMALS = 9  # of a published weight, as on one machine
+
+
+@dataclass(frozen=True)
+class _Everybody:
+    """What was counted of all people."""
+
+    n_people: int
+    n_holders: int
+    n_pairs: int
+
+
+def run(
+    histories: "DataFrame",
+    bound: Bound,
+    *,
+    work: Work,
+    meaning: Meaning,
+    seed: int,
+    people_per_block: int = PEOPLE,
+    progress: Progress = silent,
+) -> GroupedOnCluster:
+    """Return groups of the people, all legal by the principle, and what is published of each."""
+    network = network_of(meaning)
+    if meaning.unknown_terms == "drop":
+        histories = work.keep(known_only(histories, network), "known")
+    n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
+    floor = floor_of(bound)
+    progress("blocks", 0, 1)
+    raw = raw_blocks(work, histories, -(-n_people // people_per_block))
+    terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor)
+    by_content = bound.word("weighting") == "content"
+    comparing = Comparing(network, meaning.weights, bound.integer("a"), by_content, n_people, floor)
+    asked = asked_terms(raw, with_totals(raw, terms, meaning.weights))
+    known = asked.selectExpr("block", "entry", "CAST(number AS INT) AS number", "people", "total")
+    pieces = pieces_of(work, raw, known, comparing)
+    everybody = _counted(pieces, n_people)
+    progress("blocks", 1, 1)
+    if _are_alike_better(bound) and everybody.n_holders > 2 * people_per_block:
+        pieces = cut(work, pieces, people_per_block, seed, progress)
+    is_open = "min_similarity" not in bound.values
+    groups, done = _grouped(work, pieces, _grouping(bound, seed, everybody), is_open, progress)
+    summary = {
+        "groups": sum(block.groups for block in done),
+        "people without a usable term": n_people - everybody.n_holders,
+        "people who fit nowhere": sum(block.nowhere for block in done),
+        "pairs below the floor": n_all_pairs - everybody.n_pairs,
+        "terms of groups suppressed": sum(block.hidden for block in done),
+    }
+    if not summary["groups"]:
+        raise GuaranteeError(
+            f"{bound}: the {everybody.n_holders:,} people with terms to publish make no legal group; "
+            "take a larger p, a weaker principle or more people."
+        )
+    weights = weighed(raw, known, comparing) if meaning.weights == "tfidf" else None
+    return GroupedOnCluster(
+        _published(groups, terms),
+        groups.where(f"group > {_NOBODY}").selectExpr("block", "group", "explode(person) AS person"),
+        everybody.n_holders - summary["people who fit nowhere"],
+        _with_weights(histories, weights, meaning.weights),
+        summary,
+    )
+
+
+def network_of(meaning: Meaning) -> Network | None:
+    """Return the network of meaning; None for WordNet, which every machine has."""
+    if meaning.chosen == "wordnet":
+        return None
+    if meaning.chosen != "taxonomy":
+        raise InputError(f"--network {meaning.chosen} has no Spark form; use wordnet or taxonomy, or --engine local.")
+    network: Network = declarations("network")["taxonomy"].load()(None, meaning.taxonomy)
+    return network
+
+
+def _are_alike_better(bound: Bound) -> bool:
+    """Say whether blocks of alike people are better than random ones, as on one machine."""
+    return bound.word("principle") in ("mean", "diversity")
+
+
+def _counted(pieces: "DataFrame", n_people: int) -> _Everybody:
+    """Count everybody with terms that may be published, and their pairs."""
+    row = pieces.selectExpr("SUM(n)", "SUM(length(ids))").collect()[0]
+    return _Everybody(n_people, int(row[0] or 0), int(row[1] or 0) // np.dtype(np.int32).itemsize)
+
+
+class _Done(NamedTuple):
+    """What became of a block."""
+
+    block: int
+    groups: int
+    nowhere: int  # people in no group
+    hidden: int  # terms of groups that are not published
+
+
+def _grouped(
+    work: Work, pieces: "DataFrame", group: "_Group", is_open: bool, progress: Progress
+) -> tuple["DataFrame", list[_Done]]:
+    """Group every block; those without a legal group are put together, at last with one that has some."""
+    from pyspark.sql import functions as f
+
+    progress("grouping", 0, 1)
+    turn = 0
+    groups = work.keep(pieces.groupBy("block").applyInArrow(group, _GROUPS_SCHEMA), "groups-0")
+    while True:
+        done = _what_was_done(groups)
+        failed = [block.block for block in done if not block.groups]
+        together = merged(failed, [block.block for block in done if block.groups] if is_open else [])
+        if not together:
+            progress("grouping", 1, 1)
+            return groups, done
+        turn += 1
+        again = sorted({*together, *together.values()})
+        pieces = pieces.na.replace(together, subset=["block"])
+        anew = pieces.where(f.col("block").isin(again)).groupBy("block").applyInArrow(group, _GROUPS_SCHEMA)
+        rest = groups.where(~f.col("block").isin(again))
+        groups = work.keep(rest.unionByName(anew), f"groups-{turn}")
+
+
+def _what_was_done(groups: "DataFrame") -> list[_Done]:
+    flags = groups.selectExpr("block", "INT(group >= 0) AS is_group", "size(person) AS n", "hidden")
+    counted = (
+        flags.selectExpr("block", "is_group", "IF(is_group = 1, 0, n) AS nowhere", "hidden").groupBy("block").sum()
+    )
+    rows = counted.select("block", "sum(is_group)", "sum(nowhere)", "sum(hidden)").collect()
+    return sorted(_Done(*map(int, row)) for row in rows)
+
+
+def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
+    """Return which block each of those without a legal group is put to; empty if nothing can be done.
+
+    They are put together by a few; a single one goes to the first of the others, if it may.
+    """
+    if len(failed) == 1:
+        return {failed[0]: others[0]} if others else {}
+    return {block: failed[i - i % GROWTH] for i, block in enumerate(failed) if i % GROWTH}
+
+
+_Group = Callable[[pa.Table], pa.Table]
+
+
+def _grouping(bound: Bound, seed: int, everybody: _Everybody) -> _Group:
+    """Return what groups the people of a block; Spark counts its arguments, so a function."""
+
+    def group(table: pa.Table) -> pa.Table:
+        rows = table.to_pylist()
+        block, people = rows[0]["block"], joined([read_piece(row) for row in rows])
+        made, numbers = group_piece(people, bound, np.random.default_rng([seed, block]), everybody)
+        return pa.Table.from_pylist(_rows(block, people, made, numbers), arrow_schema(_GROUPS_SCHEMA))
+
+    return group
+
+
+def group_piece(
+    people: Piece, bound: Bound, rng: np.random.Generator, everybody: _Everybody
+) -> tuple[Grouped, NDArray[np.int32]]:
+    """Return the groups of some people over terms numbered anew, and the number that each of these has everywhere."""
+    numbers, first, ids = np.unique(people.ids, return_index=True, return_inverse=True)
+    profiles = Profiles(
+        Vocabulary(("",) * len(numbers)),
+        people.indptr,
+        ids.astype(np.int32),
+        np.ones(len(ids), np.int32),
+        np.arange(len(people), dtype=np.int32),
+        (),
+        weights=people.weights,
+    )
+    dimensions, feature_ids = np.unique(people.dimensions, return_inverse=True)
+    features = Features(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))
+    counted = (everybody.n_people, everybody.n_holders, everybody.n_pairs)
+    population = Population(*counted, people.holders[first].astype(np.int64), people.totals[first])
+    task = task_of(profiles, features, bound, people=population)
+    group = group_all(task, np.arange(len(people)), rng, EXACT_UP_TO, silent)
+    made = representatives(profiles, group, bound, people=population)
+    made, _ = without(made, np.diff(made.indptr) == 0)  # of which nothing may be published
+    return made, numbers
+
+
+def _rows(block: int, people: Piece, made: Grouped, numbers: NDArray[np.int32]) -> list[dict[str, Any]]:
+    """Return a row for every group and one for those who fit nowhere."""
+    order = np.argsort(made.group, kind="stable")
+    ends = np.searchsorted(made.group[order], np.arange(-1, made.n_groups), "right")
+    weights = np.maximum(np.round(made.weights, _DECIMALS), 10.0**-_DECIMALS)
+    persons = people.person[order]
+    nobody: dict[str, Any] = {"block": block, "group": _NOBODY, "person": persons[: ends[0]].tolist()}
+    rows = [{**nobody, "numbers": [], "weights": [], "hidden": int(made.summary["terms of groups suppressed"])}]
+    for group in range(made.n_groups):
+        pairs = slice(made.indptr[group], made.indptr[group + 1])
+        terms = {"numbers": numbers[made.ids[pairs]].tolist(), "weights": weights[pairs].tolist(), "hidden": 0}
+        rows.append(
+            {"block": block, "group": group, "person": persons[ends[group] : ends[group + 1]].tolist(), **terms}
+        )
+    return rows
+
+
+def _published(groups: "DataFrame", terms: "DataFrame") -> "DataFrame":
+    """Return what is published of every group: `block, group, entries, weights`, in the order of the texts."""
+    from pyspark.sql import functions as f
+
+    pairs = groups.select("block", "group", f.explode(f.arrays_zip("numbers", "weights")).alias("pair"))
+    named = pairs.selectExpr("block", "group", "pair.numbers AS number", "pair.weights AS weight").join(
+        terms.selectExpr("CAST(number AS INT) AS number", "term"), "number"
+    )
+    gathered = named.groupBy("block", "group").agg(
+        f.array_sort(f.collect_list(f.struct("term", "weight"))).alias("rows")
+    )
+    return gathered.selectExpr("block", "group", "rows.term AS entries", "rows.weight AS weights")
+
+
+def _with_weights(histories: "DataFrame", weights: "DataFrame | None", kind: str) -> "DataFrame":
+    """Return the profiles as they were grouped, with weights."""
+    if weights is not None:
+        return histories.join(weights, "person")
+    return histories.selectExpr("*", f"transform(counts, c -> {'1D' if kind == 'paper' else 'DOUBLE(c)'}) AS weights")

@@ -1,0 +1,1 @@
+"""Commands on a cluster, end to end."""

@@ -1,0 +1,58 @@
+"""One session for all tests on Spark, and one release that several of them look at: both take longer than the tests."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import queryveil
+from queryveil.engines.spark.session import Cluster, session
+from tests.spark.logs import write_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "700m", "spark.executor.memory": "700m"}
+METHOD = "km(k=4, m=2)"
+OPTIONS: dict[str, Any] = {"history": "day", "partition_by": "country", "max_bad_lines": "1"}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release of a small log, made in two tasks: `r2` and `p2` of a folder."""
+
+    folder: Path
+    log: Path
+    done: Any
+
+
+@pytest.fixture(scope="session")
+def java() -> Iterator[None]:
+    """Skip, and be counted, where there is no Java; where everything must run that is a failure."""
+    if shutil.which("java") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("there is no Java; scripts/system_packages installs it")
+        pytest.skip("there is no Java")
+    with pytest.MonkeyPatch.context() as patch:
+        # These runs are over before code that is compiled with more care would pay.
+        patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        yield
+
+
+@pytest.fixture(scope="session")
+def spark(java: None) -> Iterator["SparkSession"]:
+    with session(Cluster("local[2]", SETTINGS)) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def made(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("spark")
+    log = write_log(folder / "log.tsv")
+    out, private = folder / "r2", folder / "p2"
+    done = queryveil.anonymize(log, METHOD, out, private=private, engine="spark", spark=spark, seed=1, **OPTIONS)
+    return Made(folder, log, done)

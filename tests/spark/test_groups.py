@@ -1,0 +1,184 @@
+"""Groups made on Spark: legal by every principle, the same however they are cut, and read by one machine."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil
+from queryveil.cli import run as run_command
+from queryveil.methods.distributed import linkability
+from queryveil.methods.distributed.likeness import joined_small
+from queryveil.release.groups import groups_of, load_members
+from queryveil.spec import resolve
+from queryveil.verifiers.linkability import verify as verify_here
+from queryveil.workflows.distributed.verify import check_groups
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
+]
+PEOPLE = 150
+METHOD = "linkability(p=0.4, shrink=0.5)"
+OPTIONS: dict[str, Any] = {"weights": "tfidf", "unknown_terms": "drop"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_blocks() -> Any:
+    """Let there be several blocks, cut at two levels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(linkability.run.__kwdefaults__ or {}, "people_per_block", 20)
+        yield
+
+
+def run(spark: "SparkSession", log: Path, folder: Path, n: int, method: str = METHOD, **options: Any) -> Any:
+    spark.conf.set("spark.sql.shuffle.partitions", str(n))
+    place: dict[str, Any] = {"private": folder / f"p{n}", "engine": "spark", "spark": spark, "seed": 1}
+    return queryveil.anonymize(log, method, folder / f"r{n}", **place, **options)
+
+
+@pytest.fixture(scope="module")
+def made(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
+    folder = tmp_path_factory.mktemp("groups")
+    log = folder / "log.tsv"
+    queryveil.generate(log, users=PEOPLE)
+    return folder, log, run(spark, log, folder, 2, **OPTIONS)
+
+
+def test_the_same_however_it_is_cut(made: tuple[Path, Path, Any], spark: "SparkSession") -> None:
+    folder, log, done = made
+    for n in (1, 7):
+        again = run(spark, log, folder, n, **OPTIONS)
+        assert again.manifest == done.manifest
+        for name in ("membership.parquet", "profiles.parquet", "counted.parquet"):
+            assert pq.read_table(folder / f"p{n}" / name).equals(pq.read_table(folder / "p2" / name))
+
+
+def test_one_machine_reads_and_verifies_it(made: tuple[Path, Path, Any], tmp_path: Path) -> None:
+    folder, log, done = made
+    assert done.verdict.holds
+    assert queryveil.verify(folder / "r2", private=folder / "p2") == done.verdict
+    here = queryveil.anonymize(log, METHOD, tmp_path / "r", private=tmp_path / "p", seed=1, **OPTIONS)
+    for name in ("limits", "promise", "guarantee", "floor", "cleaning", "columns"):
+        assert done.manifest[name] == here.manifest[name]
+    assert done.manifest["counts"]["before"] == here.manifest["counts"]["before"]
+    for name in ("pairs below the floor", "people without a usable term"):
+        assert done.summary[name] == here.summary[name]
+    profiles = [pq.read_table(private / "profiles.parquet") for private in (folder / "p2", tmp_path / "p")]
+    sorted_rows = [
+        sorted(zip(*(table[name].to_pylist() for name in ("term", "count", "weight")), strict=True))
+        for table in profiles
+    ]
+    assert sorted_rows[0] == sorted_rows[1]
+    scores = {score.label: score.value or 0.0 for score in queryveil.measure(folder / "r2", log, private=folder / "p2")}
+    assert scores["cosine to the published profile"] > 0.8 * next(
+        score.value or 1.0 for score in here.scores if score.label == "cosine to the published profile"
+    )
+
+
+def damaged(rows: pa.Table, how: str) -> pa.Table:
+    """Return the rows of a release with something wrong."""
+    if how == "unordered":
+        return rows.take(pa.array([1, 0, *range(2, len(rows))]))
+    if how == "twice":
+        return rows.take(pa.array([0, *range(len(rows))]))
+    weights, terms = rows["weight"].to_pylist(), rows["term"].to_pylist()
+    if how == "unweighed":
+        weights[3] = float("nan")
+    if how == "invented":
+        terms[0] = "aa"
+    return pa.table({"group": rows["group"], "term": terms, "weight": weights})
+
+
+def test_the_verdict_is_that_of_one_machine(
+    made: tuple[Path, Path, Any], spark: "SparkSession", tmp_path: Path
+) -> None:
+    folder, _, _ = made
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    rows = pq.read_table(folder / "r2" / "data")
+    members = spark.read.parquet(str(folder / "p2" / "membership.parquet")).selectExpr("history", "release_id AS group")
+    pairs = spark.read.parquet(str(folder / "p2" / "profiles.parquet")).select("history", "term")
+
+    def both(claim: str, floor: int = 3, how: str = "") -> str:
+        changed = damaged(rows, how)
+        place = tmp_path / f"{how}.parquet"
+        pq.write_table(changed, place)
+        released = groups_of(changed)
+        inside, _ = load_members(folder / "p2", released)
+        here = verify_here(resolve("guarantee", claim), released, inside, floor=floor)
+        assert check_groups(spark, str(place), claim, members, pairs, floor, lambda *_: None) == here
+        return here.state
+
+    for how in ("unordered", "twice", "unweighed", "invented"):
+        assert both("linkability(p=0.4)", floor=1, how=how) == "violated"
+    assert both("linkability(p=0.4)", floor=5) == "violated"
+    assert both("linkability(p=0.05)") == "violated"
+    assert both("linkability(p=0.34)") == "violated"
+    assert both("linkability(p=0.4, average=global)") == "violated"
+    assert both("linkability(p=0.4, principle=posterior)") == "violated"
+    assert both("linkability(p=0.4, principle=belief)") == "violated"
+    assert both("linkability(p=0.4, principle=diversity, l=20)") == "violated"
+    assert both("linkability(p=0.4, principle=closeness, t=0.3)") == "violated"
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "linkability(p=0.4, principle=belief, weighting=paper)",
+        "linkability(p=0.2, principle=diversity, l=45)",  # which some blocks are too small for
+    ],
+)
+def test_other_principles(spark: "SparkSession", made: tuple[Path, Path, Any], tmp_path: Path, method: str) -> None:
+    done = run(spark, made[1], tmp_path, 2, method)
+    assert done.verdict.holds
+    assert queryveil.verify(tmp_path / "r2", private=tmp_path / "p2") == done.verdict
+
+
+def test_blocks_without_a_legal_group_are_put_together() -> None:
+    assert linkability.merged([], [1, 2]) == {}
+    assert linkability.merged([4], [1, 2]) == {4: 1}
+    assert linkability.merged([4], []) == {}
+    assert linkability.merged([1, 3, 4, 7, 8], [2]) == {3: 1, 4: 1, 7: 1}
+
+
+def test_small_parts_are_put_together() -> None:
+    assert joined_small({1: 50, 2: 60}, 10) == {}
+    assert joined_small({1: 50, 2: 4, 3: 7, 4: 20}, 10) == {3: 2}
+    assert joined_small({1: 50, 2: 4, 3: 20}, 10) == {2: 3}
+    assert joined_small({1: 5, 2: 4}, 10) == {2: 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "needs a private folder"),
+        (["--private", "p", "--history", "day"], "goes with --history user"),
+        (["--private", "p", "--network", "cooccurrence"], "--network cooccurrence has no Spark form"),
+        (["--private", "p", "--network", "taxonomy"], "give it by --taxonomy"),
+        (["--private", "p", "--groups", "old"], "--groups has no Spark form"),
+    ],
+)
+def test_what_has_no_spark_form(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], words: str
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("user,query\nanna,red\nbert,blue\n")
+    arguments = ["anonymize", str(log), "--method", "linkability(p=0.4)", "--out", str(tmp_path / "r")]
+    assert run_command([*arguments, "--engine", "spark", *options]) == 2
+    assert words in capsys.readouterr().err
+    log.write_text("user,term,weight\nanna,red,1\n")
+    assert run_command([*arguments, "--engine", "spark", "--private", str(tmp_path / "p")]) == 2
+    assert "is a profile file, which has no Spark form" in capsys.readouterr().err
+
+
+def test_nobody_can_be_grouped(spark: "SparkSession", tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("user,query\nanna,red\nbert,blue\ncarl,red\n")
+    with pytest.raises(queryveil.errors.GuaranteeError, match="make no legal group"):
+        run(spark, log, tmp_path, 2, "linkability(p=0.4, floor=1, principle=diversity, l=40)")
+    assert {path.name for path in tmp_path.iterdir()} == {"log.csv"}

@@ -1,0 +1,45 @@
+"""Query k-anonymity on Spark keeps the same queries as on one machine."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import queryveil
+from queryveil.methods.distributed.query_k import _smallest_k
+from queryveil.methods.query_k import smallest_k
+from queryveil.release.reader import load
+from tests.spark.logs import write_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
+]
+
+
+def test_the_same_release_as_on_one_machine(spark: "SparkSession", tmp_path: Path) -> None:
+    log, (here, there, private) = write_log(tmp_path / "log.tsv"), (tmp_path / name for name in ("r", "s", "p"))
+    method = "query_k(share=0.3)"
+    options: dict[str, Any] = {"history": "day", "max_bad_lines": "1"}
+    local = queryveil.anonymize(log, method, here, seed=1, **options)
+    done = queryveil.anonymize(log, method, there, private=private, seed=1, engine="spark", spark=spark, **options)
+    assert load(there).rows.equals(load(here).rows)
+    for key in ("content_sha256", "counts", "guarantee", "cleaning", "floor"):
+        assert done.manifest[key] == local.manifest[key]
+    assert done.summary == {key: local.summary[key] for key in done.summary}
+    assert queryveil.verify(there, private=private) == done.verdict
+    assert queryveil.verify(there, private=private, engine="spark", spark=spark) == done.verdict
+    claim = "query_k(k=20)"
+    assert queryveil.verify(there, claim=claim, engine="spark", spark=spark) == queryveil.verify(there, claim=claim)
+
+
+@given(st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1), st.floats(0.01, 1))
+def test_the_smallest_k_is_that_of_one_machine(issues: dict[int, int], share: float) -> None:
+    people, counts = (np.array(column) for column in zip(*issues.items(), strict=True))
+    assert _smallest_k(issues, share) == smallest_k(people, counts, share)
