@@ -1,4 +1,4 @@
-"""A real master with two workers on this machine: the driver is killed, then in the next run an executor."""
+"""A driver that is killed, and after it an executor of a real master with two workers on this machine."""
 
 import json
 import os
@@ -110,12 +110,12 @@ def executor_since(start: float) -> psutil.Process:
 
 
 @pytest.fixture(scope="module")
-def left(master: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def left(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a log whose run has lost its driver in the middle of the rounds."""
     folder = tmp_path_factory.mktemp("lost")
     log = write_log(folder / "log.tsv")
     start = time.time()
-    process = begin(master, log, "release")
+    process = begin("local[2]", log, "release")
     at_turn(log, process, start)
     process.kill()
     process.communicate()
