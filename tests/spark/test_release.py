@@ -51,11 +51,8 @@ def cut(spark: "SparkSession", request: pytest.FixtureRequest) -> Iterator[None]
 
 @pytest.mark.parametrize("cut", ["1"], indirect=True)
 def test_the_same_in_one_task(made: Made, spark: "SparkSession", tmp_path: Path, cut: None) -> None:
-    out, private = tmp_path / "r", tmp_path / "p"
-    again = queryveil.anonymize(made.log, METHOD, out, private=private, engine="spark", spark=spark, seed=1, **OPTIONS)
+    again = queryveil.anonymize(made.log, METHOD, tmp_path / "r", engine="spark", spark=spark, **OPTIONS)
     assert again.manifest == made.done.manifest
-    for name in ("membership.parquet", "profiles.parquet"):
-        assert pq.read_table(private / name).equals(pq.read_table(made.folder / "p2" / name))
 
 
 @pytest.mark.parametrize("cut", ["7"], indirect=True)

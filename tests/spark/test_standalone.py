@@ -102,9 +102,10 @@ def is_since(file: Path, start: float) -> bool:
 
 def executor_since(start: float) -> psutil.Process:
     """Return an executor that a worker of the fixture has started since a time."""
-    for process in psutil.Process().children(recursive=True):
-        is_executor = "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline()
-        if is_executor and process.create_time() > start:
+    ours = {process.pid for process in psutil.Process().children(recursive=True)}
+    for process in psutil.process_iter(["cmdline", "create_time"]):
+        is_executor = "org.apache.spark.executor.CoarseGrainedExecutorBackend" in (process.info["cmdline"] or [])
+        if is_executor and process.pid in ours and process.info["create_time"] > start:
             return process
     pytest.fail("no executor was started")
 
