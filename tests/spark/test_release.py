@@ -14,7 +14,7 @@ from queryveil.release import private as privates
 from queryveil.release.content import histories_content
 from queryveil.release.reader import load
 from queryveil.types import Profiles
-from tests.spark.conftest import METHOD, OPTIONS, Made
+from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,10 +43,10 @@ def kept_mask(profiles: Profiles, folder: Path) -> np.ndarray[Any, Any]:
 @pytest.fixture
 def cut(spark: "SparkSession", request: pytest.FixtureRequest) -> Iterator[None]:
     """Let Spark cut everything into another number of tasks."""
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", request.param)
+    name = "spark.sql.shuffle.partitions"
+    spark.conf.set(name, request.param)
     yield
-    spark.conf.set("spark.sql.shuffle.partitions", before)
+    spark.conf.set(name, SETTINGS[name])
 
 
 @pytest.mark.parametrize("cut", ["1"], indirect=True)
