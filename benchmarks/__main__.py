@@ -17,6 +17,7 @@ from benchmarks import (
     reading,
     search,
     sizes,
+    spark,
     spi,
     startup,
     targets,
@@ -25,7 +26,7 @@ from benchmarks import (
 )
 from benchmarks.sides import SMALL, Figures
 
-LARGE = (pairs, command, sizes, kept, targets, groups, vocabularies)  # of logs that have two sizes
+LARGE = (pairs, command, sizes, kept, targets, groups, vocabularies, spark)  # of logs that have two sizes
 
 
 def show(module: object, figures: Figures) -> None:

@@ -34,9 +34,8 @@ def test_the_same_release_as_on_one_machine(spark: "SparkSession", tmp_path: Pat
         assert done.manifest[key] == local.manifest[key]
     assert done.summary == {key: local.summary[key] for key in done.summary}
     assert queryveil.verify(there, private=private) == done.verdict
-    assert queryveil.verify(there, private=private, engine="spark", spark=spark) == done.verdict
-    claim = "query_k(k=20)"
-    assert queryveil.verify(there, claim=claim, engine="spark", spark=spark) == queryveil.verify(there, claim=claim)
+    claimed: dict[str, Any] = {"private": private, "claim": "query_k(k=20)"}
+    assert queryveil.verify(there, engine="spark", spark=spark, **claimed) == queryveil.verify(there, **claimed)
 
 
 @given(st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1), st.floats(0.01, 1))

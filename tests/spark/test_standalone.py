@@ -1,4 +1,4 @@
-"""A real master with two workers on this machine: the driver is killed, then in the next run an executor."""
+"""A driver that is killed, and after it an executor of a real master with two workers on this machine."""
 
 import json
 import os
@@ -102,20 +102,21 @@ def is_since(file: Path, start: float) -> bool:
 
 def executor_since(start: float) -> psutil.Process:
     """Return an executor that a worker of the fixture has started since a time."""
-    for process in psutil.Process().children(recursive=True):
-        is_executor = "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline()
-        if is_executor and process.create_time() > start:
+    ours = {process.pid for process in psutil.Process().children(recursive=True)}
+    for process in psutil.process_iter(["cmdline", "create_time"]):
+        is_executor = "org.apache.spark.executor.CoarseGrainedExecutorBackend" in (process.info["cmdline"] or [])
+        if is_executor and process.pid in ours and process.info["create_time"] > start:
             return process
     pytest.fail("no executor was started")
 
 
 @pytest.fixture(scope="module")
-def left(master: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def left(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a log whose run has lost its driver in the middle of the rounds."""
     folder = tmp_path_factory.mktemp("lost")
     log = write_log(folder / "log.tsv")
     start = time.time()
-    process = begin(master, log, "release")
+    process = begin("local[2]", log, "release")
     at_turn(log, process, start)
     process.kill()
     process.communicate()

@@ -1,7 +1,7 @@
 """The files of a release on a cluster: tasks make them, the driver takes one at a time, digests and writes it.
 
 Rows, their order and where they are cut into files are as on one machine, so the same content gives the same bytes,
-whatever number of tasks made it. The driver holds one file at a time.
+whatever number of tasks made it. The driver holds the bytes of one file at a time.
 """
 
 import hashlib
@@ -92,9 +92,15 @@ def _written(files: Iterable[tuple[bytes, ...]], folder: Folder, written: Writte
     for number, (data,) in enumerate(files):
         name = f"data/part-{number:05d}.parquet"
         folder.write(name, data)
-        rows = pq.ParquetFile(pa.BufferReader(data)).read()
-        written.files.append({**file_entry(name, data), "rows": rows.num_rows})
-        yield rows
+        n_rows = pq.ParquetFile(pa.BufferReader(data)).metadata.num_rows
+        written.files.append({**file_entry(name, data), "rows": n_rows})
+        yield from tables_of(data)
+
+
+def tables_of(data: bytes) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file in pieces: of a whole file only the compressed bytes are in memory."""
+    for batch in pq.ParquetFile(pa.BufferReader(data)).iter_batches():
+        yield pa.Table.from_batches([batch])
 
 
 def file_entry(name: str, data: bytes) -> dict[str, Any]:

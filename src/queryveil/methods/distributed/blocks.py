@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PEOPLE = 20_000  # per block
+MOST_BLOCKS = 10_000  # each writes to each bucket, so messages grow with the square: beyond that, blocks grow
 RAW_SCHEMA = (
     "block INT, person ARRAY<STRING>, history ARRAY<INT>, part ARRAY<STRING>, entries ARRAY<STRING>, "
     "indptr BINARY, ids BINARY, counts BINARY, owner BINARY"

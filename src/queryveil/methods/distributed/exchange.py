@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _BELOW_SCHEMA = "high BINARY, low BINARY, last ARRAY<INT>, n LONG"
-_BUCKETS_PER_BLOCK = 4
 
 
 @dataclass
@@ -41,7 +40,7 @@ class SparkExchange:
     @property
     def n_buckets(self) -> int:
         """Return into how many buckets combinations are divided; the result does not depend on it."""
-        return _BUCKETS_PER_BLOCK * self.n_blocks
+        return self.n_blocks
 
     def turn(self, question: Question | None, act: Act) -> int:
         """Let every block ask, be told and act; return the sum of what they counted."""

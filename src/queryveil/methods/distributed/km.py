@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from queryveil.engines.spark.work import Work
 from queryveil.errors import GuaranteeError
-from queryveil.methods.distributed.blocks import PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
+from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.exchange import SparkExchange
 from queryveil.methods.distributed.kept import KeptOnCluster
 from queryveil.methods.rounds import running
@@ -25,7 +25,7 @@ def run(
         raise GuaranteeError(
             f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
         )
-    n_blocks = -(-n_people // people_per_block)
+    n_blocks = min(-(-n_people // people_per_block), MOST_BLOCKS)
     progress("blocks", 0, 1)
     raw = raw_blocks(work, histories, n_blocks)
     state = blocks(work, raw, numbered_terms(work, raw, k))

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from queryveil.engines.spark.session import Cluster, session
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.errors import InputError, ReleaseError
 from queryveil.release import manifest as manifests
+from queryveil.release.distributed import tables_of
 from queryveil.release.private import MEMBERSHIP, PROFILES, RUN
 from queryveil.spec import Name, resolve
 from queryveil.types import Progress, Verdict, silent
@@ -192,7 +192,7 @@ def _other_rows(spark: "SparkSession", place: str, manifest: Mapping[str, Any]) 
     """Compare the digest of all rows, one file in memory at a time."""
     names = [entry["path"] for entry in manifest["files"] if entry["path"].endswith(".parquet")]
     files = (spark.read.format("binaryFile").load(f"{place}/{name}").select("content").collect() for name in names)
-    tables = (pq.ParquetFile(pa.BufferReader(bytes(rows[0][0]))).read() for rows in files)
+    tables = (table for rows in files for table in tables_of(bytes(rows[0][0])))
     if manifests.streamed_digest(manifest["columns"], tables) != manifest["content_sha256"]:
         return ["the rows do not have the digest that the manifest gives"]
     return []
