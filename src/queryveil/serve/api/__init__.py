@@ -1,0 +1,9 @@
+"""The REST service: one router for each kind of thing, all under one prefix."""
+
+from fastapi import APIRouter
+
+from queryveil.serve.api import logs, runs
+
+PREFIX = "/api/v1"
+
+routes: list[APIRouter] = [logs.router, runs.router]

@@ -1,0 +1,5 @@
+"""The pages: one router each."""
+
+from fastapi import APIRouter
+
+routes: list[APIRouter] = []
