@@ -20,6 +20,7 @@ from queryveil.cli import (
     reproduce,
     search,
     sensitivity,
+    serve,
     verify,
     why,
 )
@@ -64,6 +65,7 @@ COMMANDS = (
     profiles,
     index,
     search,
+    serve,
     reproduce,
     generate,
     list_,

@@ -22,6 +22,7 @@ from queryveil.serve.store import ConflictError, Store, UnknownIdError
 
 _STATUS: dict[type[QueryveilError], int] = {UnknownIdError: 404, ConflictError: 409}
 _SENTENCES = {
+    400: "the request could not be read; send it again.",
     404: "there is nothing at this address; check it, or begin at the start page.",
     405: "this address does not take requests of that method; see /api/v1/docs.",
 }
@@ -61,7 +62,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def close(app: FastAPI) -> None:
-    """Stop what is under way and give the state up."""
+    """Stop what is under way and give the state up; a second time nothing happens."""
     app.state.jobs.close()
     app.state.store.close()
 

@@ -38,7 +38,6 @@ def fields(parameters: Iterable[Parameter]) -> list[dict[str, Any]]:
 
 def _field(parameter: Parameter) -> dict[str, Any]:
     kind = parameter.type
-    bounded = isinstance(kind, Integer | Real)
     return {
         "name": parameter.name,
         "type": type(kind).__name__.lower(),  # integer, real, flag, word or text
@@ -47,8 +46,8 @@ def _field(parameter: Parameter) -> dict[str, Any]:
         "default": parameter.default,
         "required": parameter.default is None and not parameter.is_optional,
         "goes_with": None if parameter.goes_with is None else list(parameter.goes_with),
-        "minimum": kind.minimum if bounded else None,
-        "maximum": kind.maximum if bounded else None,
+        "minimum": kind.minimum if isinstance(kind, Integer | Real) else None,
+        "maximum": kind.maximum if isinstance(kind, Integer | Real) else None,
         "choices": list(kind.words()) if isinstance(kind, Word) else [],
     }
 

@@ -11,7 +11,6 @@ import logging
 import os
 import secrets
 import time
-from http.cookies import SimpleCookie
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -46,6 +45,11 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
+}
+REPORT_HEADERS = {  # of a release's report, which has its style within it and may stand in a frame of ours
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; "
+    "base-uri 'none'; form-action 'none'; sandbox",
+    "x-frame-options": "SAMEORIGIN",
 }
 STALE = "the form is too old or was not ours; go back, reload the page, and send it again."
 FOREIGN = "the request came from a page of another site, so it was refused."
@@ -232,9 +236,7 @@ def load_secret(home: Path) -> bytes:
 
 
 def _cookie(name: str, value: str) -> str:
-    cookie = SimpleCookie({name: value})
-    cookie[name].update({"path": "/", "httponly": True, "samesite": "Strict"})
-    return cookie[name].OutputString()
+    return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict"
 
 
 def _is_api(request: Request) -> bool:

@@ -165,10 +165,14 @@ class Jobs:
 
     def close(self) -> None:
         """Stop all workers and the manager; what was under way is interrupted."""
+        if not self._manager.is_alive():
+            return
         self.closing.set()
         self._ring()
         self._manager.join()
         self._store.interrupt_all(INTERRUPTED)
+        self._ear.close()
+        self._bell.close()
 
     def _check(self, row: RunRow) -> None:
         """Refuse a run that is asked for in a way that no run can do."""

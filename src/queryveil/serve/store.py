@@ -122,7 +122,9 @@ class Store:
         """Give the folder up."""
         with self._lock:
             self._database.close()
-            os.close(self._holder)
+            if self._holder >= 0:
+                os.close(self._holder)
+            self._holder = -1
 
     def log(self, log: str) -> LogRow:
         """Return a log."""
@@ -210,8 +212,11 @@ class Store:
             raise ConflictError(taken, field="name") from None
 
     def _read(self, query: str, *values: object) -> list[dict[str, Any]]:
-        with self._lock:
-            return [_record(row) for row in self._database.execute(query, values)]
+        try:
+            with self._lock:
+                return [_record(row) for row in self._database.execute(query, values)]
+        except UnicodeEncodeError:  # half a character, which nothing here is called by
+            return []
 
     def _write(self, query: str, *values: object) -> list[dict[str, Any]]:
         with self._lock, _transaction(self._database):

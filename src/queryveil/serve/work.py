@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import sentence_of
+from queryveil.errors import UnknownNameError, sentence_of
 from queryveil.files import write_file
 from queryveil.types import Progress, Score, Verdict
 
@@ -156,13 +156,21 @@ def _measure(task: Task, progress: Progress) -> dict[str, Any]:
     options = MeasureOptions(
         measures=tuple(task.spec.get("measures", ())),
         private=made / PRIVATE,
-        market=files.get("market"),
+        market=files.get("market", task.market if _needs_market(task.spec) else None),
         taxonomy=files.get("taxonomy"),
         places=SearchPlaces(files.get("index")),
         reading=source_of(_needed(task.log), task.reading or {}).reading,
         seed=task.spec.get("seed") or 0,
     )
     return {"scores": _scores(measure(made / RELEASE, [_needed(task.log)], options=options, progress=progress))}
+
+
+def _needs_market(spec: Mapping[str, Any]) -> bool:
+    """Say whether a measure is asked for that must know what terms are worth."""
+    from queryveil.spec import resolve
+
+    asked = (resolve("measure", name).declaration for name in spec.get("measures", ()))
+    return any(getattr(measure, "needs_market", False) for measure in asked)
 
 
 def _attack(task: Task, progress: Progress) -> dict[str, Any]:
@@ -221,10 +229,8 @@ def asked_for(
     given = dict(spec.get("options", {}))
     cleaning = {p.name: given.pop(p.name) for p in CLEANING if p.name in given}
     meaning = {p.name: given.pop(p.name) for p in MEANING if p.name in given}
-    for option in given:
-        from queryveil.errors import UnknownNameError
-
-        known = [parameter.name for parameter in (*CLEANING, *MEANING)]
+    if given:
+        option, known = next(iter(given)), [parameter.name for parameter in (*CLEANING, *MEANING)]
         raise UnknownNameError(f"there is no option {option!r}; {nearest(option, known)}", field=option)
     source = replace(source_of(log, reading), cleaning=Cleaning(**cleaning), keep=tuple(spec.get("keep", ())))
     target = bound.values.get("target")

@@ -64,7 +64,7 @@ def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -
         kind, has_times = str(getattr(log, "format", "")), log.has_times
         steps, queries = tuple(map(str, log.steps)), int(getattr(log, "n_queries", 0))
     rng = np.random.default_rng(seed)
-    occurrences = np.bincount(profiles.ids, profiles.counts, len(profiles.vocabulary))
+    occurrences = np.asarray(np.bincount(profiles.ids, profiles.counts, len(profiles.vocabulary)), np.float64)
     lengths = np.diff(profiles.indptr)
     return Statistics(
         kind,
@@ -77,7 +77,7 @@ def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -
         int(profiles.counts.sum()),
         steps,
         _classes(_people_behind(profiles), occurrences),
-        _classes(lengths, lengths.astype(np.float64)),
+        _classes(lengths, np.asarray(lengths, np.float64)),
         tuple(_singled_out(profiles, m, rng, progress) for m in KNOWN),
     )
 

@@ -1,8 +1,9 @@
 """What the REST service takes and gives."""
 
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from queryveil.serve.store import LogRow, RunRow
 
@@ -38,6 +39,16 @@ class Strict(BaseModel):
     """A request in which nothing unknown may stand."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _can_be_written(cls, data: Any) -> Any:
+        """Refuse halves of characters, which JSON can name and nothing can store."""
+        try:
+            json.dumps(data, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a text holds half a character") from None
+        return data
 
 
 class LogIn(Strict):
@@ -110,3 +121,100 @@ class RunIn(Strict):
     def spec(self) -> dict[str, Any]:
         """Return what is asked for, without what was not said."""
         return {key: value for key, value in self.model_dump(exclude={"name", "log"}).items() if value}
+
+
+class OnRelease(Strict):
+    """A run on a release."""
+
+    name: RunName
+    release: Annotated[str, Field(description="the id of the run that made it")]
+
+    def spec(self) -> dict[str, Any]:
+        """Return what is asked for, without what was not said."""
+        return {key: value for key, value in self.model_dump(exclude={"name", "release"}).items() if value}
+
+
+class VerifyIn(OnRelease):
+    """A check of a release's own claim, or of another one."""
+
+    claim: Annotated[str | None, Field(max_length=500, examples=["km(k=5, m=2)"])] = None
+    places: Annotated[str | None, Field(description="a list of places in the server's folder")] = None
+
+
+class MeasureIn(OnRelease):
+    """Measures of a release against its log; the usual ones unless some are named."""
+
+    measures: Names = []
+    market: Annotated[str | None, Field(description="a file in the server's folder, as the one below")] = None
+    taxonomy: str | None = None
+    seed: Seed = 0
+
+
+class AttackIn(OnRelease):
+    """Attacks on a release; all that it can be attacked by unless some are named."""
+
+    attacks: Names = []
+    targets: Annotated[int, Field(ge=1, le=1_000_000, description="at most so many people are attacked")] = 5_000
+    seed: Seed = 0
+
+
+class ReleaseOut(BaseModel):
+    """A release: what it promises and what is in it."""
+
+    id: str
+    name: str
+    log: str | None
+    kind: str
+    method: str
+    guarantee: str
+    promise: str
+    made: str | None
+    content_sha256: str
+
+
+class ReleaseDetail(ReleaseOut):
+    """A release with its manifest, its verdict, its scores, and the runs on it."""
+
+    manifest: dict[str, Any]
+    verdict: dict[str, Any]
+    scores: list[dict[str, Any]]
+    runs: list[RunOut]
+
+
+class FieldOut(BaseModel):
+    """A parameter of something that has a name."""
+
+    name: str
+    type: Literal["integer", "real", "flag", "word", "text"]
+    values: str
+    purpose: str
+    default: str | int | float | bool | None
+    required: bool
+    goes_with: list[str | int | float | bool] | None
+    minimum: float | None
+    maximum: float | None
+    choices: list[str]
+
+
+class EntryOut(BaseModel):
+    """Something that has a name."""
+
+    name: str
+    signature: str
+    purpose: str
+    paper: str
+    parameters: list[FieldOut]
+    about: dict[str, Any]
+
+
+class DeclarationsOut(BaseModel):
+    """Everything that has a name, and the options."""
+
+    methods: list[EntryOut]
+    guarantees: list[EntryOut]
+    targets: list[EntryOut]
+    measures: list[EntryOut]
+    attacks: list[EntryOut]
+    formats: list[EntryOut]
+    corpora: list[EntryOut]
+    options: dict[str, list[FieldOut]]
