@@ -10,7 +10,7 @@ import uvicorn
 
 from queryveil.serve.app import close, create_app
 from queryveil.serve.jobs import Jobs
-from queryveil.serve.processes import address_of, bind
+from queryveil.serve.ports import address_of, bind
 from queryveil.serve.settings import Settings
 
 _GRACE = 5  # seconds for answers that are under way
