@@ -10,6 +10,7 @@ from fastapi.templating import Jinja2Templates
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from queryveil._version import __version__
+from queryveil.serve.words import FILTERS
 
 HERE = Path(__file__).resolve().parent
 TEMPLATES, STATIC = HERE / "templates", HERE / "static"
@@ -19,6 +20,7 @@ def make_templates() -> Jinja2Templates:
     """Return the templates, with what all of them may use."""
     templates = Jinja2Templates(TEMPLATES, context_processors=[_base])
     templates.env.globals["static"] = static
+    templates.env.filters.update(FILTERS)
     templates.env.trim_blocks = templates.env.lstrip_blocks = True
     return templates
 
@@ -48,7 +50,7 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
 
 def problem(request: Request, status: int, sentence: str, field: str = "") -> Response:
     """Say what went wrong: to programs as JSON, to people as a page."""
-    path = request.url.path
-    if path.startswith("/api/") or not (TEMPLATES / "error.html").exists():
+    sentence = sentence.encode(errors="replace").decode()  # half a character cannot be sent
+    if request.url.path.startswith("/api/") or not (TEMPLATES / "error.html").exists():
         return JSONResponse({"error": sentence, "field": field or None}, status)
     return page(request, "error.html", status=status, sentence=sentence, field=field, code=status)
