@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from queryveil._version import __version__
 from queryveil.errors import QueryveilError
 from queryveil.serve import api, pages
+from queryveil.serve.desk import Desk
 from queryveil.serve.guard import Guard, check_form, load_secret
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.logs import Logs
@@ -44,6 +45,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings, app.state.store, app.state.templates = settings, store, make_templates()
     app.state.jobs = Jobs(settings, store)
     app.state.logs = Logs(settings, store, app.state.jobs)
+    app.state.desk = Desk(settings, store, app.state.jobs)
     app.state.secret = load_secret(settings.home)
     app.add_middleware(Guard, settings=settings, secret=app.state.secret)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -21,8 +21,9 @@ from pydantic import ValidationError
 
 from queryveil.errors import InputError
 from queryveil.serve.metrics import Metrics
-from queryveil.serve.searching import SearchRequest, UnknownGroupError, find, refusal
+from queryveil.serve.searching import SearchRequest, find, refusal
 from queryveil.serve.settings import LOOPBACK
+from queryveil.serve.store import UnknownIdError
 from queryveil.workflows.searching import Searcher
 
 Scope = MutableMapping[str, Any]
@@ -122,7 +123,7 @@ class SearchService:
         except ValidationError as error:
             refused = refusal(error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"])
             raise RefusedError(422 if refused.field else 400, str(refused), refused.field) from None
-        except UnknownGroupError as error:
+        except UnknownIdError as error:
             raise RefusedError(404, str(error), error.field) from None
         except InputError as error:
             raise RefusedError(422, str(error), error.field) from None

@@ -1,5 +1,6 @@
 """The port that a server listens on."""
 
+import resource
 import socket
 
 from queryveil.errors import InputError
@@ -20,6 +21,12 @@ def bind(host: str, port: int) -> socket.socket:
         raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}; give another --port.") from None
     listening.set_inheritable(True)
     return listening
+
+
+def raise_limits() -> None:
+    """Let as many connections in as the system allows."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def address_of(listening: socket.socket) -> str:

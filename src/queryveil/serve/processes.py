@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from queryveil.serve.lean import create_search_app
-from queryveil.serve.ports import BACKLOG, address_of, bind
+from queryveil.serve.ports import BACKLOG, address_of, bind, raise_limits
+from queryveil.serve.settings import check_address
 from queryveil.workflows.searching import Searcher
 
 
@@ -25,15 +26,16 @@ def serve_search(
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    n = processes or os.cpu_count() or 1
+    check_address(host, token)
+    raise_limits()
     Searcher(index, groups)  # what cannot be opened is refused before anything is started
     with tempfile.TemporaryDirectory(prefix="queryveil-counts-") as counts, bind(host, port) as listening:
         config = uvicorn.Config(
-            partial(create_search_app, index, groups, token=token, counts=Path(counts) if n > 1 else None),
+            partial(create_search_app, index, groups, token=token, counts=Path(counts)),
             factory=True,
             host=host,
             port=listening.getsockname()[1],
-            workers=n,
+            workers=processes or os.cpu_count() or 1,
             backlog=BACKLOG,
             ws="none",
             log_level="warning",
@@ -42,7 +44,4 @@ def serve_search(
             timeout_graceful_shutdown=5,
         )
         announce(address_of(listening))
-        if n == 1:
-            uvicorn.Server(config).run([listening])
-        else:
-            Multiprocess(config, sockets=[listening]).run()
+        Multiprocess(config, sockets=[listening]).run()

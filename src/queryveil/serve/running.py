@@ -1,6 +1,5 @@
 """Running the server: its port, its limits, and an end at which nothing is lost."""
 
-import resource
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -10,7 +9,7 @@ import uvicorn
 
 from queryveil.serve.app import close, create_app
 from queryveil.serve.jobs import Jobs
-from queryveil.serve.ports import address_of, bind
+from queryveil.serve.ports import address_of, bind, raise_limits
 from queryveil.serve.settings import Settings
 
 _GRACE = 5  # seconds for answers that are under way
@@ -21,7 +20,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     settings.check()
     with bind(settings.host, settings.port) as listening:
         app = create_app(settings)
-        _raise_limits()
+        raise_limits()
         _keep_uploads_private(settings)
         config = uvicorn.Config(
             app,
@@ -51,12 +50,6 @@ class _Server(uvicorn.Server):
         """Begin to stop."""
         self._jobs.closing.set()
         super().handle_exit(sig, frame)
-
-
-def _raise_limits() -> None:
-    """Let as many connections in as the system allows."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _keep_uploads_private(settings: Settings) -> None:

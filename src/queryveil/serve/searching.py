@@ -1,13 +1,16 @@
 """What page, REST and lean service share of searching: what may be asked for, and the answer as a record."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from queryveil.errors import InputError, UnknownNameError
-from queryveil.search.answers import Answer
-from queryveil.workflows.searching import Searcher, nearest_numbers
+from queryveil.errors import InputError
+from queryveil.serve.store import UnknownIdError
+
+if TYPE_CHECKING:
+    from queryveil.search.answers import Answer
+    from queryveil.workflows.searching import Searcher
 
 LONGEST_QUERY, MOST_HITS, DEEPEST = 1_000, 100, 1_000  # characters, documents, documents
 LARGEST_GROUP = 2**31 - 1
@@ -43,11 +46,7 @@ class SearchRequest(BaseModel):
         return len(self.query) <= _QUICK_QUERY and self.depth <= _QUICK_DEPTH
 
 
-class UnknownGroupError(UnknownNameError):
-    """The release has no such group."""
-
-
-def find(searcher: Searcher, request: SearchRequest) -> dict[str, Any]:
+def find(searcher: "Searcher", request: SearchRequest) -> dict[str, Any]:
     """Answer a request as `queryveil search --json` does."""
     if request.group is not None:
         check_group(searcher, request.group)
@@ -63,27 +62,29 @@ def find(searcher: Searcher, request: SearchRequest) -> dict[str, Any]:
     )
 
 
-def check_group(searcher: Searcher, group: int) -> None:
+def check_group(searcher: "Searcher", group: int) -> None:
     """Refuse a group that the release does not have, without saying where the server keeps the release."""
     if not searcher.groups:
         raise InputError("no release of groups is served here; leave the group out.", field="group")
     if not searcher.has_group(group):
+        from queryveil.workflows.searching import nearest_numbers
+
         near = nearest_numbers(group, searcher.groups)
-        raise UnknownGroupError(f"the release has no group {group}; {near}", field="group")
+        raise UnknownIdError(f"the release has no group {group}; {near}", field="group")
 
 
-def record(answer: Answer) -> dict[str, Any]:
+def record(answer: "Answer") -> dict[str, Any]:
     """Return an answer as plain values, quicker than `asdict` does."""
     return {"query": answer.query, "hits": [vars(hit) for hit in answer.hits], "note": answer.note}
 
 
-def refusal(place: Sequence[str | int]) -> InputError:
+def refusal(place: Sequence[str | int], rules: Mapping[str, str] = RULES) -> InputError:
     """Say in a sentence what is wrong at a place of a request; nothing of what was sent is repeated."""
     field = str(place[0]) if place else ""
-    if field in RULES:
-        return InputError(f"{field} must be {RULES[field]}; change it.", field=field)
+    if field in rules:
+        return InputError(f"{field} must be {rules[field]}; change it.", field=field)
     if field:
-        return InputError(f"a search takes {', '.join(RULES)}, and never who searches; leave {_named(field)} out.")
+        return InputError(f"a search takes {', '.join(rules)}, and never who searches; leave {_named(field)} out.")
     return InputError('a search is a JSON object such as {"query": "java", "group": 1}; send one.')
 
 

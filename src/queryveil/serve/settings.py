@@ -27,11 +27,7 @@ class Settings:
 
     def check(self) -> None:
         """Refuse settings that cannot or must not be served with."""
-        if self.host not in LOOPBACK and not self.token:
-            raise InputError(
-                f"--host {self.host} can be reached from other machines, so a token is required; put one into a file "
-                "and give it by --token-file, or set QUERYVEIL_TOKEN."
-            )
+        check_address(self.host, self.token)
         for option, place in (("--folder", self.folder), ("--index", self.index), ("--groups", self.groups)):
             if place is not None and not place.is_dir():
                 raise InputError(f"{option}: there is no folder {place}; make it, or give another.")
@@ -51,6 +47,15 @@ class Settings:
         if not found.is_relative_to(root) or not found.is_file():
             raise refusal
         return found
+
+
+def check_address(host: str, token: str | None) -> None:
+    """Refuse to serve other machines without a token."""
+    if host not in LOOPBACK and not token:
+        raise InputError(
+            f"--host {host} can be reached from other machines, so a token is required; put one into a file "
+            "and give it by --token-file, or set QUERYVEIL_TOKEN."
+        )
 
 
 def default_home() -> Path:

@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import about, logs, looking, releases, runs
+from queryveil.serve.api import about, logs, looking, releases, runs, search
 
 PREFIX = "/api/v1"
 
-routes: list[APIRouter] = [logs.router, runs.router, releases.router, looking.router, about.router]
+routes: list[APIRouter] = [logs.router, runs.router, releases.router, looking.router, search.router, about.router]

@@ -11,7 +11,9 @@ from starlette.responses import Response
 
 from queryveil.serve.api.models import PROBLEMS
 from queryveil.serve.desk import Desk
-from queryveil.serve.searching import SearchRequest, find, refusal
+from queryveil.serve.searching import RULES, SearchRequest, find, refusal
+
+_RULES = {**RULES, "release": "the id of a run that made groups, or left out for the newest"}
 
 
 class SearchIn(SearchRequest):
@@ -54,7 +56,7 @@ class SearchRoute(APIRoute):
                 return await handle(request)
             except RequestValidationError as error:
                 place = error.errors()[0]["loc"][1:]
-                raise refusal(place if place and isinstance(place[0], str) else ()) from None
+                raise refusal(place if place and isinstance(place[0], str) else (), _RULES) from None
 
         return handle_with_sentences
 

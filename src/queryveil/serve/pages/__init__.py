@@ -2,4 +2,6 @@
 
 from fastapi import APIRouter
 
-routes: list[APIRouter] = []
+from queryveil.serve.pages import login, logs, search, start
+
+routes: list[APIRouter] = [start.router, login.router, logs.router, search.router]
