@@ -2,6 +2,15 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.pages import login, logs, search, start
+from queryveil.serve.pages import history, login, logs, releases, runs, search, start, trying
 
-routes: list[APIRouter] = [start.router, login.router, logs.router, search.router]
+routes: list[APIRouter] = [
+    start.router,
+    logs.router,
+    trying.router,
+    runs.router,
+    history.router,
+    releases.router,
+    search.router,
+    login.router,
+]
