@@ -22,7 +22,7 @@ from typing import Any
 from queryveil.errors import InputError, sentence_of
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name, new_id, now
-from queryveil.serve.work import KINDS, PRIVATE, RELEASE, RESULT, Task, asked_for, main
+from queryveil.serve.work import KINDS, PRIVATE, RELEASE, RESULT, Task, asked_for, main, resolved
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."
 CANCELLED = "the run was cancelled, and nothing of it was kept."
@@ -178,27 +178,17 @@ class Jobs:
         """Refuse a run that is asked for in a way that no run can do."""
         files = self._files(row.spec)
         for kind in ("measure", "attack"):
-            self._check_names(kind, row.spec.get(f"{kind}s", ()))
+            for name in row.spec.get(f"{kind}s", ()):
+                resolved(kind, name, f"{kind}s")
         if row.kind in _ON_RELEASES:
             self.made(row.release or "")
-        if row.kind == "verify" and row.spec.get("claim"):
-            self._check_names("guarantee", (row.spec["claim"],), "claim")
+        if row.spec.get("claim"):
+            resolved("guarantee", row.spec["claim"], "claim")
         if row.kind not in ("verify", "index"):
             log = self._store.log(row.log or "")
             if row.kind == "anonymize":
                 market = Path(log.market) if log.market else None
                 asked_for(row.spec, Path(log.path), log.reading, files, market)
-
-    @staticmethod
-    def _check_names(kind: str, names: Any, field: str = "") -> None:
-        from queryveil.spec import resolve
-
-        for name in names:
-            try:
-                resolve(kind, name)
-            except InputError as error:
-                error.field = field or f"{kind}s"
-                raise
 
     def _files(self, spec: Mapping[str, Any]) -> dict[str, Path]:
         """Return the files in the server's folder that a spec names."""

@@ -21,6 +21,7 @@ from queryveil.types import Progress, Score, Verdict
 
 if TYPE_CHECKING:
     from queryveil.engines import LogSource
+    from queryveil.spec import Bound
 
 RELEASE, PRIVATE, RESULT, INDEX = "release", "private", "result.json", "index"  # in a run's folder
 _PAUSE = 0.25  # seconds between two reports of one stage
@@ -207,6 +208,17 @@ _WORK: Mapping[str, Callable[[Task, Progress], dict[str, Any]]] = {
 KINDS = tuple(_WORK)
 
 
+def resolved(kind: str, name: str, field: str) -> "Bound":
+    """Return a text name checked; what is wrong is said of its parameter, else of the field it stands in."""
+    from queryveil.spec import resolve
+
+    try:
+        return resolve(kind, name)
+    except UnknownNameError as error:
+        error.field = error.field or field
+        raise
+
+
 def source_of(log: Path, reading: Mapping[str, str]) -> "LogSource":
     """Return a log as a workflow takes it."""
     from queryveil.engines import LogSource
@@ -222,10 +234,10 @@ def asked_for(
     from queryveil.logs.options import CLEANING, Cleaning
     from queryveil.methods.utilities import check_worth
     from queryveil.semantics.options import MEANING, Meaning
-    from queryveil.spec import nearest, resolve
+    from queryveil.spec import nearest
     from queryveil.workflows.anonymize import Options, check
 
-    bound = resolve("method", spec["method"])
+    bound = resolved("method", spec.get("method", ""), "method")
     given = dict(spec.get("options", {}))
     cleaning = {p.name: given.pop(p.name) for p in CLEANING if p.name in given}
     meaning = {p.name: given.pop(p.name) for p in MEANING if p.name in given}

@@ -33,6 +33,11 @@ _MEANINGS = {
     422: "something that was given cannot be used",
 }
 PROBLEMS: Responses = {code: {"model": Problem, "description": meaning} for code, meaning in _MEANINGS.items()}
+# The same for routes that give something else than JSON, or FastAPI would say that problems come as that too.
+_PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+PROBLEMS_BESIDE: Responses = {
+    code: {"content": _PROBLEM, "description": meaning} for code, meaning in _MEANINGS.items()
+}
 
 
 class Strict(BaseModel):

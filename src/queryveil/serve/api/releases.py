@@ -10,7 +10,7 @@ from typing import IO, Annotated, Any
 from fastapi import APIRouter, Path, Request
 from starlette.responses import HTMLResponse, StreamingResponse
 
-from queryveil.serve.api.models import PROBLEMS, ReleaseDetail, ReleaseOut, Responses, RunOut
+from queryveil.serve.api.models import PROBLEMS, PROBLEMS_BESIDE, ReleaseDetail, ReleaseOut, Responses, RunOut
 from queryveil.serve.guard import REPORT_HEADERS
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.settings import Settings
@@ -20,7 +20,10 @@ router = APIRouter(tags=["releases"], responses=PROBLEMS)
 ReleaseId = Annotated[str, Path(description="the id of the run that made the release")]
 _CHUNK = 1 << 20  # bytes
 _BINARY = {"type": "string", "format": "binary"}
-_ZIP: Responses = {200: {"content": {"application/zip": {"schema": _BINARY}}, "description": "the release"}}
+_ZIP: Responses = {
+    **PROBLEMS_BESIDE,
+    200: {"content": {"application/zip": {"schema": _BINARY}}, "description": "the release"},
+}
 
 
 @router.get("/releases")
@@ -43,7 +46,7 @@ def get_release(request: Request, release: ReleaseId) -> ReleaseDetail:
     return ReleaseDetail(**_about(row, found["manifest"]), **shown, runs=runs)
 
 
-@router.get("/releases/{release}/report", response_class=HTMLResponse)
+@router.get("/releases/{release}/report", response_class=HTMLResponse, responses=PROBLEMS_BESIDE)
 def get_report(request: Request, release: ReleaseId) -> HTMLResponse:
     """Return a release's report, a page by itself."""
     jobs: Jobs = request.app.state.jobs

@@ -6,14 +6,16 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import StreamingResponse
 
-from queryveil.serve.api.models import PROBLEMS, Kind, Responses, RunIn, RunOut
+from queryveil.serve.api.models import PROBLEMS, PROBLEMS_BESIDE, Kind, Responses, RunIn, RunOut
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.store import Store
 
 router = APIRouter(tags=["runs"], responses=PROBLEMS)
 RunId = Annotated[str, Path(description="the id of a run")]
+_EVENT = {"type": "object", "properties": {"data": {"type": "string", "description": "a run as JSON"}}}
 _STREAM: Responses = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "a run per event"}
+    **PROBLEMS_BESIDE,
+    200: {"content": {"text/event-stream": {"schema": _EVENT}}, "description": "a run per event"},
 }
 
 
