@@ -6,7 +6,6 @@ wait, the rest are told to come back.
 """
 
 import asyncio
-import gc
 import hmac
 import json
 import logging
@@ -121,8 +120,9 @@ class SearchService:
             request = SearchRequest.model_validate_json(await _body(receive))
             found = await self._find(request)
         except ValidationError as error:
-            refused = refusal(error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"])
-            raise RefusedError(422 if refused.field else 400, str(refused), refused.field) from None
+            place = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
+            refused = refusal(place)
+            raise RefusedError(422 if place else 400, str(refused), refused.field) from None
         except UnknownIdError as error:
             raise RefusedError(404, str(error), error.field) from None
         except InputError as error:
@@ -160,7 +160,6 @@ def _warm(searcher: Searcher) -> None:
     """Load the kernel and the lexicon, so that the first person need not wait for them."""
     searcher.index.analyser.terms("unheard-of words")
     searcher.search(next(iter(searcher.index.terms), ""), next(iter(searcher.groups), None))
-    gc.freeze()  # what stands by now stays: looking through it for rubbish would hold up requests
 
 
 async def _body(receive: Receive) -> bytes:

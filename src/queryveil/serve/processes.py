@@ -1,15 +1,23 @@
 """The lean search service as processes that share one port: one of them can use one processor only."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from queryveil.serve.lean import create_search_app
+from queryveil.serve.lean import SearchService, create_search_app
 from queryveil.serve.ports import BACKLOG, address_of, bind, raise_limits
 from queryveil.serve.settings import check_address
 from queryveil.workflows.searching import Searcher
+
+
+def _open(index: Path, groups: Path, token: str | None, counts: Path) -> SearchService:
+    """Make the service of one process."""
+    service = create_search_app(index, groups, token=token, counts=counts)
+    gc.freeze()  # what stands by now stays: looking through it for rubbish would hold up requests
+    return service
 
 
 def serve_search(
@@ -31,7 +39,7 @@ def serve_search(
     Searcher(index, groups)  # what cannot be opened is refused before anything is started
     with tempfile.TemporaryDirectory(prefix="queryveil-counts-") as counts, bind(host, port) as listening:
         config = uvicorn.Config(
-            partial(create_search_app, index, groups, token=token, counts=Path(counts)),
+            partial(_open, index, groups, token, Path(counts)),
             factory=True,
             host=host,
             port=listening.getsockname()[1],

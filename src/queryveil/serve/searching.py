@@ -84,9 +84,14 @@ def refusal(place: Sequence[str | int], rules: Mapping[str, str] = RULES) -> Inp
     if field in rules:
         return InputError(f"{field} must be {rules[field]}; change it.", field=field)
     if field:
-        return InputError(f"a search takes {', '.join(rules)}, and never who searches; leave {_named(field)} out.")
+        sentence = f"a search takes {', '.join(rules)}, and never who searches; leave {_named(field)} out."
+        return InputError(sentence, field=field if _can_be_named(field) else "")
     return InputError('a search is a JSON object such as {"query": "java", "group": 1}; send one.')
 
 
 def _named(field: str) -> str:
-    return field if field.isidentifier() and len(field) <= _LONGEST_NAME else "every other field"
+    return field if _can_be_named(field) else "every other field"
+
+
+def _can_be_named(field: str) -> bool:
+    return field.isidentifier() and field.isascii() and len(field) <= _LONGEST_NAME
