@@ -3,6 +3,7 @@
 They are those of the reports (decision 23). A chart is drawn once for the same figures; the first takes longest.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -17,7 +18,7 @@ from queryveil.report.figures import number, percent
 Shares = tuple[tuple[str, float], ...]
 _CHARACTER = 7.6  # about as wide as one of a label
 _KEPT = 256  # charts
-_RANGE_WIDTH = 300
+_RANGE_WIDTH = 260
 
 
 @cache
@@ -32,7 +33,7 @@ def shares(what: str, rows: Shares) -> markupsafe.Markup:
     values = [{"what": label, "share": value, "text": percent(value)} for label, value in rows]
     length = {"field": "share", "type": "quantitative", "scale": {"domain": [0, _end(rows)]}, "axis": None}
     spec = {
-        "height": {"step": BAR + GAP // 2},
+        "height": {"step": BAR + GAP},
         "encoding": {"y": _labels("what", [label for label, _ in rows]), "x": length},
         "layer": [
             {"mark": {"type": "bar", "height": BAR, "cornerRadius": 2, "color": "var(--after)"}},
@@ -65,9 +66,9 @@ def growing(points: tuple[Point, ...], y_title: str, series: tuple[str, ...]) ->
 def crowds(rows: tuple[tuple[str, int, float, int], ...]) -> markupsafe.Markup:
     """Draw from how few to how many people stand behind what each run publishes, and how many as a rule."""
     values = [{"run": run, "low": low, "median": median, "high": high} for run, low, median, high in rows]
-    scale = {"type": "log", "domain": [1, max(10, *(row[3] for row in rows))], "nice": True}
-    axis = {"title": "people behind it", "titleColor": "currentColor", "titleFontSize": 14, "titleFontWeight": "normal"}
-    x = {"field": "low", "type": "quantitative", "scale": scale, "axis": axis | _GRID}
+    powers = [10**i for i in range(1 + math.ceil(math.log10(max(10, *(row[3] for row in rows)))))]
+    scale = {"type": "log", "domain": [1, powers[-1]], "nice": False}
+    x = {"field": "low", "type": "quantitative", "scale": scale, "axis": _GRID | {"values": powers}}
     spec = {
         "width": _RANGE_WIDTH,
         "height": {"step": BAR + GAP},
@@ -100,9 +101,11 @@ _GRID: dict[str, Any] = {
     "labelAlign": "center",
     "labelPadding": 6,
     "titlePadding": 8,
-    "labelOverlap": True,
     "format": ",d",
-    "tickCount": 4,
+    "title": "people behind it",
+    "titleColor": "currentColor",
+    "titleFontSize": 14,
+    "titleFontWeight": "normal",
 }
 
 

@@ -1,7 +1,7 @@
 """Runs of methods on one log side by side: a table and pictures for all runs that are measured alike."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,11 @@ import markupsafe
 from queryveil.errors import QueryveilError
 from queryveil.report.compared import Compared, Run
 from queryveil.report.comparison_charts import Point
+from queryveil.report.figures import percent
 from queryveil.serve import charts
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.store import RunRow
+from queryveil.serve.words import opening
 from queryveil.spec import Value, resolve
 from queryveil.types import Score, Verdict
 from queryveil.workflows.crowds import Crowds, crowds
@@ -23,13 +25,13 @@ MOST_ROWS = 5_000_000  # of a release whose crowds are counted while somebody wa
 
 
 @dataclass(frozen=True)
-class Axis:
-    """A figure of runs, as an axis of a chart."""
+class Figure:
+    """A figure of runs, as a column of a table or an axis of a chart."""
 
-    measure: str  # as a text name begins
-    label: str
-    title: str
-    factor: float = 1.0
+    measure: str  # as its text name begins
+    label: str  # of the measure's several figures; empty where it gives one only
+    heading: str
+    factor: float = 1.0  # in a chart, whose axes are shares of a hundred
 
 
 @dataclass(frozen=True)
@@ -38,32 +40,57 @@ class Family:
 
     kinds: tuple[str, ...]
     title: str
-    given_away: Axis | None
-    kept: Axis
+    kept: tuple[Figure, ...]  # the first is drawn
+    given_away: tuple[Figure, ...]  # the last is drawn
+    notes: Mapping[str, str] = field(default_factory=dict)  # kind → what is different about its figures
+
+    @property
+    def columns(self) -> tuple[Figure, ...]:
+        """Return all figures."""
+        return (*self.kept, *self.given_away)
 
 
-_LOG_SIZE = Axis("retention", "log size", "log size kept")
+_RETENTION = (
+    Figure("retention", "log size", "log size kept"),
+    Figure("retention", "users", "people kept"),
+)
+
+
+def _singled_out(m: int) -> Figure:
+    return Figure(f"unique(m={m})", "", f"singled out by {m} random terms" if m > 1 else "singled out by 1 random term")
+
+
 FAMILIES = (
     Family(
-        ("histories", "log"),
-        "Histories of terms",
-        Axis("unique(m=3)", "singled out by 3 random terms", "singled out by 3 random terms"),
-        _LOG_SIZE,
-    ),
-    Family(
-        ("queries",),
-        "Whole queries",
-        Axis("unique(m=3)", "singled out by 3 random queries", "singled out by 3 random queries"),
-        _LOG_SIZE,
+        ("histories", "log", "queries"),
+        "Histories",
+        _RETENTION,
+        tuple(_singled_out(m) for m in (1, 2, 3)),
+        {"queries": "Of methods that release whole queries, what is known are queries in place of terms."},
     ),
     Family(
         ("groups",),
         "Groups of people",
-        Axis("linkability", "linking probability of the worst term", "linking probability of the worst term", 100),
-        Axis("linkability", "cosine to the published profile", "cosine to the published profile", 100),
+        (
+            Figure("linkability", "cosine to the published profile", "cosine to the published profile", 100),
+            Figure("linkability", "people suppressed", "people suppressed"),
+        ),
+        (
+            Figure("linkability", "linking probability", "linking probability", 100),
+            Figure(
+                "linkability", "linking probability of the worst term", "linking probability of the worst term", 100
+            ),
+        ),
     ),
     Family(
-        ("vocabularies",), "Shared vocabularies", None, Axis("blm", "occurrences published", "occurrences published")
+        ("vocabularies",),
+        "Shared vocabularies",
+        (
+            Figure("blm", "occurrences published", "occurrences published"),
+            Figure("patterns", "recall of patterns", "recall of patterns"),
+            Figure("blm", "bLM", "loss of precision (bLM)"),
+        ),
+        (),
     ),
 )
 
@@ -83,13 +110,22 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Table:
+    """Figures of runs, and before them those of the log itself, where it has any."""
+
+    headings: list[str]
+    rows: list[tuple[RunRow | str, list[str]]]
+
+
+@dataclass(frozen=True)
 class Shown:
     """What a page shows of the runs of a family."""
 
     title: str
-    headings: list[str]
-    rows: list[tuple[RunRow | None, list[str]]]  # the first is the log itself
+    main: Table
+    all: Table
     pictures: list[Picture]
+    notes: list[str]
 
 
 def made_by(rows: Sequence[RunRow], jobs: Jobs) -> list[Made]:
@@ -122,18 +158,39 @@ def families(made: Sequence[Made]) -> list[Shown]:
 
 def _shown(family: Family, made: Sequence[Made]) -> Shown:
     runs = [_run(each) for each in made]
-    compared = Compared(tuple(runs), {}, {}, 0.0, "")
-    columns = compared.columns()
-    headings = ["run", *(column.heading for column in columns), "smallest crowd", "time"]
-    original = [_figure(compared.original(column), "original") for column in columns]
-    rows: list[tuple[RunRow | None, list[str]]] = []
-    if any(figure != "–" for figure in original):
-        rows.append((None, [*original, "", ""]))
-    for each, run in zip(made, runs, strict=True):
-        crowd = "–" if each.crowds is None else f"{each.crowds.smallest:,}"
-        figures = [_figure(run.score(column), "value") for column in columns]
-        rows.append((each.row, [*figures, crowd, f"{run.seconds:.1f} s"]))
-    return Shown(family.title, headings, rows, _pictures(family, made, runs))
+    main = [(figure.heading, [_score(run, figure) for run in runs]) for figure in family.columns]
+    columns = Compared(tuple(runs), {}, {}, 0.0, "").columns()
+    every = [(column.heading, [run.score(column) for run in runs]) for column in columns]
+    extra = {
+        "smallest crowd": ["–" if each.crowds is None else f"{each.crowds.smallest:,}" for each in made],
+        "time": [f"{run.seconds:.1f} s" for run in runs],
+    }
+    notes = [note for kind, note in family.notes.items() if any(each.kind == kind for each in made)]
+    pictures = _pictures(family, made, runs)
+    return Shown(family.title, _table(made, main, extra), _table(made, every, {}), pictures, notes)
+
+
+def _table(
+    made: Sequence[Made], columns: Sequence[tuple[str, list[Score | None]]], extra: Mapping[str, list[str]]
+) -> Table:
+    """Lay out scores and further texts, a row for each run."""
+    rows: list[tuple[RunRow | str, list[str]]] = []
+    for unit, places in _units(made).items():
+        own = [_figure(next((s for i in places if (s := scores[i])), None), "original") for _, scores in columns]
+        if any(figure != "–" for figure in own):
+            rows.append((f"the log itself{unit}", [*own, *("" for _ in extra)]))
+    for place, each in enumerate(made):
+        figures = [_figure(scores[place], "value") for _, scores in columns]
+        rows.append((each.row, [*figures, *(texts[place] for texts in extra.values())]))
+    return Table([*(heading for heading, _ in columns), *extra], rows)
+
+
+def _units(made: Sequence[Made]) -> dict[str, list[int]]:
+    """Return the places of the runs that count terms, and of those that count whole queries."""
+    found: dict[str, list[int]] = {}
+    for place, each in enumerate(made):
+        found.setdefault(", by whole queries" if each.kind == "queries" else "", []).append(place)
+    return found
 
 
 def _run(made: Made) -> Run:
@@ -161,23 +218,27 @@ def _pictures(family: Family, made: Sequence[Made], runs: Sequence[Run]) -> list
 
 
 def _against(family: Family, runs: Sequence[Run]) -> Picture | None:
-    if family.given_away is None:
+    if not family.given_away:
         return None
-    placed = ((run, _value(run, family.given_away), _value(run, family.kept)) for run in runs)
+    kept, given = family.kept[0], family.given_away[-1]
+    placed = ((run, _value(run, given), _value(run, kept)) for run in runs)
     points = tuple(Point(x, y, _series(run), _short(run)) for run, x, y in placed if x is not None and y is not None)
-    if not points:
+    if len(points) < 2:
         return None
-    chart = charts.against(points, family.given_away.title, family.kept.title, _names(points))
-    return chart, "The higher, the more is kept; the further left, the less is given away."
+    own = next((score.original for run in runs if (score := _score(run, given)) is not None), None)
+    caption = "The higher, the more is kept; the further left, the less is given away."
+    caption += "" if own is None else f" In the log itself {percent(own)} are {given.heading}."
+    return charts.against(points, given.heading, kept.heading, _names(points)), caption
 
 
 def _growing(family: Family, runs: Sequence[Run]) -> Picture | None:
-    placed = ((run, _value(run, family.kept)) for run in runs if "k" in run.parameters)
+    kept = family.kept[0]
+    placed = ((run, _value(run, kept)) for run in runs if "k" in run.parameters)
     points = tuple(Point(float(run.parameters["k"]), y, _series_at(run)) for run, y in placed if y is not None)
     if len({point.x for point in points}) < 2:
         return None
-    title = family.kept.title
-    return charts.growing(points, title, _names(points)), f"{title.capitalize()} as k grows."
+    ordered = tuple(sorted(points, key=lambda point: point.x))
+    return charts.growing(ordered, kept.heading, _names(points)), f"{opening(kept.heading)} as k grows."
 
 
 def _crowded(made: Sequence[Made]) -> Picture | None:
@@ -185,7 +246,8 @@ def _crowded(made: Sequence[Made]) -> Picture | None:
     if not found:
         return None
     rows = tuple((name, sizes.smallest, sizes.median, sizes.largest) for name, sizes in found)
-    what = f"the number of people behind a published {found[0][1].unit}"
+    units = " or ".join(dict.fromkeys(sizes.unit for _, sizes in found))
+    what = f"the number of people behind a published {units}"
     return charts.crowds(rows), f"From the smallest to the largest: {what}; the dot is the median."
 
 
@@ -193,11 +255,15 @@ def _names(points: Sequence[Point]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(point.series for point in points))
 
 
-def _value(run: Run, axis: Axis) -> float | None:
-    for score in run.scores:
-        if score.measure.startswith(axis.measure) and score.label == axis.label and score.value is not None:
-            return score.value * axis.factor
-    return None
+def _score(run: Run, figure: Figure) -> Score | None:
+    own = (score for score in run.scores if score.measure.startswith(figure.measure))
+    return next((score for score in own if figure.label in ("", score.label)), None)
+
+
+def _value(run: Run, figure: Figure) -> float | None:
+    """Return a figure as a share of a hundred."""
+    score = _score(run, figure)
+    return None if score is None or score.value is None else score.value * figure.factor
 
 
 def _series(run: Run) -> str:
