@@ -54,7 +54,7 @@ def running(app: FastAPI) -> Iterator[str]:
             close(app)
 
 
-def until(condition: Callable[[], Any], seconds: float = 60) -> None:
+def until(condition: Callable[[], Any], seconds: float = 180) -> None:
     """Wait for something to become true."""
     end = time.monotonic() + seconds
     while not condition():
