@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from queryveil.errors import sentence_of
 from queryveil.serve.logs import too_large
 from queryveil.serve.rendering import problem
-from queryveil.serve.settings import ANY_ADDRESS, LOOPBACK, Settings
+from queryveil.serve.settings import LOOPBACK, Settings
 
 FIELD, HEADER = "csrf", "x-csrf-token"
 POLICY = (
@@ -105,9 +105,8 @@ class Guard:
         return None
 
     def _check_host(self, request: Request) -> None:
-        name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
-        ours = {*LOOPBACK, self._settings.host}
-        if self._settings.host not in ANY_ADDRESS and name not in ours:
+        """Refuse names that are not this machine's own; who knows the token may call it by any."""
+        if self._settings.token is None and _name_in(request.headers.get("host", "")) not in LOOPBACK:
             raise Refusal(400, f"this server is not called that; ask for {self._settings.host}.")
 
     def _check_login(self, request: Request) -> str:
@@ -124,7 +123,7 @@ class Guard:
 
     def _check_origin(self, request: Request) -> None:
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
-        is_ours = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+        is_ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
         if not is_ours or site not in ("same-origin", "none"):
             raise Refusal(403, FOREIGN)
 
@@ -237,6 +236,13 @@ def load_secret(home: Path) -> bytes:
 
 def _cookie(name: str, value: str) -> str:
     return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict"
+
+
+def _name_in(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:  # brackets that hold no address
+        return ""
 
 
 def _is_api(request: Request) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 from queryveil.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  (compared with, not bound to)
 
 
 @dataclass(frozen=True)
