@@ -79,7 +79,7 @@ class Guard:
         try:
             response = await self._refuse(request)
             if response is None:
-                await self._app(scope, _Limited(receive, self._most(request)), answer)
+                await self._app(scope, _Limited(receive, self._most(request), self._too_large(request)), answer)
                 return
         except Exception as error:  # its text may hold what somebody typed, so only its place is told
             _journal.error("%s", sentence_of(error) if not isinstance(error, OSError) else type(error).__name__)
@@ -149,15 +149,15 @@ class _BrokenOffError(Exception):
 class _Limited:
     """A request's body, cut off where it becomes too large."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self._left, self._most = receive, most, most
+    def __init__(self, receive: Receive, most: int, sentence: str) -> None:
+        self._receive, self._left, self._sentence = receive, most, sentence
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             await _drain(self._receive)
-            raise Refusal(413, too_large(self._most))
+            raise Refusal(413, self._sentence)
         return message
 
 

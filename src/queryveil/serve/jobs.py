@@ -22,7 +22,7 @@ from typing import Any
 from queryveil.errors import InputError, sentence_of
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name, new_id, now
-from queryveil.serve.work import KINDS, PRIVATE, RELEASE, RESULT, Task, asked_for, main, resolved
+from queryveil.serve.work import BUNDLED, INDEX, KINDS, PRIVATE, RELEASE, RESULT, Task, asked_for, main, resolved
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."
 CANCELLED = "the run was cancelled, and nothing of it was kept."
@@ -90,7 +90,9 @@ class Jobs:
         if row is None or row.kind != "anonymize":
             raise UnknownIdError("there is no such release, or it was deleted; choose another.", field="release")
         if row.state != "done":
-            raise ConflictError(f"the run {row.name} has made no release (it is {row.state}).", field="release")
+            raise ConflictError(
+                f"the run {row.name} has made no release (it is {row.state}); choose another.", field="release"
+            )
         return row
 
     def cancel(self, run: str) -> RunRow:
@@ -193,8 +195,12 @@ class Jobs:
     def _files(self, spec: Mapping[str, Any]) -> dict[str, Path]:
         """Return the files in the server's folder that a spec names."""
         named = {name: str(spec[name]) for name in _FILES if spec.get(name)}
-        files = {name: self._settings.file(path, name) for name, path in named.items() if path != "wordnet"}
-        return files if self._settings.index is None else {**files, "index": self._settings.index}
+        return {name: self._settings.file(path, name) for name, path in named.items() if path != BUNDLED}
+
+    def _index(self) -> Path | None:
+        """Return the index that was given, else the newest that a run has made."""
+        made = (self.folder_of(run.id) / INDEX for run in self._store.runs(kind="index") if run.state == "done")
+        return self._settings.index or next(made, None)
 
     def _stop(self, run: str, state: str, sentence: str) -> None:
         """End a run that waits, or have the manager end it."""
@@ -259,6 +265,7 @@ class Jobs:
             demo_people=self._settings.demo_people if log.kind == "demo" else 0,
             release=release,
             files=files,
+            index=self._index(),
         )
 
     def _hear(self, timeout: float | None) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from queryveil.spec import Bound
 
 RELEASE, PRIVATE, RESULT, INDEX = "release", "private", "result.json", "index"  # in a run's folder
+BUNDLED = "wordnet"  # the corpus that needs no file
 _PAUSE = 0.25  # seconds between two reports of one stage
 OUT_OF_MEMORY = "the run needed more memory than there is; try a smaller log, or fewer runs at once (--jobs)."
 
@@ -42,6 +43,7 @@ class Task:
     demo_people: int = 0  # where the log is the demo log, which is made when it is first needed
     release: Path | None = None  # the folder of the run whose release this one looks at
     files: Mapping[str, Path] | None = None  # option → file in the server's folder
+    index: Path | None = None  # what is searched, where there is one
 
 
 def main(task: Task, pipe: Connection) -> None:
@@ -157,21 +159,21 @@ def _measure(task: Task, progress: Progress) -> dict[str, Any]:
     options = MeasureOptions(
         measures=tuple(task.spec.get("measures", ())),
         private=made / PRIVATE,
-        market=files.get("market", task.market if _needs_market(task.spec) else None),
+        market=files.get("market", task.market if _needs(task.spec, "needs_market") else None),
         taxonomy=files.get("taxonomy"),
-        places=SearchPlaces(files.get("index")),
+        places=SearchPlaces(task.index if _needs(task.spec, "needs_index") else None),
         reading=source_of(_needed(task.log), task.reading or {}).reading,
         seed=task.spec.get("seed") or 0,
     )
     return {"scores": _scores(measure(made / RELEASE, [_needed(task.log)], options=options, progress=progress))}
 
 
-def _needs_market(spec: Mapping[str, Any]) -> bool:
-    """Say whether a measure is asked for that must know what terms are worth."""
+def _needs(spec: Mapping[str, Any], what: str) -> bool:
+    """Say whether a measure is asked for that needs a market table, or an index."""
     from queryveil.spec import resolve
 
     asked = (resolve("measure", name).declaration for name in spec.get("measures", ()))
-    return any(getattr(measure, "needs_market", False) for measure in asked)
+    return any(getattr(measure, what, False) for measure in asked)
 
 
 def _attack(task: Task, progress: Progress) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def _attack(task: Task, progress: Progress) -> dict[str, Any]:
 def _index(task: Task, progress: Progress) -> dict[str, Any]:
     from queryveil.workflows.indexing import index
 
-    corpus: str | Path = (task.files or {}).get("corpus", "wordnet")
+    corpus: str | Path = (task.files or {}).get("corpus", BUNDLED)
     done = index(corpus, task.folder / INDEX, form=task.spec.get("format", ""), progress=progress)
     return {**asdict(done), "path": INDEX}
 
