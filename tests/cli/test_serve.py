@@ -40,6 +40,7 @@ def no_token(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--home", "short"], "--home: cannot keep state in short"),
         (["--search", "nowhere"], "--search needs a release of groups"),
         (["--search", "nowhere", "--groups", "nowhere"], "nowhere"),
+        (["--search", "nowhere", "--folder", "."], "--folder is for the pages, and --search serves searches alone"),
         (["--host", "no such host"], "so a token is required"),
     ],
 )
@@ -52,7 +53,7 @@ def test_what_cannot_be_served_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short").write_text("short")
-    home = [] if "--home" in options else ["--home", "home"]
+    home = [] if {"--home", "--search"} & set(options) else ["--home", "home"]
     assert run(["serve", "--port", "0", *home, *options]) == 2
     told = capsys.readouterr()
     assert sentence in told.err

@@ -23,7 +23,9 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.", parser=whole_number)] = 8000,
+    port: Annotated[
+        int, typer.Option(help="The port; 0 takes any that is free.", parser=whole_number, metavar="N")
+    ] = 8000,
     folder: Annotated[
         Path | None,
         typer.Option(help="A folder whose files may be chosen on the page; no others.", show_default=False),
@@ -56,6 +58,7 @@ def serve(
         raise InputError(f"--port must be from 0 to 65535, not {port}; give another.")
     token, largest = _token(token_file), _bytes(max_upload)
     if search is not None:
+        _refuse_with_search({"--folder": folder, "--home": home, "--index": index})
         return _serve_search(search, groups, host, port, token)
     from queryveil.serve.running import serve as run
     from queryveil.serve.settings import Settings, default_home
@@ -82,6 +85,12 @@ def _serve_search(index: Path, groups: Path | None, host: str, port: int, token:
         raise InputError("--search needs a release of groups to search by; give it by --groups.")
     serve_search(index, groups, host=host, port=port, token=token, announce=_announce)
     return 0
+
+
+def _refuse_with_search(places: dict[str, Path | None]) -> None:
+    for option, place in places.items():
+        if place is not None:
+            raise InputError(f"{option} is for the pages, and --search serves searches alone; leave one of them out.")
 
 
 def _announce(address: str) -> None:
