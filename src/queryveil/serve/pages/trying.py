@@ -134,6 +134,8 @@ def _own_name(given: str, name: Name, runs: int) -> str:
 def _listed(parameter: Parameter, fields: Mapping[str, str]) -> str:
     """Return a field as a text name has it: several numbers, `2, 5, 10`, are alternatives."""
     text = fields.get(parameter.name, "").strip()
+    if text == suggested(parameter) and parameter.default is not None:
+        return ""  # so that the name, and what is said of it, is as short as one would write it
     if isinstance(parameter.type, Integer | Real):
         text = "|".join(part for part in text.replace("|", ",").replace(",", " ").split())
     return text
