@@ -27,6 +27,7 @@ COMMANDS = (
     "profiles",
     "index",
     "search",
+    "serve",
     "reproduce",
     "generate",
     "list",

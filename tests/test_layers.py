@@ -35,7 +35,8 @@ MAY_IMPORT = {
     "workflows": "errors _version spec types files lexicons logs engines histories market semantics sensitivity "
     "methods release measures attacks report experiments search",
     "api": "errors _version spec types logs engines histories semantics release report search workflows",
-    "cli": "errors _version spec types logs engines semantics search workflows",
+    "serve": "errors _version spec types files logs engines semantics methods search release report workflows",
+    "cli": "errors _version spec types logs engines semantics search workflows serve",
     "__init__": "_version api",
     "__main__": "cli",
 }

@@ -16,9 +16,13 @@ repeats content: queries are private. Values of parameters may be shown.
 
 
 class QueryveilError(Exception):
-    """One clear sentence about what went wrong and what to do next."""
+    """One clear sentence about what went wrong and what to do next; a form shows it beside the field it names."""
 
     exit_code = 2
+
+    def __init__(self, sentence: str = "", *, field: str = "") -> None:
+        super().__init__(sentence)
+        self.field = field
 
 
 class InputError(QueryveilError):
@@ -53,3 +57,20 @@ class InternalError(QueryveilError):
     """A fault of queryveil itself."""
 
     exit_code = 70
+
+
+def sentence_of(error: Exception) -> str:
+    """Say in a sentence what went wrong; of our own bugs where they are, since their message may hold text of a log."""
+    if isinstance(error, QueryveilError):
+        return str(error)
+    if isinstance(error, OSError):
+        place = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror or error}{place}; check the place and try again."
+    trace, at = error.__traceback__, "unknown"
+    while trace is not None:
+        at = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return (
+        f"a bug in queryveil ({type(error).__name__} at {at}); nothing was written. "
+        "Please report it with this line and the command, not with the log."
+    )

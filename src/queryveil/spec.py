@@ -155,7 +155,8 @@ class Parameter:
         near = _near(str(value), self.type.words()) if isinstance(self.type, Word) else ""
         subject = owner if owner.startswith("--") else f"{owner}: {self.name}"
         raise UnknownNameError(
-            f"{subject} must be {self.type.describe()}, not {_text(value)}; {near or 'give another value.'}"
+            f"{subject} must be {self.type.describe()}, not {_text(value)}; {near or 'give another value.'}",
+            field=self.name,
         )
 
 
@@ -351,7 +352,7 @@ def resolve(kind: str, name: str | Name) -> Bound:
     for key in given:
         if key not in by_name:
             hint = nearest(key, by_name) if by_name else "it takes none."
-            raise UnknownNameError(f"{parsed}: {declaration.name} has no parameter {key!r}; {hint}")
+            raise UnknownNameError(f"{parsed}: {declaration.name} has no parameter {key!r}; {hint}", field=key)
     values: dict[str, Value] = {}
     for parameter in declaration.parameters:
         value = given.get(parameter.name, parameter.default)
@@ -370,8 +371,11 @@ def _check_presence(parameter: Parameter, values: Mapping[str, Value], owner: st
         other, value = parameter.goes_with
         is_wanted, reason = values.get(other) == value, f" with {other}={_text(value)}"
         if is_given and not is_wanted:
-            raise UnknownNameError(f"{owner}: {parameter.name} is only for {other}={_text(value)}; leave it out.")
+            raise UnknownNameError(
+                f"{owner}: {parameter.name} is only for {other}={_text(value)}; leave it out.", field=parameter.name
+            )
     if is_wanted and not is_given:
         raise UnknownNameError(
-            f"{owner}: {parameter.name} is missing{reason}; give {parameter.type.describe()} ({parameter.purpose})."
+            f"{owner}: {parameter.name} is missing{reason}; give {parameter.type.describe()} ({parameter.purpose}).",
+            field=parameter.name,
         )

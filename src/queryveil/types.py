@@ -321,6 +321,19 @@ class Verdict:
             parts.append("the rows that are there keep the claim")
         return f"{self.claim} is violated: {'; '.join(parts)}."
 
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        found = self.counterexample
+        return {
+            "claim": self.claim,
+            "state": self.state,
+            "counted": self.counted,
+            "checked": self.checked,
+            "violations": self.violations,
+            "counterexample": None if found is None else {"terms": list(found.entries), "support": found.support},
+            "reason": self.reason,
+        }
+
     def _repr_html_(self) -> str:
         return f"<b>{escape(self.state)}</b>: {escape(self.sentence())}"
 

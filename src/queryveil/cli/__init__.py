@@ -20,10 +20,11 @@ from queryveil.cli import (
     reproduce,
     search,
     sensitivity,
+    serve,
     verify,
     why,
 )
-from queryveil.errors import QueryveilError
+from queryveil.errors import QueryveilError, sentence_of
 
 INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
 
@@ -64,6 +65,7 @@ COMMANDS = (
     profiles,
     index,
     search,
+    serve,
     reproduce,
     generate,
     list_,
@@ -97,10 +99,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # the reader of our output has gone; Python would complain at exit
         return 0
     except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        return _fail(f"{error.strerror or error}{place}; check the place and try again.", BAD_INPUT)
+        return _fail(sentence_of(error), BAD_INPUT)
     except Exception as error:
-        return _fail(_bug(error), OWN_BUG)
+        return _fail(sentence_of(error), OWN_BUG)
     if code == INTERRUPTED:
         return _fail("interrupted.", INTERRUPTED)
     return code if isinstance(code, int) else 0
@@ -117,16 +118,3 @@ def _completed(message: str) -> str:
 def _fail(sentence: str, code: int) -> int:
     typer.echo(f"queryveil: {' '.join(sentence.split())}", err=True)
     return code
-
-
-def _bug(error: Exception) -> str:
-    """Say where our own bug is, without its message: that may hold text of the log."""
-    trace = error.__traceback__
-    place = "unknown"
-    while trace is not None:
-        place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return (
-        f"a bug in queryveil ({type(error).__name__} at {place}); nothing was written. "
-        "Please report it with this line and the command, not with the log."
-    )

@@ -8,7 +8,7 @@ import typer
 
 from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
 from queryveil.cli.options import split, whole_number, with_parameters
-from queryveil.cli.output import print_json, progress_bar, score_table, verdict_record
+from queryveil.cli.output import print_json, progress_bar, score_table
 from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
 from queryveil.semantics.options import MEANING, Meaning
 
@@ -135,7 +135,7 @@ def anonymize(
                 "release": str(done.place),
                 "report": f"{done.place}/report.html",
                 "private": None if private is None else str(private),
-                "verdict": verdict_record(done.verdict),
+                "verdict": done.verdict.record(),
                 "manifest": done.manifest,
                 "scores": [score.__dict__ for score in done.scores],
                 "summary": done.summary,

@@ -2,13 +2,13 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-from queryveil.types import Progress, Score, Verdict, silent
+from queryveil.types import Progress, Score, silent
 
 
 @contextmanager
@@ -60,17 +60,3 @@ def _interval(score: Score) -> str:
         return ""
     decimals = 1 if score.unit == "%" else 3
     return f"{score.interval[0]:.{decimals}f} – {score.interval[1]:.{decimals}f}"
-
-
-def verdict_record(verdict: Verdict) -> Mapping[str, Any]:
-    """Return a verdict for JSON."""
-    found = verdict.counterexample
-    return {
-        "claim": verdict.claim,
-        "state": verdict.state,
-        "counted": verdict.counted,
-        "checked": verdict.checked,
-        "violations": verdict.violations,
-        "counterexample": None if found is None else {"terms": list(found.entries), "support": found.support},
-        "reason": verdict.reason,
-    }

@@ -7,7 +7,7 @@ import typer
 
 from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
 from queryveil.cli.options import with_parameters
-from queryveil.cli.output import print_json, progress_bar, verdict_record
+from queryveil.cli.output import print_json, progress_bar
 from queryveil.logs.options import READING, Reading
 
 _CODES = {"holds": 0, "violated": 1, "unchecked": 2}
@@ -50,7 +50,7 @@ def verify(
             secret = None if private is None else Path(private)
             verdict = run(Path(release), claim=claim, private=secret, reading=reading, places=places, progress=progress)
     if as_json:
-        print_json(verdict_record(verdict))
+        print_json(verdict.record())
     else:
         typer.echo(verdict.sentence())
     return _CODES[verdict.state]

@@ -27,7 +27,7 @@ def cosines(
             total = 0.0
             document = documents[place]
             for pair in range(indptr[document], indptr[document + 1]):
-                total += float(weights[pair]) * float(scattered[ids[pair]])
+                total += np.float64(weights[pair]) * np.float64(scattered[ids[pair]])  # float() would stay single here
             out[profile, place] = total
         for pair in range(first, end):
             scattered[profile_ids[pair]] = 0.0

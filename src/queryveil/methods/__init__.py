@@ -26,7 +26,9 @@ class Method(Declaration):
         given = [name for name in self.one_of if name in bound.values]
         if self.one_of and len(given) != 1:
             names = " or ".join(self.one_of)
-            raise UnknownNameError(f"{bound}: {self.name} takes {names}, and one of them only; give that one.")
+            raise UnknownNameError(
+                f"{bound}: {self.name} takes {names}, and one of them only; give that one.", field=self.one_of[0]
+            )
 
     def claim(self, bound: Bound, settled: Mapping[str, int] = {}) -> Bound:
         """Return the guarantee that a run with these parameters claims; some of them the run may have settled."""

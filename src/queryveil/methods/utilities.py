@@ -31,9 +31,9 @@ class Worth:
 def check_worth(target: object, *, values: bool, market: bool) -> None:
     """Say what is missing where a target needs a file that was not given."""
     if target == "file" and not values:
-        raise InputError(NEEDS_VALUES)
+        raise InputError(NEEDS_VALUES, field="target")
     if target in FIGURES and not market:
-        raise InputError(NEEDS_MARKET.format(target))
+        raise InputError(NEEDS_MARKET.format(target), field="target")
 
 
 def value_of_terms(target: str, profiles: Profiles, worth: Worth) -> NDArray[np.float64] | None:

@@ -67,7 +67,7 @@ def anonymize(
     """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     bound = resolve("method", method)
-    declared, kind = _checked(bound, source, options)
+    declared, kind = check(bound, source, options)
     if kind in ("groups", "vocabularies"):  # what these need takes long to import
         from queryveil.workflows.meaning import Place
 
@@ -124,7 +124,7 @@ def _by_meaning(kind: str) -> Callable[..., Anonymized]:
     return publish
 
 
-def _checked(bound: Bound, source: LogSource, options: Options) -> tuple[Method, str]:
+def check(bound: Bound, source: LogSource, options: Options) -> tuple[Method, str]:
     """Return the method's declaration and the kind of release, if the options fit it."""
     declared = method_of(bound)
     declared.check(bound)
@@ -132,15 +132,22 @@ def _checked(bound: Bound, source: LogSource, options: Options) -> tuple[Method,
     if kind not in declared.kinds:
         raise InputError(
             f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {kind!r}; "
-            "choose one of these by --kind."
+            "choose one of these by --kind.",
+            field="kind",
         )
     for name in source.keep:
         if name not in KEEPABLE:
-            raise InputError(f"--keep: there is no column {name!r} to keep; there are {', '.join(KEEPABLE)}.")
+            known = ", ".join(KEEPABLE)
+            raise InputError(f"--keep: there is no column {name!r} to keep; there are {known}.", field="keep")
     if source.keep and kind == "histories":
-        raise InputError("--keep needs single queries, so it goes with --kind log; add that or leave --keep out.")
+        raise InputError(
+            "--keep needs single queries, so it goes with --kind log; add that or leave --keep out.", field="keep"
+        )
     if source.cleaning.partition_by and kind == "queries":
-        raise InputError(f"{bound} looks at the log as a whole, so it goes without --partition-by; leave that out.")
+        raise InputError(
+            f"{bound} looks at the log as a whole, so it goes without --partition-by; leave that out.",
+            field="partition_by",
+        )
     return declared, kind
 
 

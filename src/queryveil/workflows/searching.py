@@ -34,6 +34,10 @@ class Searcher:
         """Return the groups that can be searched as."""
         return () if self._groups is None else self._groups.numbers
 
+    def has_group(self, group: int) -> bool:
+        """Say whether a group can be searched as."""
+        return self._groups is not None and self._groups.has(group)
+
     def search(
         self,
         query: str,
@@ -68,6 +72,10 @@ class ReleaseGroups:
         self.numbers: tuple[int, ...] = tuple(self._released.groups.tolist())
         self._profiles: dict[int, ProfileVector] = {}
 
+    def has(self, group: int) -> bool:
+        """Say whether there is such a group."""
+        return group in self._profiles or self._place(group) is not None
+
     def profile(self, group: int) -> ProfileVector:
         """Return the profile of a group, or name the nearest groups."""
         found = self._profiles.get(group)
@@ -76,13 +84,17 @@ class ReleaseGroups:
         return found
 
     def _mapped(self, group: int) -> ProfileVector:
-        released = self._released
-        place = int(np.searchsorted(released.groups, group))
-        if place == len(released.groups) or released.groups[place] != group:
-            raise UnknownNameError(f"{self._path} has no group {group}; {_nearest_numbers(group, self.numbers)}")
+        released, place = self._released, self._place(group)
+        if place is None:
+            raise UnknownNameError(f"{self._path} has no group {group}; {nearest_numbers(group, self.numbers)}")
         row = slice(released.indptr[place], released.indptr[place + 1])
         terms = [released.terms[number] for number in released.ids[row].tolist()]
         return self._index.vector(terms, released.weights[row].tolist())
+
+    def _place(self, group: int) -> int | None:
+        groups = self._released.groups
+        place = int(np.searchsorted(groups, group))
+        return place if place < len(groups) and groups[place] == group else None
 
 
 @dataclass(frozen=True)
@@ -153,7 +165,8 @@ def _released(path: Path) -> ReleasedGroups:
     return groups_of(release.rows)
 
 
-def _nearest_numbers(wanted: int, known: Iterable[int]) -> str:
+def nearest_numbers(wanted: int, known: Iterable[int]) -> str:
+    """Name the numbers that are nearest to one that is not known."""
     near = sorted(known, key=lambda number: (abs(number - wanted), number))[:3]
     return f"the nearest are {', '.join(map(str, sorted(near)))}."
 

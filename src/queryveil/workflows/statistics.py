@@ -1,0 +1,107 @@
+"""What is in a log, and how many of its people a few of their terms single out: the reason to anonymise it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.engines import LogSource, open_log
+from queryveil.histories.build import build
+from queryveil.measures.privacy.unique import draw, single_out, wilson
+from queryveil.types import Profiles, Progress, Rate, silent
+
+KNOWN = (1, 2, 3)  # terms of a person
+_BEGINNINGS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000)  # of classes of sizes
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """How many things are of a size from `low` to `high`, and what share of all occurrences is theirs."""
+
+    low: int
+    high: int | None  # None: whatever is larger
+    number: int
+    share: float
+
+
+@dataclass(frozen=True)
+class SingledOut:
+    """The share of histories that so many of their own random terms single out."""
+
+    terms: int
+    rate: Rate
+    asked: int  # histories
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A log in figures."""
+
+    format: str
+    has_times: bool
+    queries: int
+    people: int
+    histories: int
+    terms: int
+    pairs: int  # of a person and a term
+    occurrences: int
+    steps: tuple[str, ...]  # what cleaning did
+    holders: tuple[SizeClass, ...]  # terms by how many people hold them: the long tail
+    sizes: tuple[SizeClass, ...]  # histories by how many terms they have
+    singled_out: tuple[SingledOut, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return asdict(self)
+
+
+def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -> Statistics:
+    """Read and clean a log and say what is in it."""
+    with open_log(source, progress=progress) as log:
+        profiles = build(log, progress=progress)
+        kind, has_times = str(getattr(log, "format", "")), log.has_times
+        steps, queries = tuple(map(str, log.steps)), int(getattr(log, "n_queries", 0))
+    rng = np.random.default_rng(seed)
+    occurrences = np.asarray(np.bincount(profiles.ids, profiles.counts, len(profiles.vocabulary)), np.float64)
+    lengths = np.diff(profiles.indptr)
+    return Statistics(
+        kind,
+        has_times,
+        queries,
+        profiles.n_people,
+        profiles.n_histories,
+        len(profiles.vocabulary),
+        len(profiles.ids),
+        int(profiles.counts.sum()),
+        steps,
+        _classes(_people_behind(profiles), occurrences),
+        _classes(lengths, np.asarray(lengths, np.float64)),
+        tuple(_singled_out(profiles, m, rng, progress) for m in KNOWN),
+    )
+
+
+def _people_behind(profiles: Profiles) -> NDArray[np.int64]:
+    """Count the people who hold each term; whoever has it in several histories counts once."""
+    owner = np.repeat(profiles.owner, np.diff(profiles.indptr)).astype(np.int64)
+    pairs = np.unique(owner * len(profiles.vocabulary) + profiles.ids)
+    return np.bincount(pairs % len(profiles.vocabulary), minlength=len(profiles.vocabulary))
+
+
+def _classes(sizes: NDArray[np.int64], weights: NDArray[np.float64]) -> tuple[SizeClass, ...]:
+    """Sort sizes into classes, up to the largest that is met."""
+    ends: Sequence[int | None] = (*(low - 1 for low in _BEGINNINGS[1:]), None)
+    place = np.searchsorted(_BEGINNINGS, sizes, side="right") - 1
+    numbers = np.bincount(place[place >= 0], minlength=len(_BEGINNINGS))
+    shares = np.bincount(place[place >= 0], weights[place >= 0], len(_BEGINNINGS)) / max(1.0, float(weights.sum()))
+    n_met = int(np.flatnonzero(numbers).max(initial=-1)) + 1
+    rows = zip(_BEGINNINGS[:n_met], ends[:n_met], numbers[:n_met].tolist(), shares[:n_met].tolist(), strict=True)
+    return tuple(SizeClass(*row) for row in rows)
+
+
+def _singled_out(profiles: Profiles, m: int, rng: np.random.Generator, progress: Progress) -> SingledOut:
+    histories, combinations = draw(profiles, m, rng)
+    alone = single_out(profiles, profiles.owner, histories, combinations, progress=progress)
+    hits, asked = int(np.count_nonzero(alone)), len(alone)
+    return SingledOut(m, Rate(hits / asked, *wilson(hits, asked)), asked)

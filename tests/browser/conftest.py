@@ -1,0 +1,66 @@
+"""One server and one browser for all browser tests, and something on the server to look at."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.browser.site import SHORT, Server
+
+LINES = [f"u{i % 12},{('cheap cars', 'red shoes', 'old maps')[i % 3]} today\n" for i in range(72)]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is on the server: the demo log, two releases of it, and something to search."""
+
+    log: str
+    histories: str
+    groups: str
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start the system's Chromium."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.fail("the browser tests need Chromium; scripts/system_packages installs it, or says how.")
+    expect.set_options(timeout=SHORT)
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=chromium)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve from an empty home; the folder of files holds a small table with columns of its own names."""
+    place = tmp_path_factory.mktemp("browser")
+    folder = place / "files"
+    folder.mkdir()
+    (folder / "table.csv").write_text("who,what\n" + "".join(LINES))
+    (folder / "letter.txt").write_text("Dear reader,\nthis is not a log.\n")
+    found = Server(place / "home", folder)
+    found.start()
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="session")
+def made(server: Server) -> Made:
+    """Have the demo log and two releases on the server, whether or not another test has made them."""
+    logs = [log["id"] for log in server.get("/logs") if log["kind"] == "demo"]
+    log = logs[-1] if logs else server.post("/logs", {"name": "Demo log", "demo": True})["id"]
+    histories = _run(server, log, "km(k=5, m=1, algorithm=paper)")
+    groups = _run(server, log, "linkability(p=0.4, a=0)")
+    return Made(log, histories, groups)
+
+
+def _run(server: Server, log: str, method: str) -> str:
+    """Return the id of a run that is done, made now if need be."""
+    runs = {run["name"]: run["id"] for run in server.get(f"/runs?log={log}&kind=anonymize")}
+    run = runs.get(method) or server.post("/runs", {"name": method, "log": log, "method": method, "seed": 1})["id"]
+    assert server.ended(run)["state"] == "done"
+    return str(run)

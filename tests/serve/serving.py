@@ -1,0 +1,86 @@
+"""A server on loopback for tests, and a log small enough to run anything on at once."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from queryveil.serve.app import close, create_app
+from queryveil.serve.settings import Settings
+
+API = "/api/v1"
+HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
+SECRET = "xylophonist"
+LINES = [
+    f"u{i % 12}\t{('cheap cars', 'red shoes', 'old maps')[i % 3]} {SECRET if i == 7 else 'today'}"
+    f"\t2006-03-01 07:{i % 60:02}:00\t\t\n"
+    for i in range(72)
+]
+LOG = (HEADER + "".join(LINES)).encode()
+ENDLESS = 2_000_000  # people of a demo log that nobody waits for
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
+    """Run the application in a thread; yield it and a client of it."""
+    app = create_app(settings)
+    with running(app) as address:
+        headers = {"authorization": f"Bearer {settings.token}"} if settings.token else {}
+        with httpx.Client(base_url=address, timeout=60, headers=headers) as client:
+            yield app, client
+
+
+@contextmanager
+def running(app: FastAPI) -> Iterator[str]:
+    """Run an application in a thread; yield its address."""
+    with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, ws="none", log_level="critical", timeout_graceful_shutdown=2))
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            until(lambda: server.started)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            app.state.jobs.closing.set()
+            server.should_exit = True
+            thread.join()
+            close(app)
+
+
+def until(condition: Callable[[], Any], seconds: float = 180) -> None:
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+
+
+def upload(client: httpx.Client, name: str, data: bytes = LOG, filename: str = "log.tsv") -> httpx.Response:
+    """Send a log."""
+    return client.post(f"{API}/logs/upload", data={"name": name}, files={"file": (filename, data)})
+
+
+def start(client: httpx.Client, log: str, name: str, method: str = "km(k=2, m=2)", **more: Any) -> str:
+    """Start a run of a method; return its id."""
+    answer = client.post(f"{API}/runs", json={"name": name, "log": log, "method": method, "seed": 1, **more})
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["id"])
+
+
+def ended(client: httpx.Client, run: str) -> dict[str, Any]:
+    """Wait for a run to be over; return it."""
+    until(lambda: client.get(f"{API}/runs/{run}").json()["ended"])
+    found: dict[str, Any] = client.get(f"{API}/runs/{run}").json()
+    return found
+
+
+def home_of(folder: Path) -> Path:
+    """Return where a test's server keeps its state."""
+    return folder / "home"

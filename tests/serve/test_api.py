@@ -1,0 +1,117 @@
+"""The whole way by REST: a log, its figures, a run followed to its end, its release, and what looks at that."""
+
+import io
+import json
+import zipfile
+
+from queryveil.serve.jobs import Jobs
+from tests.serve.conftest import Lab
+from tests.serve.serving import API, SECRET, ended, start, upload
+
+
+def test_a_log_is_described(lab: Lab) -> None:
+    [statistics] = lab.client.get(f"{API}/runs", params={"log": lab.log, "kind": "statistics"}).json()
+    found = ended(lab.client, statistics["id"])["result"]
+    assert (found["format"], found["people"], found["queries"], found["terms"]) == ("aol", 12, 61, 8)
+    assert [row["low"] for row in found["holders"]] == [1, 2, 3, 5, 10]
+    assert sum(row["number"] for row in found["holders"]) == 8
+    assert sum(row["number"] for row in found["sizes"]) == 12
+    assert abs(sum(row["share"] for row in found["holders"]) - 1) < 1e-9
+    assert [row["terms"] for row in found["singled_out"]] == [1, 2, 3]
+    assert all(0 <= row["rate"]["low"] <= row["rate"]["value"] <= row["rate"]["high"] for row in found["singled_out"])
+
+
+def test_a_run_is_followed_to_its_end_and_its_release_is_looked_at(lab: Lab) -> None:
+    run = start(lab.client, lab.log, "followed", options={"bots": 0, "stop_words": "english"}, kind="log")
+    with lab.client.stream("GET", f"{API}/runs/{run}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        events = [json.loads(line.removeprefix("data: ")) for line in stream.iter_lines() if line]
+    assert events[-1]["state"] == "done"
+    assert {event["state"] for event in events} <= {"queued", "running", "done"}
+    assert len({event["stage"] for event in events}) > 2
+    release = lab.client.get(f"{API}/releases/{run}").json()
+    assert release["verdict"]["state"] == "holds"
+    assert (release["guarantee"], release["kind"], release["runs"]) == ("km(k=2, m=2)", "log", [])
+    assert release["manifest"]["cleaning"]["options"]["stop_words"] == "english"
+    looked_at = {
+        kind: lab.client.post(f"{API}/{kind}", json={"name": kind, "release": run, **more}).json()["id"]
+        for kind, more in (
+            ("verify", {}),
+            ("measure", {"measures": ["retention", "unique(m=2)"]}),
+            ("attack", {"attacks": ["known_terms(m=1)"], "targets": 5}),
+        )
+    }
+    found = {kind: ended(lab.client, each)["result"] for kind, each in looked_at.items()}
+    assert found["verify"]["verdict"]["sentence"].startswith("km(k=2, m=2) holds")
+    assert {score["measure"] for score in found["measure"]["scores"]} == {"retention", "unique(m=2)"}
+    assert found["attack"]["results"][0]["attack"] == "known_terms(m=1)"
+    assert len(found["attack"]["table"]["rows"][0]) == len(found["attack"]["table"]["headings"])
+    assert {each["kind"] for each in lab.client.get(f"{API}/releases/{run}").json()["runs"]} == set(looked_at)
+    assert lab.client.delete(f"{API}/runs/{run}").status_code == 204
+    for gone in (run, *looked_at.values()):
+        assert lab.client.get(f"{API}/runs/{gone}").status_code == 404
+        assert not (lab.home / "runs" / gone).exists()
+
+
+def test_a_download_holds_the_release_and_nothing_else(lab: Lab) -> None:
+    jobs: Jobs = lab.app.state.jobs
+    answer = lab.client.get(f"{API}/releases/{lab.release}/download")
+    assert answer.headers["content-disposition"] == 'attachment; filename="shared.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        packed = {name.removeprefix("shared/"): archive.read(name) for name in archive.namelist()}
+    folder = jobs.release_of(lab.release)
+    assert packed == {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    assert "manifest.json" in packed
+    assert (jobs.private_of(lab.release) / "membership.parquet").exists()
+    assert not [path for path in packed if "membership" in path or "profiles" in path]
+    assert not [data for data in packed.values() if SECRET.encode() in data]
+
+
+def test_what_there_is_can_be_listed(lab: Lab) -> None:
+    declared = lab.client.get(f"{API}/declarations").json()
+    [km] = [method for method in declared["methods"] if method["name"] == "km"]
+    assert km["about"] == {"guarantee": "km", "kinds": ["histories", "log"]}
+    k = km["parameters"][0]
+    assert (k["name"], k["type"], k["minimum"], k["required"]) == ("k", "integer", 2, True)
+    assert {field["name"] for field in declared["options"]["cleaning"]} >= {"bots", "history"}
+    assert lab.release in {release["id"] for release in lab.client.get(f"{API}/releases").json()}
+    assert lab.log in {log["id"] for log in lab.client.get(f"{API}/logs").json()}
+    page = lab.client.get(f"{API}/docs")
+    for path in lab.client.get(f"{API}/openapi.json").json()["paths"]:
+        assert path in page.text
+
+
+def test_nothing_says_where_files_lie(lab: Lab) -> None:
+    shown = "".join(
+        lab.client.get(f"{API}/{path}").text
+        for path in ("logs", "runs", "releases", f"runs/{lab.release}", f"releases/{lab.release}", f"logs/{lab.log}")
+    )
+    assert str(lab.home) not in shown
+    assert SECRET not in shown
+
+
+def test_bad_requests_are_answered_in_a_sentence(lab: Lab) -> None:
+    cases = [
+        ({"name": "x", "log": lab.log, "method": "km(k=1, m=2)"}, 422, "k"),
+        ({"name": "shared", "log": lab.log, "method": "km(k=2, m=2)"}, 409, "name"),
+        ({"name": "x", "log": "nothing", "method": "km(k=2, m=2)"}, 404, "log"),
+        ({"name": "x", "log": lab.log, "method": "km(k=2|3, m=2)"}, 422, "method"),
+        ({"name": "x", "log": lab.log, "method": "km(k=2, m=2)", "user": "u1"}, 422, "user"),
+        ({"name": "", "log": lab.log, "method": "km(k=2, m=2)"}, 422, "name"),
+        ({"log": lab.log, "method": "km(k=2, m=2)"}, 422, "name"),
+        ([1], 422, None),
+    ]
+    for body, status, field in cases:
+        answer = lab.client.post(f"{API}/runs", json=body)
+        assert (answer.status_code, answer.json()["field"]) == (status, field), answer.text
+        assert answer.json()["error"].endswith((".", "?"))
+    for kind in ("verify", "measure", "attack"):
+        answer = lab.client.post(f"{API}/{kind}", json={"name": "x", "release": "nothing"})
+        assert (answer.status_code, answer.json()["field"]) == (404, "release")
+    unknown = lab.client.post(f"{API}/measure", json={"name": "x", "release": lab.release, "measures": ["retentoin"]})
+    assert (unknown.status_code, unknown.json()["field"]) == (422, "measures")
+    assert "did you mean retention" in unknown.json()["error"]
+    assert lab.client.post(f"{API}/runs/{lab.release}/cancel").status_code == 409
+    assert lab.client.post(f"{API}/runs/{lab.release}/again").status_code == 409
+    assert lab.client.put(f"{API}/runs").status_code == 405
+    assert upload(lab.client, "shared").status_code == 409

@@ -1,0 +1,51 @@
+"""Requests made up from the OpenAPI document: none is answered by a fault, or in a way that is not written down."""
+
+import secrets
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.serve.conftest import Lab
+
+CHECKS = (
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+)
+
+
+def test_requests_made_up_from_the_document(lab: Lab) -> None:
+    address = str(lab.client.base_url)
+    schema = schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json")
+    operations: list[Any] = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]
+    assert len(operations) > 15
+    for operation in operations:
+        _try(operation, lab)
+    assert lab.client.get("/api/v1/logs").status_code == 200
+
+
+def _try(operation: Any, lab: Lab) -> None:
+    known = {"log": lab.log, "run": lab.release, "release": lab.release}
+
+    @seed(9)
+    @settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(), is_known=st.booleans())
+    def try_one(case: Any, is_known: bool) -> None:
+        if is_known and operation.method != "delete":  # an id that is there
+            case.path_parameters.update({name: known[name] for name in case.path_parameters if name in known})
+            if isinstance(case.body, dict):
+                case.body.update({name: known[name] for name in case.body if name in known})
+        if isinstance(case.body, dict) and "name" in case.body:
+            case.body["name"] = secrets.token_hex(4)
+        case.call_and_validate(checks=CHECKS)
+
+    try_one()
