@@ -53,7 +53,7 @@ def test_options(capsys: pytest.CaptureFixture[str], log: Path, java: None, opti
 
 def test_a_master_that_listens_and_says_nothing(java: None) -> None:
     code = (
-        "import sys; from queryveil.engines.spark import session as s; s.PATIENCE = 3\n"
+        "import sys; from queryveil.engines.spark import session as s; s.PATIENCE, s._STARTS = 3, 0\n"
         "try:\n    s.session(s.Cluster(sys.argv[1])).__enter__()\n"
         "except s.InputError as error:\n    print(error)\n"
     )
