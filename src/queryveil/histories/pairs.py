@@ -154,16 +154,17 @@ def _align(
     progress: Progress,
 ) -> _Aligned:
     """Find the people, rows and counts of both sides."""
-    people = np.unique(original.person)
+    is_there = np.bincount(original.person, minlength=len(original.persons)) > 0
+    people = np.flatnonzero(is_there).astype(np.int32)
     mine = _places(original, released, people, original_of)[released.person]
-    before, n_before = _count(np.searchsorted(people, original.person), original, len(texts))
+    before, n_before = _count((np.cumsum(is_there) - 1)[original.person], original, len(texts))
     after, n_after = _count(mine, released, len(texts))
     target = _stands_for(before, n_before, after, texts, progress) if match == "partial" else after
     n_strangers = len(np.unique(released.person[mine < 0]))
-    place, is_there = _find(target, before)
-    if is_there.all():
+    place, is_among = _find(target, before)
+    if is_among.all():
         return _Aligned(people, before, n_before, after, n_after, place, n_strangers)
-    keys = np.sort(np.concatenate((before, target[~is_there])))  # one that was not there is its own
+    keys = np.sort(np.concatenate((before, target[~is_among])))  # one that was not there is its own
     counts = np.zeros(len(keys), np.int64)
     counts[np.searchsorted(keys, before)] = n_before
     return _Aligned(people, keys, counts, after, n_after, np.searchsorted(keys, target), n_strangers)

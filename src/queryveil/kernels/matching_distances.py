@@ -26,6 +26,7 @@ class Descendants(NamedTuple):
     indptr: NDArray[np.int64]  # (nodes + 1,)
     words: NDArray[np.int32]
     heights: NDArray[np.int32]
+    can_be_noun: NDArray[np.bool_]  # of each word
 
 
 @jit
@@ -38,6 +39,7 @@ def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
     indptr = np.cumsum(indptr)
     fill = indptr[:-1].copy()
     words, below = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
+    can_be_noun = np.empty(len(nodes), np.bool_)
     highest = 0
     for height in heights:
         highest = max(highest, height)
@@ -45,9 +47,11 @@ def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
         for word in range(len(ancestors.middle)):
             for i in range(ancestors.indptr[word], ancestors.indptr[word + 1]):
                 if heights[i] == height:
-                    words[fill[nodes[i]]], below[fill[nodes[i]]] = word, height
+                    place = fill[nodes[i]]
+                    words[place], below[place] = word, height
+                    can_be_noun[place] = ancestors.middle[word] > ancestors.indptr[word]
                     fill[nodes[i]] += 1
-    return Descendants(indptr, words, below)
+    return Descendants(indptr, words, below, can_be_noun)
 
 
 @jit
@@ -65,13 +69,11 @@ def _fill(ancestors: Ancestors, below: Descendants, word: int, limit: int, row: 
     row[:] = FAR
     begin, middle, end = ancestors.indptr[word], ancestors.middle[word], ancestors.indptr[word + 1]
     for i in range(begin, end):
-        is_noun = i < middle
         node, height = ancestors.nodes[i], ancestors.heights[i]
         for j in range(below.indptr[node], below.indptr[node + 1]):
             steps = height + below.heights[j]
             if steps > limit:
                 break
-            other = below.words[j]
-            both = middle > begin and ancestors.middle[other] > ancestors.indptr[other]
-            if both == is_noun and steps < row[other]:
-                row[other] = steps
+            both = middle > begin and below.can_be_noun[j]
+            if both == (i < middle):
+                row[below.words[j]] = min(row[below.words[j]], steps)

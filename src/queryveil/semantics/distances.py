@@ -55,9 +55,13 @@ class Ancestry:
 
 def ancestry(network: Network, terms: Sequence[str], *, limit: int | None = None) -> Ancestry:
     """Return the ancestors of terms; with a limit only those that distances up to it need."""
+    return ancestry_of(network, network.find_all(terms), limit=limit)
+
+
+def ancestry_of(network: Network, words: NDArray[np.int32], *, limit: int | None = None) -> Ancestry:
+    """Return the ancestors of words given by their numbers, −1 where the network does not know one."""
     network.require_hierarchy()
     most = _NO_LIMIT if limit is None else limit
-    words = network.find_all(terms)
     is_known = words >= 0
     known_indptr, positions = positions_in(network.sense_indptr, words[is_known])
     indptr = np.zeros(len(words) + 1, np.int64)

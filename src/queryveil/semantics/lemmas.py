@@ -71,6 +71,8 @@ def folded(term: str) -> str:
 def lemmatize(term: str, lexicon: Lexicon | None = None) -> str | None:
     """Return the lemma of a term or phrase, None where the lexicon (WordNet's by default) has none."""
     lexicon = lexicon or wordnet_lexicon()
+    if term in lexicon.numbers:
+        return term
     form = folded(term)
     if form in lexicon.numbers:
         return form

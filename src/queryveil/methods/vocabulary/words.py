@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels.clusters import Bags
 from queryveil.kernels.matching_distances import Ancestors, Descendants, descendants, fill_rows
-from queryveil.semantics.distances import Ancestry, ancestry
+from queryveil.semantics.distances import Ancestry, ancestry_of
 from queryveil.semantics.network import Network
 from queryveil.types import Profiles
 
@@ -53,7 +53,7 @@ def _ancestors(found: Ancestry) -> Ancestors:
 
 def words_of(network: Network, limit: int, numbers: NDArray[np.int32]) -> Words:
     """Return the words of a network with these numbers; nothing is computed yet."""
-    found = ancestry(network, [network.words[number] for number in numbers], limit=limit)
+    found = ancestry_of(network, numbers, limit=limit)
     n_words = len(numbers)
     n_rows = min(n_words, max(_FEWEST_ROWS, _TABLE_BYTES // max(1, n_words)))
     below = descendants(_ancestors(found), network.n_nodes)
