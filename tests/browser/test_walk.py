@@ -34,7 +34,7 @@ def load_demo(page: Page) -> None:
 
 def run_method(page: Page, method: str, fields: dict[str, str], more: dict[str, str]) -> None:
     """Fill in the form of a method, and wait until its run is done."""
-    page.get_by_role("navigation", name="Methods").get_by_role("link", name=re.compile(f"^{method} ")).click()
+    page.get_by_role("navigation", name="Methods").get_by_role("link", name=re.compile(rf"^{method}\b")).click()
     for name, value in fields.items():
         page.locator(f"#f-{name}").fill(value)
     page.get_by_text("More options").click()
@@ -94,7 +94,7 @@ def search(page: Page) -> None:
 def test_a_run_is_cancelled(browser: Browser, server: Server) -> None:
     with opened(browser, server, PHONE_DARK) as page:
         load_demo(page)
-        page.get_by_role("navigation", name="Methods").get_by_role("link", name=re.compile("^generalize ")).click()
+        page.get_by_role("navigation", name="Methods").get_by_role("link", name=re.compile(r"^generalize\b")).click()
         page.get_by_role("button", name="Run generalize").click()
         page.get_by_role("button", name=re.compile("^Cancel")).first.click()
         expect(page.get_by_text("The run was cancelled, and nothing of it was kept.")).to_be_visible()

@@ -1,6 +1,6 @@
 """The search service for production: a group and a query in, documents out; nothing else, and never a person.
 
-It is a bare ASGI application: a framework costs more than the search (`python -m benchmarks.serving` measures both).
+It is a bare ASGI application: a framework costs about as much as the search (`python -m benchmarks.serving` compares).
 A query that takes about a millisecond is answered at once; a long one goes to a few threads, and when too many of those
 wait, the rest are told to come back.
 """

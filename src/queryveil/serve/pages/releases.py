@@ -1,14 +1,14 @@
 """A release: what it promises, whether that holds, what attacks reach, and its files."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.attacks import Attack
 from queryveil.errors import QueryveilError
-from queryveil.measures import Measure
+from queryveil.serve import declared
 from queryveil.serve.pages.here import Here, State, free_name, go
 from queryveil.serve.pages.runs import log_of
 from queryveil.serve.pages.side_by_side import crowds_of
@@ -87,11 +87,11 @@ def _page(
 
 
 def _of_kind(what: str, kind: str) -> list[tuple[str, str]]:
-    """Return the attacks, or the measures, that a kind of release can be put to without anything else, and what for."""
-    found = (each for each in declarations(what).values() if isinstance(each, Attack | Measure))
-    usable = (each for each in found if kind in each.kinds and not _needs_a_file(each))
+    """Return the attacks, or the measures, that a kind of release can be put to without a file, and what for."""
+    found = ((each, declared.entry(each)["about"]) for each in declarations(what).values())
+    usable = (each for each, about in found if kind in about["kinds"] and not _needs_a_file(about))
     return [(suggested_name(each), each.purpose) for each in usable]
 
 
-def _needs_a_file(each: Attack | Measure) -> bool:
-    return isinstance(each, Measure) and (each.needs_index or each.needs_market)
+def _needs_a_file(about: Mapping[str, Any]) -> bool:
+    return bool(about.get("needs_index") or about.get("needs_market"))
