@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(request: pytest.FixtureRequest, log: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     place = tmp_path_factory.mktemp(request.param)
     kind = request.param if request.param in ("histories", "log") else None
-    history = {"history": "day"} if kind == "histories" else {}  # several histories of one person
+    history: dict[str, Any] = {"history": "day"} if kind == "histories" else {}  # several histories of one person
     release, private = place / "release", place / "private"
     queryveil.anonymize(log, METHODS[request.param], release, private=private, kind=kind, seed=1, **history)
     return release, private
