@@ -14,7 +14,7 @@ LINES = [f"u{i % 12},{('cheap cars', 'red shoes', 'old maps')[i % 3]} today\n" f
 
 @dataclass(frozen=True)
 class Made:
-    """What is on the server: the demo log, two releases of it, and something to search."""
+    """What is on the server: the demo log, and releases of it."""
 
     log: str
     histories: str
@@ -50,11 +50,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def made(server: Server) -> Made:
-    """Have the demo log and two releases on the server, whether or not another test has made them."""
+    """Have the demo log and three releases on the server, whether or not another test has made them."""
     logs = [log["id"] for log in server.get("/logs") if log["kind"] == "demo"]
     log = logs[-1] if logs else server.post("/logs", {"name": "Demo log", "demo": True})["id"]
     histories = _run(server, log, "km(k=5, m=1, algorithm=paper)")
     groups = _run(server, log, "linkability(p=0.4, a=0)")
+    _run(server, log, "query_k(k=5)")  # beside which the histories are drawn
     return Made(log, histories, groups)
 
 

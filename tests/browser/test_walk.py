@@ -19,7 +19,7 @@ def test_from_the_demo_log_to_a_search(browser: Browser, server: Server, look: L
         compare(page)
         open_one_history(page)
         verify(page)
-        search(page)
+        search(page, look)
 
 
 def load_demo(page: Page) -> None:
@@ -77,7 +77,7 @@ def verify(page: Page) -> None:
     expect(page.get_by_role("heading", name="The guarantee holds")).to_be_visible()
 
 
-def search(page: Page) -> None:
+def search(page: Page, look: Look) -> None:
     """Search as nobody, as a person and as the person's group."""
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Search").click()
     make = page.get_by_role("button", name="Make the bundled corpus searchable")
@@ -88,7 +88,7 @@ def search(page: Page) -> None:
     page.get_by_role("button", name="Search").click()
     for column in ("Plain", "Original profile", "Group profile"):
         expect(page.get_by_role("heading", name=column)).to_be_visible()
-    picture(page, "search", at="#answers")
+    picture(page, "search" if look == LAPTOP_LIGHT else f"search-{look}", at="#answers")
 
 
 def test_a_run_is_cancelled(browser: Browser, server: Server) -> None:

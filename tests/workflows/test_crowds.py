@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,9 +34,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(request: pytest.FixtureRequest, log: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     place = tmp_path_factory.mktemp(request.param)
     kind = request.param if request.param in ("histories", "log") else None
-    history: dict[str, Any] = {"history": "day"} if kind == "histories" else {}  # several histories of one person
+    history = "day" if kind == "histories" else "user"  # several histories of one person, or one
     release, private = place / "release", place / "private"
-    queryveil.anonymize(log, METHODS[request.param], release, private=private, kind=kind, seed=1, **history)
+    queryveil.anonymize(log, METHODS[request.param], release, private=private, kind=kind, seed=1, history=history)
     return release, private
 
 
