@@ -18,6 +18,7 @@ from queryveil.report.markup import Markup, tag
 VEGA_LITE = "5.20"
 PLOT_WIDTH, LABEL_WIDTH = 230, 110
 BAR, GAP = 18, 12
+_ROLES = re.compile(r' (role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
 CONFIG: dict[str, Any] = {
     "background": None,
@@ -115,14 +116,17 @@ def _length(field: str, full: float) -> dict[str, Any]:
 
 
 def draw(spec: dict[str, Any], values: list[dict[str, Any]], spoken: str) -> Markup:
-    """Render to SVG, and give it a label in place of its namespaces, which a page does not need."""
+    """Render to SVG with a label in place of its namespaces, which a page does not need.
+
+    Its pieces lose their roles: they have no names, and the label of the whole says all.
+    """
     whole = {"width": PLOT_WIDTH, **spec, "data": {"values": values}, "config": CONFIG}
     svg: str = vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE)
     opening = re.match(r'<svg[^>]*? width="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>', svg)
     if opening is None:
         raise InternalError("vl-convert returned no SVG with a width and a height; please report this.")
     width, height = opening["width"], opening["height"]
-    inside = Markup(svg[opening.end() : svg.rindex("</svg>")])
+    inside = Markup(_ROLES.sub("", svg[opening.end() : svg.rindex("</svg>")]))
     return tag(
         "svg", inside, role="img", aria_label=spoken, viewBox=f"0 0 {width} {height}", width=width, height=height
     )
