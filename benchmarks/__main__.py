@@ -19,6 +19,7 @@ from benchmarks import (
     serving,
     sizes,
     spark,
+    spark_groups,
     spi,
     startup,
     targets,
@@ -27,7 +28,7 @@ from benchmarks import (
 )
 from benchmarks.sides import SMALL, Figures
 
-LARGE = (pairs, command, sizes, kept, targets, groups, vocabularies, spark)  # of logs that have two sizes
+LARGE = (pairs, command, sizes, kept, targets, groups, vocabularies, spark, spark_groups)  # of logs that have two sizes
 
 
 def show(module: object, figures: Figures) -> None:

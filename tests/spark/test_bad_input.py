@@ -138,3 +138,10 @@ def test_what_cannot_be_read(spark: "SparkSession", tmp_path: Path) -> None:
     with pytest.raises(queryveil.errors.GuaranteeError, match="nothing would be left"):
         read_it()
     assert {path.name for path in tmp_path.iterdir()} == {"log.csv"}
+
+
+def test_a_value_that_cannot_be_read_is_told_nowhere(spark: "SparkSession", capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError) as refusal, sessions.session(sessions.Cluster(given=spark)) as given:
+        given.sql("SELECT CAST('my secret query' AS INT)").collect()
+    assert "Spark gave the run up" in str(refusal.value)
+    assert "secret" not in f"{refusal.value}{''.join(capfd.readouterr())}"

@@ -25,6 +25,7 @@ _STARTS = 5  # … or as many starts of Java, where this machine is so busy that
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MASTER = re.compile(r"(?:spark|k8s)://(?:https?://)?([^:/,]+):(\d+)")
 _SILENT = "--spark-master {} does not answer; check the address, and that the master is running."
+_SPEAKERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's, on standard error
 _FIRST_JAVA = 17
 _TASKS_PER_CORE = 2
 _OURS = re.compile(r"^queryveil\.errors\.\w+: (.+)$", re.MULTILINE)  # the end of a worker's stack, if it was ours
@@ -52,11 +53,13 @@ def session(cluster: Cluster) -> Iterator["SparkSession"]:
     """Yield a session, and stop it afterwards; one that was given is used as it is and stays."""
     with told_in_sentences():
         if cluster.given is not None:
-            yield cluster.given
+            with _silenced():
+                yield cluster.given
             return
         check_installed()
         _check_answers(cluster.master)
         with ExitStack() as stack:
+            stack.enter_context(_silenced())
             folder = stack.enter_context(scratch("spark"))
             spark, patience = _start(cluster.master, {**_settings(folder), **cluster.conf})
             stack.callback(spark.stop)
@@ -82,6 +85,22 @@ def told_in_sentences() -> Iterator[None]:
             f"Spark gave the run up ({type(error).__name__}), so nothing was released; see the logs of the cluster, "
             "and whether its executors have enough memory and disk."
         ) from None
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep PySpark from logging what it raises: a value that cannot be read stands in there as it is."""
+    from pyspark.logger import PySparkLogger
+
+    speakers = [PySparkLogger.getLogger(name) for name in _SPEAKERS]
+    before = [speaker.disabled for speaker in speakers]
+    for speaker in speakers:
+        speaker.disabled = True
+    try:
+        yield
+    finally:
+        for speaker, was_disabled in zip(speakers, before, strict=True):
+            speaker.disabled = was_disabled
 
 
 def check_installed() -> None:
