@@ -53,13 +53,13 @@ def session(cluster: Cluster) -> Iterator["SparkSession"]:
     """Yield a session, and stop it afterwards; one that was given is used as it is and stays."""
     with told_in_sentences():
         if cluster.given is not None:
-            with _silenced():
+            with _speechless():
                 yield cluster.given
             return
         check_installed()
         _check_answers(cluster.master)
         with ExitStack() as stack:
-            stack.enter_context(_silenced())
+            stack.enter_context(_speechless())
             folder = stack.enter_context(scratch("spark"))
             spark, patience = _start(cluster.master, {**_settings(folder), **cluster.conf})
             stack.callback(spark.stop)
@@ -88,7 +88,7 @@ def told_in_sentences() -> Iterator[None]:
 
 
 @contextmanager
-def _silenced() -> Iterator[None]:
+def _speechless() -> Iterator[None]:
     """Keep PySpark from logging what it raises: a value that cannot be read stands in there as it is."""
     from pyspark.logger import PySparkLogger
 
