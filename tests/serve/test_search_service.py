@@ -30,26 +30,34 @@ class Service:
     temporary: Path
 
 
+def start(places: Places, temporary: Path) -> "subprocess.Popen[str]":
+    words = ["serve", "--search", str(places.index), "--groups", str(places.groups), "--port", "0"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "queryveil", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"},
+    )
+
+
+def address_of(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().split()[3]
+
+
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("search")
     places = make(folder)
     (folder / "tmp").mkdir()
-    words = ["serve", "--search", str(places.index), "--groups", str(places.groups), "--port", "0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "queryveil", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(folder / "tmp"), "PYTHONUNBUFFERED": "1"},
-    )
-    assert process.stdout is not None
-    address = process.stdout.readline().split()[3]
+    process = start(places, folder / "tmp")
+    address = address_of(process)
     with httpx.Client(base_url=address, timeout=60) as client:
         yield Service(process, client, places, int(address.rpartition(":")[2]), folder / "tmp")
     if process.poll() is None:
         process.kill()
-    process.communicate()
+    process.communicate(timeout=60)
 
 
 def ask(service: Service, **fields: Any) -> httpx.Response:
@@ -198,3 +206,11 @@ def test_it_stops_when_told_to_and_leaves_nothing(service: Service) -> None:
     assert service.process.returncode == 0
     assert errors == ""
     assert list(service.temporary.iterdir()) == []
+
+
+def test_nothing_outlives_a_service_that_is_killed(service: Service) -> None:
+    process = start(service.places, service.temporary)
+    with httpx.Client(base_url=address_of(process), transport=httpx.HTTPTransport(retries=3)) as client:
+        assert client.post(SEARCH, json={"query": "java"}, timeout=60).status_code == 200
+    process.kill()
+    process.communicate(timeout=60)  # ends when the last process that could write to it has

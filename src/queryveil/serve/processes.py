@@ -8,13 +8,15 @@ from functools import partial
 from pathlib import Path
 
 from queryveil.serve.lean import SearchService, create_search_app
+from queryveil.serve.parents import end_with_parent
 from queryveil.serve.ports import BACKLOG, address_of, bind, raise_limits
 from queryveil.serve.settings import check_address
 from queryveil.workflows.searching import Searcher
 
 
 def _open(index: Path, groups: Path, token: str | None, counts: Path) -> SearchService:
-    """Make the service of one process."""
+    """Make the service of one process, which ends with the one that looks after all."""
+    end_with_parent()
     service = create_search_app(index, groups, token=token, counts=counts)
     gc.freeze()  # what stands by now stays: looking through it for rubbish would hold up requests
     return service

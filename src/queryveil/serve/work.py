@@ -5,18 +5,17 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import parent_process
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from queryveil.errors import UnknownNameError, sentence_of
 from queryveil.files import write_file
+from queryveil.serve.parents import end_with_parent
 from queryveil.types import Progress, Score, Verdict
 
 if TYPE_CHECKING:
@@ -74,18 +73,11 @@ def _settle(task: Task) -> None:
     temporary = task.folder / "tmp"
     temporary.mkdir(mode=0o700, exist_ok=True)
     tempfile.tempdir = str(temporary)
-    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    end_with_parent()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def _end_with_the_server() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _reporter(pipe: Connection) -> Progress:
