@@ -21,7 +21,7 @@ class Made:
     groups: str
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Start the system's Chromium."""
     chromium = shutil.which("chromium")
@@ -34,7 +34,7 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve from an empty home; the folder of files holds a small table with columns of its own names."""
     place = tmp_path_factory.mktemp("browser")
@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     found.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def made(server: Server) -> Made:
     """Have the demo log and three releases on the server, whether or not another test has made them."""
     logs = [log["id"] for log in server.get("/logs") if log["kind"] == "demo"]

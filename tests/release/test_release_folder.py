@@ -192,7 +192,7 @@ def test_a_release_that_would_be_empty_is_not_made(tmp_path: Path) -> None:
 
 
 def test_big_releases_come_in_parts(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "_PART_ROWS", 100)
+    monkeypatch.setattr(writer, "PART_ROWS", 100)
     out = tmp_path / "out"
     queryveil.anonymize(log, "km(k=4, m=1)", out, seed=1)
     parts = [entry for entry in manifest_of(out)["files"] if entry["path"].startswith("data/")]
