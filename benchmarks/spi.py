@@ -94,7 +94,8 @@ def _bare(folder: Path) -> dict[str, float]:
 def _ours(folder: Path) -> dict[str, float]:
     from queryveil.api import measure as run
 
-    (folder / "small.csv").write_text("user,query,time\n1,a b,2026-01-01\n")
+    lines = "".join(f"{i % 10},word{i} of a query,2026-01-01\n" for i in range(1_000))  # enough for all kernels to be used
+    (folder / "small.csv").write_text(f"user,query,time\n{lines}")
     run(folder / "small.csv", folder / "small.csv", measures=MEASURES)  # imports, and kernels are loaded
     started = time.perf_counter()
     scores = run(folder / "released.tsv", folder / "original.tsv", measures=MEASURES)
