@@ -18,7 +18,7 @@ demo: $(VENV)/ready ## make a demo log, anonymise it, verify it, tamper with it,
 test: $(VENV)/ready ## install what the tests need, check the style and types, and run all tests
 	@scripts/system_packages
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder tests
 
 lint: $(VENV)/ready ## check style (ruff) and types (mypy, strict)
 	@$(BIN)/ruff check .

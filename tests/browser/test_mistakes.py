@@ -3,13 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import LINES, Made
 from tests.browser.site import LAPTOP_LIGHT, PHONE_LIGHT, Server, opened
 
-pytestmark = pytest.mark.xdist_group("browser")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Made
 from tests.browser.site import LAPTOP_LIGHT, LOOKS, PHONE_LIGHT, Look, Server, opened, picture, sideways
 
-pytestmark = pytest.mark.xdist_group("browser")
 SERIOUS = ("serious", "critical")  # in the words of axe
 PICTURES = {"start": "h1", "log": "#what", "try": "#side", "history": "h1", "release": "h1"}  # and what they show
 

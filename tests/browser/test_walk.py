@@ -7,8 +7,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.site import LAPTOP_LIGHT, LONG, PHONE_DARK, Look, Server, opened, picture
 
-pytestmark = pytest.mark.xdist_group("browser")  # one server and one browser for all of them
-
 
 @pytest.mark.parametrize("look", [LAPTOP_LIGHT, PHONE_DARK], ids=str)
 def test_from_the_demo_log_to_a_search(browser: Browser, server: Server, look: Look) -> None:

@@ -11,8 +11,6 @@ from queryveil.experiments.liu import examples, printed
 from queryveil.experiments.liu.grid import LG_BAG, SERIES
 from tests.builders import profiles_of
 
-pytestmark = pytest.mark.xdist_group("liu")  # one evaluation for all of them
-
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:

@@ -44,7 +44,6 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.xdist_group("build_lexicons")
 @pytest.mark.parametrize("table", WORDNET_TABLES)
 def test_shipped_tables_are_what_the_script_makes(rebuilt: Path, table: str) -> None:
     shipped, made = FOLDER / f"{table}.parquet", rebuilt / f"{table}.parquet"
@@ -54,7 +53,6 @@ def test_shipped_tables_are_what_the_script_makes(rebuilt: Path, table: str) -> 
         assert shipped.read_bytes() == made.read_bytes()
 
 
-@pytest.mark.xdist_group("build_lexicons")
 def test_names_are_folded_and_sorted(rebuilt: Path) -> None:
     assert pq.read_table(rebuilt / "names.parquet").to_pylist() == [
         {"list": "female", "name": "mary", "share": 2629},
@@ -65,7 +63,6 @@ def test_names_are_folded_and_sorted(rebuilt: Path) -> None:
     ]
 
 
-@pytest.mark.xdist_group("build_lexicons")
 def test_nothing_but_tables_is_left(rebuilt: Path) -> None:
     assert sorted(path.name for path in rebuilt.iterdir()) == sorted(
         f"{table}.parquet" for table in [*WORDNET_TABLES, "names"]

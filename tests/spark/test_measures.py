@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
 ]
 ALL = ("impressions", "retention", "unique(m=6)", "jsd", "spi", "exposed")  # histories have fewer than 6 entries

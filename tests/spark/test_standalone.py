@@ -18,7 +18,6 @@ from tests.spark.conftest import METHOD, Made
 from tests.spark.logs import write_log
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
 ]
 SETTINGS = (

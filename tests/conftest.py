@@ -1,0 +1,24 @@
+"""How tests are shared out to several processes: what has something costly in common stays together."""
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+TOGETHER = ("tests/spark/", "tests/browser/")  # one session of Spark, one server and one browser for all of them
+APART = "tests/test_docs.py"  # whose tests are long and have nothing in common
+
+
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives out a file at a time, a folder where its files belong together, a test where those do not."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        if path == APART:
+            return nodeid
+        return next((folder for folder in TOGETHER if path.startswith(folder)), path)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Tell xdist how to share out tests."""
+    return ByFile(config, log)
