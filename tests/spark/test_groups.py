@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
 ]
-PEOPLE = 120
+PEOPLE = 150
 METHOD = "linkability(p=0.4)"
 
 
