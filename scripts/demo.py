@@ -55,6 +55,7 @@ def main() -> None:
     print(f"   {queryveil.verify(tampered).sentence()}\n")
 
     print(f"release:  {release}\nprivate:  {private} (keep it secret)\nreport:   {done.report.resolve()}")
+    print("to try methods, see one history, attack a release and search, in a browser: .venv/bin/queryveil serve")
 
 
 def _indented(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, RunRow, Store, UnknownIdError
-from queryveil.serve.work import INDEX
+from queryveil.serve.work import BUNDLED
 
 if TYPE_CHECKING:
     from queryveil.workflows.people import People
@@ -29,13 +29,6 @@ class Desk:
         self._open: dict[Hashable, Any] = {}
         self._lock = Lock()
 
-    def index(self) -> Path | None:
-        """Return the index: the one that was given, or that of the bundled corpus once it is made."""
-        if self._settings.index is not None:
-            return self._settings.index
-        run = self.indexing()
-        return self._jobs.folder_of(run.id) / INDEX if run is not None and run.state == "done" else None
-
     def indexing(self) -> RunRow | None:
         """Return the run that makes the bundled corpus searchable, or has."""
         return next((run for run in self._store.runs(kind="index") if run.name == _CORPUS), None)
@@ -44,7 +37,7 @@ class Desk:
         """Have the bundled corpus made searchable, unless it is, or is being made so."""
         run = self.indexing()
         if run is None:
-            self._jobs.start("index", _CORPUS, spec={"corpus": "wordnet"})
+            self._jobs.start("index", _CORPUS, spec={"corpus": BUNDLED})
         elif run.is_over and run.state != "done":
             self._jobs.again(run.id)
 
@@ -58,7 +51,7 @@ class Desk:
         """Return what searches as nobody or as a group of a release."""
         from queryveil.workflows.searching import Searcher
 
-        index = self.index()
+        index = self._jobs.index()
         if index is None:
             raise ConflictError(NO_INDEX)
         groups = None if release is None else self._release(release)

@@ -12,7 +12,6 @@ import os
 import secrets
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from fastapi import HTTPException, Request
 from starlette.datastructures import MutableHeaders
@@ -22,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from queryveil.errors import sentence_of
 from queryveil.serve.logs import too_large
 from queryveil.serve.rendering import problem
-from queryveil.serve.settings import LOOPBACK, Settings
+from queryveil.serve.settings import LOOPBACK, Settings, host_in
 
 FIELD, HEADER = "csrf", "x-csrf-token"
 POLICY = (
@@ -31,7 +30,6 @@ POLICY = (
 )
 _VISIT, _LOGIN = "queryveil_visit", "queryveil_login"  # cookies
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_OPEN = ("/login", "/healthz", "/static/")  # what can be seen without the token
 _UPLOADS = ("/api/v1/logs/upload", "/logs/upload")
 _FORM_ROOM, _OTHER_BODIES = 1_000_000, 1_000_000  # bytes: of an upload's other fields, and of any other request
 _DRAIN = 20.0  # seconds for which what is too large is still taken in and thrown away
@@ -106,13 +104,13 @@ class Guard:
 
     def _check_host(self, request: Request) -> None:
         """Refuse names that are not this machine's own; who knows the token may call it by any."""
-        if self._settings.token is None and _name_in(request.headers.get("host", "")) not in LOOPBACK:
+        if self._settings.token is None and host_in(request.headers.get("host", "")) not in LOOPBACK:
             raise Refusal(400, f"this server is not called that; ask for {self._settings.host}.")
 
     def _check_login(self, request: Request) -> str:
         """Return how the token is known, if it must be: by a header or a cookie."""
         token, path = self._settings.token, request.url.path
-        if token is None or path in _OPEN or path.startswith("/static/"):
+        if token is None or path == "/login" or path.startswith("/static/"):
             return ""
         given = request.headers.get("authorization", "")
         if hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
@@ -236,13 +234,6 @@ def load_secret(home: Path) -> bytes:
 
 def _cookie(name: str, value: str) -> str:
     return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict"
-
-
-def _name_in(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:  # brackets that hold no address
-        return ""
 
 
 def _is_api(request: Request) -> bool:

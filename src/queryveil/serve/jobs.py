@@ -197,8 +197,8 @@ class Jobs:
         named = {name: str(spec[name]) for name in _FILES if spec.get(name)}
         return {name: self._settings.file(path, name) for name, path in named.items() if path != BUNDLED}
 
-    def _index(self) -> Path | None:
-        """Return the index that was given, else the newest that a run has made."""
+    def index(self) -> Path | None:
+        """Return what is searched: the index that was given, else the newest that a run has made."""
         made = (self.folder_of(run.id) / INDEX for run in self._store.runs(kind="index") if run.state == "done")
         return self._settings.index or next(made, None)
 
@@ -265,7 +265,7 @@ class Jobs:
             demo_people=self._settings.demo_people if log.kind == "demo" else 0,
             release=release,
             files=files,
-            index=self._index(),
+            index=self.index(),
         )
 
     def _hear(self, timeout: float | None) -> None:

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from queryveil.errors import InputError
 from queryveil.serve.metrics import Metrics
 from queryveil.serve.searching import SearchRequest, find, refusal
-from queryveil.serve.settings import LOOPBACK
+from queryveil.serve.settings import LOOPBACK, host_in
 from queryveil.serve.store import UnknownIdError
 from queryveil.workflows.searching import Searcher
 
@@ -100,7 +100,7 @@ class SearchService:
 
     def _check(self, path: str, method: str, headers: Mapping[bytes, bytes]) -> None:
         """Refuse who may not ask, and what is not served."""
-        if self._token is None and _host(headers.get(b"host", b"")) not in LOOPBACK:
+        if self._token is None and host_in(headers.get(b"host", b"").decode("latin-1")) not in LOOPBACK:
             raise RefusedError(421, "this service answers under the name of its own machine only, such as 127.0.0.1.")
         if path not in _METHODS:
             raise RefusedError(404, f"there is nothing here; ask {', '.join(_METHODS)}.")
@@ -189,12 +189,6 @@ async def _send(reply: Reply, send: Send, *, has_body: bool) -> None:
     ]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body if has_body else b""})
-
-
-def _host(header: bytes) -> str:
-    """Return the name in a Host header, without the port."""
-    text = header.decode("latin-1")
-    return text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0].lower()
 
 
 _SOON, _CLOSE = ((b"retry-after", b"1"),), ((b"connection", b"close"),)

@@ -57,6 +57,11 @@ def check_address(host: str, token: str | None) -> None:
         )
 
 
+def host_in(header: str) -> str:
+    """Return the name or address in a Host header, without the port."""
+    return header[1:].partition("]")[0] if header.startswith("[") else header.partition(":")[0].lower()
+
+
 def default_home() -> Path:
     """Return where state is kept unless the user says otherwise: the place for programs' own data."""
     base = os.environ.get("XDG_DATA_HOME") or Path("~/.local/share").expanduser()

@@ -179,7 +179,7 @@ def _page(
     desk: Desk = request.app.state.desk
     context: dict[str, Any] = {
         "choice": choice,
-        "has_index": desk.index() is not None,
+        "has_index": request.app.state.jobs.index() is not None,
         "indexing": desk.indexing(),
         "releases": desk.releases(),
         "people": _listed(desk, choice),

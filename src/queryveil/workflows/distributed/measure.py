@@ -1,5 +1,6 @@
 """Measuring a release, or somebody's released log, on a cluster against the log it was made from."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,7 @@ def _scores(sides: "_Sides", bounds: Sequence[Bound], options: MeasureOptions, p
 
 
 @dataclass
-class _Sides:
+class _Sides(ABC):
     """A log and what was released of it."""
 
     spark: "SparkSession"
@@ -129,9 +130,9 @@ class _Sides:
         """Return the terms, or whole queries, of both."""
         raise InputError("somebody else's log has no terms to compare; give measures of pairs of logs.")
 
+    @abstractmethod
     def pair(self, has_model: bool) -> DistributedPair:
         """Return both person by person."""
-        raise NotImplementedError
 
     def cleaned(self, source: LogSource, unit: Unit) -> "DataFrame":
         """Return a log's histories, cleaned once."""
