@@ -16,7 +16,13 @@ from tests.spark.logs import write_log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "700m", "spark.executor.memory": "700m"}
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "700m",
+    # Plans that run once, on a few rows, are not worth compiling; those of the command on a cluster are compiled.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 METHOD = "km(k=4, m=2)"
 OPTIONS: dict[str, Any] = {"history": "day", "partition_by": "country", "max_bad_lines": "1"}
 
@@ -38,8 +44,9 @@ def java() -> Iterator[None]:
             pytest.fail("there is no Java; scripts/system_packages installs it")
         pytest.skip("there is no Java")
     with pytest.MonkeyPatch.context() as patch:
-        # These runs are over before code that is compiled with more care would pay.
-        patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        # These runs are over before code that is compiled with more care would pay; all of it must have room.
+        options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=200m -XX:+UseSerialGC"
+        patch.setenv("JDK_JAVA_OPTIONS", options)
         yield
 
 

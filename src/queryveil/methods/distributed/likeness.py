@@ -27,11 +27,11 @@ _CENTRES_SCHEMA = "block INT, known BINARY, centres BINARY"
 _HASHES = float(1 << 64)
 
 
-def cut(work: Work, pieces: "DataFrame", limit: int, seed: int, progress: Progress) -> "DataFrame":
-    """Return the people in blocks of alike ones, of at most about twice the limit; a block is several rows."""
+def cut(work: Work, pieces: "DataFrame", n_people: int, limit: int, seed: int, progress: Progress) -> "DataFrame":
+    """Return so many people in blocks of alike ones, of at most about twice the limit; a block is several rows."""
     from pyspark.sql import functions as f
 
-    pieces, sizes = pieces.withColumn("block", f.lit(0)), _sizes(pieces.withColumn("block", f.lit(0)))
+    pieces, sizes = pieces.withColumn("block", f.lit(0)), {0: n_people}
     alike: set[int] = set()  # parts of people whom nothing tells apart
     level = 0
     while large := {block: n for block, n in sizes.items() if n > 2 * limit}:
@@ -47,9 +47,10 @@ def cut(work: Work, pieces: "DataFrame", limit: int, seed: int, progress: Progre
             children = {child: sizes[child] for child in _children(block) if child in sizes}
             together |= joined_small(children, limit // SMALLEST)
             alike |= {together.get(child, child) for child in children} if max(children.values()) == n else set()
+        for part, target in together.items():
+            sizes[target] += sizes.pop(part)
         if together:
             pieces = pieces.na.replace(together, subset=["block"])
-            sizes = _sizes(pieces)
     return pieces
 
 

@@ -20,7 +20,7 @@ from queryveil.methods.distributed.blocks import PEOPLE, asked_terms, numbered_t
 from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.methods.distributed.kept import GroupedOnCluster
 from queryveil.methods.distributed.likeness import cut
-from queryveil.methods.distributed.meaning import Comparing, known_only, pieces_of, weighed, with_totals
+from queryveil.methods.distributed.meaning import Comparing, augmented, known_only, pieces_of, weighed, with_totals
 from queryveil.methods.distributed.pieces import Piece, joined, read_piece
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.population import Population
@@ -72,11 +72,12 @@ def run(
     comparing = Comparing(network, meaning.weights, bound.integer("a"), by_content, n_people, floor)
     asked = asked_terms(raw, with_totals(raw, terms, meaning.weights))
     known = asked.selectExpr("block", "entry", "CAST(number AS INT) AS number", "people", "total")
-    pieces = pieces_of(work, raw, known, comparing)
-    everybody = _counted(pieces, n_people)
+    counted = augmented(work, raw, known, comparing)
+    everybody = _counted(counted, n_people)
+    pieces = pieces_of(work, counted, comparing)
     progress("blocks", 1, 1)
     if _are_alike_better(bound) and everybody.n_holders > 2 * people_per_block:
-        pieces = cut(work, pieces, people_per_block, seed, progress)
+        pieces = cut(work, pieces, everybody.n_holders, people_per_block, seed, progress)
     is_open = "min_similarity" not in bound.values
     groups, done = _grouped(work, pieces, _grouping(bound, seed, everybody), is_open, progress)
     summary = {

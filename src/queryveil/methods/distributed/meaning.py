@@ -21,6 +21,7 @@ from queryveil.semantics.network import Network
 from queryveil.types import Profiles, Vocabulary
 
 if TYPE_CHECKING:
+    from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
 _COUNTED_SCHEMA = f"{PIECE_SCHEMA}, nodes BINARY, people BINARY"
@@ -84,20 +85,24 @@ def weighed(raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "Data
     return blocks.applyInArrow(_weighing(comparing), "person STRING, weights ARRAY<DOUBLE>")
 
 
-def pieces_of(work: Work, raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "DataFrame":
-    """Return the people of every block with what they are compared by, one row each.
+def augmented(work: Work, raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "DataFrame":
+    """Return the people of every block with what they are compared by, one row each, and how many have each node.
 
     `known` tells of the terms of every block `entry, number, people, total`.
     """
     blocks = raw.groupBy("block").cogroup(known.groupBy("block"))
-    counted = work.keep(blocks.applyInArrow(_augmenting(comparing), _COUNTED_SCHEMA), "augmented")
+    return work.keep(blocks.applyInArrow(_augmenting(comparing), _COUNTED_SCHEMA), "augmented")
+
+
+def pieces_of(work: Work, counted: "DataFrame", comparing: Comparing) -> "DataFrame":
+    """Return the people of every block as they are compared, one row each."""
     if not comparing.by_content:
         return counted.drop("nodes", "people")
     sums = counted.select("nodes", "people").mapInArrow(_nodes, "node INT, people LONG").groupBy("node").sum("people")
     people = np.zeros(comparing.network.n_nodes, np.int64)  # as long as the network, whatever the number of people
     for node, n in sums.collect():
         people[node] = n
-    content = content_of(people, comparing.n_people)
+    content = work.spark.sparkContext.broadcast(content_of(people, comparing.n_people).tobytes())
     return counted.drop("nodes", "people").mapInArrow(_Content(content), PIECE_SCHEMA)
 
 
@@ -223,11 +228,12 @@ def _nodes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class _Content:
     """Weigh the nodes by what they say."""
 
-    content: NDArray[np.float64]  # (nodes,)
+    content: "Broadcast[bytes]"  # a number for every node; within the plan Spark would compare it again and again
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        content = np.frombuffer(self.content.value)
         for row in rows_of(batches):
             dimensions, values = np.frombuffer(row["dimensions"], np.int32), np.frombuffer(row["values"])
-            is_node = dimensions < len(self.content)
-            factor = np.where(is_node, self.content[np.where(is_node, dimensions, 0)], 1.0)
+            is_node = dimensions < len(content)
+            factor = np.where(is_node, content[np.where(is_node, dimensions, 0)], 1.0)
             yield piece_batch([piece_row(row["block"], read_piece({**row, "values": (values * factor).tobytes()}))])
