@@ -1,32 +1,37 @@
-"""A driver that is killed, and after it an executor of a real master with two workers on this machine."""
+"""A driver that is killed, and after it an executor of a real master with two workers on this machine.
 
-import json
+The master is the last to be tried: its session takes the place of the one that all other tests share.
+"""
+
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 import queryveil
-from tests.spark.conftest import METHOD, Made
+from queryveil.engines.spark.session import Cluster, session
+from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made
 from tests.spark.logs import write_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves open
 ]
-SETTINGS = (
-    "spark.executor.memory=500m",
-    "spark.driver.memory=500m",
-    "spark.sql.shuffle.partitions=2",
-    "spark.shuffle.io.maxRetries=1",  # what a lost executor held is looked for once more, not for a quarter of a minute
-    "spark.shuffle.io.retryWait=1s",
-)
+AT_ONCE = {  # what a lost executor held is looked for once more, not for a quarter of a minute
+    "spark.executor.memory": "500m",
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "1s",
+}
 
 
 def free_port() -> int:
@@ -70,33 +75,25 @@ def master(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         process.wait(30)
 
 
-def begin(master: str, log: Path, name: str) -> "subprocess.Popen[bytes]":
-    """Start the command on the cluster."""
-    conf = [word for setting in SETTINGS for word in ("--spark-conf", setting)]
+def begin(log: Path, name: str) -> "subprocess.Popen[bytes]":
+    """Start the command."""
+    conf = [word for key, value in SETTINGS.items() for word in ("--spark-conf", f"{key}={value}")]
     places = ["--out", str(log.with_name(name)), "--private", str(log.with_name(f"{name}-private"))]
     command = [sys.executable, "-m", "queryveil", "anonymize", str(log), "--method", METHOD, *places, *conf]
-    command += ["--history", "day", "--partition-by", "country", "--max-bad-lines", "1", "--json"]
-    command += ["--engine", "spark", "--spark-master", master]
+    command += ["--history", "day", "--partition-by", "country", "--max-bad-lines", "1"]
+    command += ["--engine", "spark", "--spark-master", "local[2]"]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def at_turn(log: Path, process: "subprocess.Popen[bytes]", start: float) -> None:
-    """Wait until the method's rounds are under way in a run that began at some time."""
+def at_turn(log: Path, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the method's rounds are under way."""
     for _ in range(3000):
-        if any(is_since(done, start) for done in log.parent.glob(".queryveil-place-*/work/turn-[12]/_SUCCESS")):
+        if any(log.parent.glob(".queryveil-place-*/work/turn-[12]/_SUCCESS")):
             return
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.1)
     pytest.fail("the rounds did not begin in five minutes")
-
-
-def is_since(file: Path, start: float) -> bool:
-    """Say whether a file is there and was written after a time."""
-    try:
-        return file.stat().st_mtime > start
-    except FileNotFoundError:
-        return False
 
 
 def executor_since(start: float) -> psutil.Process:
@@ -114,9 +111,8 @@ def left(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a log whose run has lost its driver in the middle of the rounds."""
     folder = tmp_path_factory.mktemp("lost")
     log = write_log(folder / "log.tsv")
-    start = time.time()
-    process = begin("local[2]", log, "release")
-    at_turn(log, process, start)
+    process = begin(log, "release")
+    at_turn(log, process)
     process.kill()
     process.communicate()
     return folder
@@ -126,18 +122,24 @@ def test_a_lost_driver_leaves_no_release(left: Path) -> None:
     assert {path.name for path in left.iterdir() if not path.name.startswith(".queryveil-place-")} == {"log.tsv"}
 
 
-def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(made: Made, master: str, left: Path) -> None:
-    start = time.time()
-    process = begin(master, left / "log.tsv", "release")
-    at_turn(left / "log.tsv", process, start)
-    executor = executor_since(start)
-    executor.kill()
-    executor.wait(30)
-    assert process.poll() is None
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    assert b"WARN" not in err
-    assert b"Exception" not in err
-    assert json.loads(out)["manifest"] == made.done.manifest
-    assert {path.name for path in left.iterdir()} == {"log.tsv", "release", "release-private"}
-    assert queryveil.verify(left / "release", private=left / "release-private").holds
+def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(
+    made: Made, master: str, left: Path, spark: "SparkSession"
+) -> None:
+    start, lost = time.time(), threading.Event()
+
+    def lose_one() -> None:
+        executor_since(start).kill()
+        lost.set()
+
+    def meanwhile(stage: str, done: int, total: int) -> None:
+        if (stage, done) == ("rounds", 1):
+            threading.Timer(0.2, lose_one).start()
+
+    spark.stop()
+    given: dict[str, Any] = {"private": left / "private", "seed": 1, "progress": meanwhile, **OPTIONS}
+    with session(Cluster(master, SETTINGS | AT_ONCE)) as there:
+        done = queryveil.anonymize(left / "log.tsv", METHOD, left / "release", engine="spark", spark=there, **given)
+    assert lost.is_set()
+    assert done.manifest == made.done.manifest
+    assert {path.name for path in left.iterdir()} == {"log.tsv", "release", "private"}
+    assert queryveil.verify(left / "release", private=left / "private").holds

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from queryveil.engines.spark.storage import Storage
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,13 @@ class Work:
         ordered = frame.repartitionByRange(*order).sortWithinPartitions(*order)
         placed = self.keep(ordered.mapInArrow(_Place(summed), f"{schema}, piece INT, place LONG, sum LONG"), name)
         last = placed.groupBy("piece").agg(f.max("place"), f.max(f.col("sum") + (f.col(summed) if summed else 0)))
-        offsets, rows, total = [], 0, 0
-        for piece, place, end in sorted(tuple(row) for row in last.collect()):
-            offsets.append((piece, rows, total))
-            rows, total = rows + place + 1, total + end
-        starts = self.spark.createDataFrame(offsets, "piece INT, first LONG, start LONG")
-        joined = placed.join(f.broadcast(starts), "piece")
-        joined = joined.withColumn("number", joined["first"] + joined["place"])
+        ends = {piece: (place + 1, end) for piece, place, end in last.collect()}
+        sizes = np.array([ends.get(piece, (0, 0)) for piece in range(max(ends, default=-1) + 1)], np.int64)
+        first, start = (np.cumsum(sizes, axis=0) - sizes).reshape(-1, 2).T
+        joined = placed.withColumn("number", placed["place"] + _looked_up(first, "piece"))
         if summed:
-            joined = joined.withColumn("before", joined["start"] + joined["sum"])
-        return joined.drop("piece", "place", "sum", "first", "start")
+            joined = joined.withColumn("before", placed["sum"] + _looked_up(start, "piece"))
+        return joined.drop("piece", "place", "sum")
 
     def blobs(self, frame: "DataFrame", name: str) -> Iterator[tuple[bytes, ...]]:
         """Compute a frame of a row number and binary columns; yield the rows in order, one of them in memory."""
@@ -79,6 +78,13 @@ class Work:
             number += 1
 
 
+def _looked_up(values: NDArray[np.int64], place: str) -> "Column":
+    """Return the value at the place that a column tells; they stand in the plan, as one text: no job carries them."""
+    from pyspark.sql import functions as f
+
+    return f.expr(f"CAST(split('{','.join(map(str, values.tolist()))}', ',')[{place}] AS LONG)")
+
+
 @dataclass(frozen=True)
 class _Place:
     """Add the partition, the place in it and the sum of what is before to every row."""
@@ -86,7 +92,6 @@ class _Place:
     summed: str | None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import numpy as np
         from pyspark import TaskContext
 
         context = TaskContext.get()
