@@ -63,3 +63,18 @@ def made(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Mad
     out, private = folder / "r2", folder / "p2"
     done = queryveil.anonymize(log, METHOD, out, private=private, engine="spark", spark=spark, seed=1, **OPTIONS)
     return Made(folder, log, done)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Let this machine be one elsewhere, written to by Hadoop's file systems, until that is undone."""
+    monkeypatch.setattr("queryveil.release.remote.local_path", lambda place: None)
+    monkeypatch.setattr("queryveil.workflows.distributed.anonymize.local_path", lambda place: None)
+    return monkeypatch
+
+
+def back_here(elsewhere: pytest.MonkeyPatch, folder: Path) -> None:
+    """Read a folder that was written as one elsewhere on this machine again."""
+    elsewhere.undo()
+    for checksum in folder.rglob(".*.crc"):  # which Hadoop writes beside files on this machine, and only there
+        checksum.unlink()

@@ -43,7 +43,9 @@ def log(tmp_path: Path) -> Path:
         (["--kind", "groups"], "makes releases of kind"),
         (["--keep", "time"], "--keep has no Spark form"),
         (["--market", "m.csv"], "--market has no Spark form"),
-        (["--spark-master", "spark://127.0.0.1:1"], "does not answer"),
+        (["--spark-master", "spark://127.0.0.1:1,127.0.0.1:2"], "does not answer"),
+        (["--spark-master", "k8s://https://127.0.0.1:99999"], "does not answer"),
+        (["--spark-master", "spark://nobody.invalid:7077"], "does not answer"),
     ],
 )
 def test_options(capsys: pytest.CaptureFixture[str], log: Path, java: None, options: list[str], words: str) -> None:
@@ -64,6 +66,11 @@ def test_a_master_that_listens_and_says_nothing(java: None) -> None:
         done.stdout == f"--spark-master {master} does not answer; check the address, and that the master is running.\n"
     )
     assert not done.stderr
+
+
+def test_one_of_several_masters_is_at_work() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        sessions._check_answers(f"spark://127.0.0.1:1,127.0.0.1:{one.getsockname()[1]}")
 
 
 def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: Path) -> None:

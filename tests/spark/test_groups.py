@@ -16,6 +16,7 @@ from queryveil.release.groups import groups_of, load_members
 from queryveil.spec import resolve
 from queryveil.verifiers.linkability import verify as verify_here
 from queryveil.workflows.distributed.verify import check_groups
+from tests.spark.conftest import back_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,10 +36,10 @@ def _small_blocks() -> Any:
         yield
 
 
-def run(spark: "SparkSession", log: Path, folder: Path, n: int, method: str = METHOD, **options: Any) -> Any:
+def run(spark: "SparkSession", log: Path, folder: Path | str, n: int, method: str = METHOD, **options: Any) -> Any:
     spark.conf.set("spark.sql.shuffle.partitions", str(n))
-    place: dict[str, Any] = {"private": folder / f"p{n}", "engine": "spark", "spark": spark, "seed": 1}
-    return queryveil.anonymize(log, method, folder / f"r{n}", **place, **options)
+    place: dict[str, Any] = {"private": f"{folder}/p{n}", "engine": "spark", "spark": spark, "seed": 1}
+    return queryveil.anonymize(log, method, f"{folder}/r{n}", **place, **options)
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +50,16 @@ def made(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> tup
     return folder, log, run(spark, log, folder, 2)
 
 
-def test_the_same_however_it_is_cut(made: tuple[Path, Path, Any], spark: "SparkSession") -> None:
+def test_the_same_however_it_is_cut_and_wherever_it_is_written(
+    made: tuple[Path, Path, Any], spark: "SparkSession", tmp_path: Path, elsewhere: pytest.MonkeyPatch
+) -> None:
     folder, log, done = made
-    again = run(spark, log, folder, 7)
+    again = run(spark, log, f"file://{tmp_path}", 7)
     assert again.manifest == done.manifest
+    back_here(elsewhere, tmp_path)
+    assert queryveil.verify(tmp_path / "r7", private=tmp_path / "p7") == done.verdict
     for name in ("membership.parquet", "profiles.parquet", "counted.parquet"):
-        assert pq.read_table(folder / "p7" / name).equals(pq.read_table(folder / "p2" / name))
+        assert pq.read_table(tmp_path / "p7" / name).equals(pq.read_table(folder / "p2" / name))
 
 
 def test_one_machine_reads_and_verifies_it(made: tuple[Path, Path, Any]) -> None:
@@ -68,11 +73,16 @@ def test_one_machine_reads_and_verifies_it(made: tuple[Path, Path, Any]) -> None
 def test_the_same_is_asked_of_people_as_on_one_machine(
     made: tuple[Path, Path, Any], spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks here have fewer people than a group must have, so that some are put together."""
+    """The network is a taxonomy; blocks have fewer people than a group must have, so that some are put together."""
+    with queryveil.read(made[1]) as opened:
+        terms = queryveil.profiles(opened).vocabulary.entries
+    taxonomy = tmp_path / "taxonomy.csv"
+    taxonomy.write_text("".join(f"{term},{term[0]}-\n{term[0]}-,(all)\n" for term in terms[::2] if term.isalpha()))
     merged = Mock(side_effect=linkability.merged)
     monkeypatch.setattr(linkability, "merged", merged)
     method = "linkability(p=0.05, principle=belief, floor=3, weighting=paper, shrink=0.5)"
-    options: dict[str, Any] = {"weights": "tfidf", "unknown_terms": "drop"}
+    options: dict[str, Any] = {"network": "taxonomy", "taxonomy": taxonomy}
+    options |= {"weights": "tfidf", "unknown_terms": "drop"}
     done = run(spark, made[1], tmp_path, 2, method, **options)
     assert any(failed for (failed, _), _ in merged.call_args_list)
     assert queryveil.verify(tmp_path / "r2", private=tmp_path / "p2") == done.verdict

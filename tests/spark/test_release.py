@@ -14,7 +14,7 @@ from queryveil.release import private as privates
 from queryveil.release.content import histories_content
 from queryveil.release.reader import load
 from queryveil.types import Profiles
-from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made
+from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made, back_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,11 +56,8 @@ def test_the_same_in_one_task(made: Made, spark: "SparkSession", tmp_path: Path,
 
 @pytest.mark.parametrize("cut", ["7"], indirect=True)
 def test_the_same_in_seven_tasks_and_in_a_place_that_is_not_here(
-    made: Made, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: None
+    made: Made, spark: "SparkSession", tmp_path: Path, elsewhere: pytest.MonkeyPatch, cut: None
 ) -> None:
-    """Places elsewhere are written by Hadoop's file systems; here one of these writes to this machine."""
-    monkeypatch.setattr("queryveil.release.remote.local_path", lambda place: None)
-    monkeypatch.setattr("queryveil.workflows.distributed.anonymize.local_path", lambda place: None)
     out, private = f"file://{tmp_path}/r", f"file://{tmp_path}/p"
     again = queryveil.anonymize(made.log, METHOD, out, private=private, engine="spark", spark=spark, **OPTIONS)
     assert again.place == out
@@ -68,9 +65,7 @@ def test_the_same_in_seven_tasks_and_in_a_place_that_is_not_here(
         again.to_arrow()
     assert again.manifest == made.done.manifest
     assert {path.name for path in tmp_path.iterdir()} == {"r", "p"}
-    monkeypatch.undo()
-    for checksum in tmp_path.rglob(".*.crc"):  # which Hadoop writes beside files on this machine, and only there
-        checksum.unlink()
+    back_here(elsewhere, tmp_path)
     assert queryveil.verify(tmp_path / "r", private=tmp_path / "p").holds
     for name in ("membership.parquet", "profiles.parquet"):
         assert pq.read_table(tmp_path / "p" / name).equals(pq.read_table(made.folder / "p2" / name))

@@ -17,7 +17,9 @@ import psutil
 import pytest
 
 import queryveil
-from queryveil.engines.spark.session import Cluster, session
+from queryveil.engines.spark import session as sessions
+from queryveil.engines.spark.session import Cluster
+from queryveil.errors import InputError
 from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made
 from tests.spark.logs import write_log
 
@@ -122,9 +124,25 @@ def test_a_lost_driver_leaves_no_release(left: Path) -> None:
     assert {path.name for path in left.iterdir() if not path.name.startswith(".queryveil-place-")} == {"log.tsv"}
 
 
-def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(
-    made: Made, master: str, left: Path, spark: "SparkSession"
-) -> None:
+@pytest.fixture(scope="module")
+def ours(made: Made, spark: "SparkSession") -> Made:
+    """Return the release that was made by the session that all tests share, after which that session is no more."""
+    spark.stop()
+    return made
+
+
+def test_workers_that_are_too_small(ours: Made, master: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = sessions._start
+    monkeypatch.setattr(sessions, "_start", lambda master, conf: (start(master, conf)[0], 2.0))
+    too_much = {"spark.executor.memory": "900m"}
+    with (
+        pytest.raises(InputError, match="runs nothing: no worker took a task in 2 s"),
+        sessions.session(Cluster(master, SETTINGS | too_much)),
+    ):
+        pytest.fail("there was a session")
+
+
+def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(ours: Made, master: str, left: Path) -> None:
     start, lost = time.time(), threading.Event()
 
     def lose_one() -> None:
@@ -135,11 +153,10 @@ def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(
         if (stage, done) == ("rounds", 1):
             threading.Timer(0.2, lose_one).start()
 
-    spark.stop()
     given: dict[str, Any] = {"private": left / "private", "seed": 1, "progress": meanwhile, **OPTIONS}
-    with session(Cluster(master, SETTINGS | AT_ONCE)) as there:
+    with sessions.session(Cluster(master, SETTINGS | AT_ONCE)) as there:
         done = queryveil.anonymize(left / "log.tsv", METHOD, left / "release", engine="spark", spark=there, **given)
     assert lost.is_set()
-    assert done.manifest == made.done.manifest
+    assert done.manifest == ours.done.manifest
     assert {path.name for path in left.iterdir()} == {"log.tsv", "release", "private"}
     assert queryveil.verify(left / "release", private=left / "private").holds

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 PATIENCE = 30  # seconds until a master that says nothing is given up …
 _STARTS = 5  # … or as many starts of Java, where this machine is so busy that these take longer
 _LOGGING = Path(__file__).with_name("log4j2.properties")
-_MASTER = re.compile(r"(?:spark|k8s)://(?:https?://)?([^:/,]+):(\d+)")
+_MASTER = re.compile(r"(?:spark|k8s)://(?:https?://)?(.+)")
+_HOST = re.compile(r"\[?([^/,\[\]]+?)\]?:(\d+)")
 _SILENT = "--spark-master {} does not answer; check the address, and that the master is running."
 _SPEAKERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's, on standard error
 _FIRST_JAVA = 17
@@ -120,12 +121,31 @@ def check_installed() -> None:
 
 
 def _check_answers(master: str) -> None:
-    """Refuse a standalone master that does not listen."""
-    for host, port in _MASTER.findall(master):
+    """Refuse a master of which no address listens; there may be several, of which one is at work."""
+    found = _MASTER.match(master)
+    hosts = _HOST.findall(found[1]) if found else []
+    addresses = [address for host, port in hosts for address in _addresses(host, port)]
+    if hosts and not any(_listens(*address, PATIENCE / len(addresses)) for address in addresses):
+        raise InputError(_SILENT.format(master))
+
+
+def _addresses(host: str, port: str) -> list[tuple[int, Any]]:
+    """Return the addresses of a host, each with its family; none if nobody knows it."""
+    try:
+        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+    except (OSError, OverflowError):
+        return []
+    return [(family, address) for family, _, _, _, address in found]
+
+
+def _listens(family: int, address: Any, patience: float) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.settimeout(patience)
         try:
-            socket.create_connection((host, int(port)), timeout=PATIENCE).close()
-        except (OSError, OverflowError):
-            raise InputError(_SILENT.format(master)) from None
+            trial.connect(address)
+        except OSError:
+            return False
+    return True
 
 
 def _check_works(spark: "SparkSession", master: str, patience: float | None) -> None:
