@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from queryveil.kernels.clusters import best_savings, distance
+from queryveil.kernels.clusters_growing import begin, centre_of
 from queryveil.methods.vocabulary import rule_of, run
-from queryveil.methods.vocabulary.cluster import begin
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance as term_distance
@@ -59,9 +59,9 @@ def away(profiles: Profiles, network: Network, method: str, one: int, other: int
     """Return the distance of two vocabularies."""
     rule = rule_of(resolve("method", method))
     bags, numbers = bags_of(profiles, network)
-    centre = begin(bags, words_of(network, rule.eps, numbers), rule, one).centre
-    prices = np.zeros(len(centre.units), np.int64)
-    return int(distance(centre, bags, other, best_savings(centre)[0], prices, -(1 << 60), 1 << 60)[0])
+    centre = centre_of(begin(bags, one), bags, words_of(network, rule.eps, numbers).table, rule)
+    _, reach = best_savings(centre, np.zeros(len(centre.units), np.int64))
+    return int(distance(centre, bags, other, reach, -(1 << 60), 1 << 60)[0])
 
 
 def shown(published: Published) -> list[dict[str, int]]:

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.methods.vocabulary.cluster import Rule
+from queryveil.kernels.clusters import Rule
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance

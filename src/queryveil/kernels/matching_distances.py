@@ -29,6 +29,17 @@ class Descendants(NamedTuple):
     can_be_noun: NDArray[np.bool_]  # of each word
 
 
+class Table(NamedTuple):
+    """How far words are from each other: rows that are filled when they are needed."""
+
+    ancestors: Ancestors
+    below: Descendants
+    limit: int
+    rows: NDArray[np.uint8]  # (slots, words)
+    slot: NDArray[np.int64]  # (words,): −1 where the row is not there
+    filled: NDArray[np.int64]  # (1,): rows that are
+
+
 @jit
 def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
     """Turn ancestors of words into words below nodes."""
@@ -55,24 +66,38 @@ def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
 
 
 @jit
-def fill_rows(
-    ancestors: Ancestors, below: Descendants, words: NDArray[np.int32], limit: int, rows: NDArray[np.uint8]
-) -> None:
-    """Set the distances of some words to every other."""
-    for i in range(len(words)):
-        _fill(ancestors, below, words[i], limit, rows[i])
+def slots_of(table: Table, words: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return where the rows of words stand in the table, until it is asked for others; those not there are filled in.
+
+    Where there is no room left the table begins anew with these words, for which there must be room.
+    """
+    slots = np.empty(len(words), np.int64)
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if table.slot[word] < 0:
+            if table.filled[0] == len(table.rows):
+                table.slot[:], table.filled[0], i = -1, 0, 0
+                continue
+            table.slot[word] = table.filled[0]
+            _fill(table, word, table.rows[table.filled[0]])
+            table.filled[0] += 1
+        slots[i] = table.slot[word]
+        i += 1
+    return slots
 
 
 @jit
-def _fill(ancestors: Ancestors, below: Descendants, word: int, limit: int, row: NDArray[np.uint8]) -> None:
+def _fill(table: Table, word: int, row: NDArray[np.uint8]) -> None:
     """Set the distance of one word to every other: as nouns where both can be, else by what else they can be."""
+    ancestors, below = table.ancestors, table.below
     row[:] = FAR
     begin, middle, end = ancestors.indptr[word], ancestors.middle[word], ancestors.indptr[word + 1]
     for i in range(begin, end):
         node, height = ancestors.nodes[i], ancestors.heights[i]
         for j in range(below.indptr[node], below.indptr[node + 1]):
             steps = height + below.heights[j]
-            if steps > limit:
+            if steps > table.limit:
                 break
             both = middle > begin and below.can_be_noun[j]
             if both == (i < middle):

@@ -12,11 +12,13 @@ _STEPS = (24, 24, 20, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 4, 4, 3, 3, 3, 2, 2, 2,
 _MOST = 8
 _NO_BOUND = -(1 << 62)
 _BITS = 30  # of a saving and the number of its bag, in one number
+_LANES = 32  # numbers that a processor's loop takes at once
 
 
 @jit
 def ascend(
-    near: NDArray[np.uint16],  # (bags, columns): distances
+    sums: NDArray[np.uint16],  # (bags, words): distances
+    words: NDArray[np.int64],  # (columns,)
     units: NDArray[np.int64],  # (bags,)
     room: NDArray[np.int64],  # (columns,)
     weight: int,  # what a pair saves that is not apart at all
@@ -29,35 +31,52 @@ def ascend(
     is seen to be above `most`. The saving and the bag of a column are found as one number, a bag at a time for all
     columns.
     """
-    n_bags, n_columns = near.shape
     shift = 0
-    while 1 << shift < n_bags:
+    while 1 << shift < len(units):
         shift += 1
     if weight >= min(1 << (_BITS - shift - PARTS), APART):
         return _NO_BOUND
-    cells = np.empty((n_bags, n_columns), np.int32)
-    for b in range(n_bags):
-        for c in range(n_columns):
-            cells[b, c] = np.int32(min(near[b, c], np.uint16(weight))) << (shift + PARTS)
-    highest, demand = np.empty(n_columns, np.int32), np.empty(n_bags, np.int64)
-    mask = (1 << shift) - 1
-    best = _NO_BOUND
+    cells = _cells(sums, words, weight, shift + PARTS)
+    highest, spare = np.empty(cells.shape[1], np.int32), np.empty(len(units), np.int64)
+    mask, best = (1 << shift) - 1, _NO_BOUND
     for step in _STEPS:
-        highest[:], demand[:] = 0, 0
+        _offer(cells, prices, weight, shift, highest)
         total = 0
-        for b in range(n_bags):
+        for b in range(len(units)):
             total += prices[b] * units[b]
-            offer, row = np.int32((((weight << PARTS) + prices[b]) << shift) + b), cells[b]
-            for c in range(n_columns):
-                highest[c] = max(highest[c], np.int32(offer - row[c]))
-        for c in range(n_columns):
+            spare[b] = units[b]
+        for c in range(len(words)):
             saving = np.int64(highest[c] >> shift)
             total -= saving * room[c]
-            if saving > 0:
-                demand[highest[c] & mask] += room[c]
+            spare[highest[c] & mask] -= room[c] if saving > 0 else 0
         best = max(best, -(-total >> PARTS))  # costs are whole numbers
         if best > most:
             break
-        for b in range(n_bags):
-            prices[b] = min(0, prices[b] + step * max(-_MOST, min(_MOST, units[b] - demand[b])))
+        for b in range(len(units)):
+            prices[b] = min(0, prices[b] + step * max(-_MOST, min(_MOST, spare[b])))
     return best
+
+
+@jit
+def _cells(sums: NDArray[np.uint16], words: NDArray[np.int64], weight: int, shift: int) -> NDArray[np.int32]:
+    """Return the distances of columns from bags, as far as they matter, shifted, and columns more that save nothing."""
+    n_bags, n_columns = len(sums), len(words)
+    cells = np.empty((n_bags, -(-n_columns // _LANES) * _LANES), np.int32)
+    for b in range(n_bags):
+        row, near = cells[b], sums[b]
+        for c in range(n_columns):
+            row[c] = np.int32(min(near[words[c]], np.uint16(weight))) << shift
+        row[n_columns:] = weight << shift
+    return cells
+
+
+@jit
+def _offer(
+    cells: NDArray[np.int32], prices: NDArray[np.int64], weight: int, shift: int, highest: NDArray[np.int32]
+) -> None:
+    """Set, for every column, the most that a bag saves it at these prices, with the bag's number behind it."""
+    highest[:] = 0
+    for b in range(len(cells)):
+        offer, row = np.int32((((weight << PARTS) + prices[b]) << shift) + b), cells[b]
+        for c in range(len(highest)):
+            highest[c] = max(highest[c], np.int32(offer - row[c]))

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from queryveil.kernels.clusters import Rule
 from queryveil.kernels.histories import count_people
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
-from queryveil.methods.vocabulary.cluster import Cluster, Rule
+from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.typical import Election, Name, typical_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
