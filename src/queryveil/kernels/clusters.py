@@ -70,7 +70,7 @@ def best_savings(centre: Centre, prices: NDArray[np.int64]) -> tuple[NDArray[np.
     Prices are what the bags cost, as numbers up to 0.
     """
     n_bags, n_words = centre.sums.shape
-    weight = min(centre.price[2], APART)
+    weight = np.uint16(min(centre.price[2], APART))
     savings, reach = np.zeros(n_words, np.int32), np.zeros(n_words, np.int32)
     for b in range(n_bags):
         row, units, most = centre.sums[b], np.int32(centre.units[b]), np.int32(centre.price[2] + prices[b])
@@ -110,16 +110,13 @@ def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
 def sides_of(centre: Centre, columns: Columns) -> Sides:
     """Return bags and terms to match."""
     n_rows, n_columns = len(centre.units), len(columns.word)
-    edges, n_pairs = np.zeros(n_rows + 1, np.int64), 0
-    column, cost = np.empty(n_rows * n_columns + 1, np.int32), np.empty(n_rows * n_columns + 1, np.int64)
-    weight = min(centre.price[2], APART)
+    cost = np.empty((n_rows, n_columns), np.int64)
     for b in range(n_rows):
+        near = centre.sums[b]
         for c in range(n_columns):
-            steps = np.int64(centre.sums[b, columns.word[c]])
-            column[n_pairs], cost[n_pairs] = c, steps - centre.price[2]
-            n_pairs += steps < weight  # else it is written over
-        edges[b + 1] = n_pairs
-    return make_sides(edges, column[:n_pairs], cost[:n_pairs], centre.units, columns.room)
+            steps = np.int64(near[columns.word[c]])
+            cost[b, c] = min(0, steps - centre.price[2]) if steps < APART else 0
+    return make_sides(cost, centre.units, columns.room)
 
 
 @jit

@@ -51,8 +51,9 @@ def join(
         scale *= 2
     numbers = numbers_of(terms)
     for b in range(len(numbers)):
-        for e in range(sides.edges[b], sides.edges[b + 1]):
-            sides.cost[e] = sides.cost[e] * scale + tie_number(numbers[b], bags.ids[columns[sides.column[e]]])
+        for c in range(len(columns)):
+            if sides.cost[b, c] < 0:
+                sides.cost[b, c] = sides.cost[b, c] * scale + tie_number(numbers[b], bags.ids[columns[c]])
     assign(sides, -_NO_LIMIT, _NO_LIMIT)
     rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
     amounts = np.zeros(len(sides.taken), np.int64)

@@ -24,9 +24,7 @@ def distance_to(
     price = price_of(rule, terms.shape[1], units.sum())
     begin, end = bags.indptr[t], bags.indptr[t + 1]
     columns = begin + np.flatnonzero(bags.word[bags.ids[begin:end]] >= 0)
-    edges, n_pairs = np.zeros(len(units) + 1, np.int64), 0
-    column = np.empty(len(units) * len(columns), np.int32)
-    cost = np.empty(len(units) * len(columns), np.int64)
+    cost = np.zeros((len(units), len(columns)), np.int64)
     total = price[1] * bags.sizes[t]
     for b in range(len(units)):
         total += price[0] * units[b]
@@ -34,13 +32,9 @@ def distance_to(
             total -= 0 if rule.is_maximum else price[2] * min(units[b], _count(bags, t, terms[b, 0]))
         else:
             for c in range(len(columns)):
-                steps = _steps(terms[b], bags.word, table[slots[c]], price[2])
-                if steps < price[2]:
-                    column[n_pairs], cost[n_pairs] = c, steps - price[2]
-                    n_pairs += 1
-        edges[b + 1] = n_pairs
+                cost[b, c] = _steps(terms[b], bags.word, table[slots[c]], price[2]) - price[2]
     room = bags.counts[columns].astype(np.int64)
-    sides = make_sides(edges, column[:n_pairs], cost[:n_pairs], units, room)
+    sides = make_sides(cost, units, room)
     if rule.is_maximum:
         saved, _ = assign(sides, -NO_LIMIT, NO_LIMIT)
         return saved + price[2] * sides.used.sum()

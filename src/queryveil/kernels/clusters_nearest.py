@@ -13,7 +13,7 @@ from queryveil.kernels.clusters import NO_LIMIT, Bags, Centre, best_savings, col
 from queryveil.kernels.matching_prices import PARTS, ascend
 
 _FIRST = 4  # vocabularies with bounds of their own before prices are looked at for all
-_MORE = 4  # times as many before the next time
+_MORE = 3  # times as many before the next time
 _SHARE = 3  # bits: what each adds to the mean of prices is the eighth part
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels.clusters import Bags
-from queryveil.kernels.matching_distances import Ancestors, Table, descendants, slots_of
+from queryveil.kernels.matching_distances import HEIGHT_BITS, Ancestors, Table, descendants, slots_of
 from queryveil.semantics.distances import Ancestry, ancestry_of
 from queryveil.semantics.network import Network
 from queryveil.types import Profiles
@@ -36,7 +36,7 @@ class Words:
         """Say of every word whether it is below a node, or is it."""
         below = self.table.below
         is_below = np.zeros(len(self.table.slot), np.bool_)
-        is_below[below.words[below.indptr[node] : below.indptr[node + 1]]] = True
+        is_below[below.words[below.indptr[node] : below.indptr[node + 1]] >> HEIGHT_BITS] = True
         return is_below
 
 
