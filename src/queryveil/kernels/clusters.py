@@ -10,6 +10,7 @@ from queryveil.kernels.matching import Sides, assign, make_sides
 from queryveil.kernels.matching_distances import APART
 
 NO_LIMIT = 1 << 60
+_BLOCK = 2_048  # words at a time, so that what is found of them stays at hand
 
 
 class Rule(NamedTuple):
@@ -67,16 +68,20 @@ def price_of(rule: Rule, members: int, size: int) -> NDArray[np.int64]:
 def best_savings(centre: Centre, prices: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return, for every word, what it saves with the best bag once that is paid for, and how many bags are near it.
 
-    Prices are what the bags cost, as numbers up to 0.
+    Prices are what the bags cost, as numbers up to 0. Behind the words there is one more, −1, that no bag is near.
     """
     n_bags, n_words = centre.sums.shape
     weight = np.uint16(min(centre.price[2], APART))
-    savings, reach = np.zeros(n_words, np.int32), np.zeros(n_words, np.int32)
-    for b in range(n_bags):
-        row, units, most = centre.sums[b], np.int32(centre.units[b]), np.int32(centre.price[2] + prices[b])
-        for w in range(n_words):
-            savings[w] = max(savings[w], np.int32(most - np.int32(row[w])))
-            reach[w] += units if row[w] < weight else np.int32(0)
+    savings, reach = np.zeros(n_words + 1, np.int32), np.zeros(n_words + 1, np.int32)
+    for begin in range(0, n_words, _BLOCK):
+        end = min(begin + _BLOCK, n_words)
+        saved, near = savings[begin:end], reach[begin:end]
+        for b in range(n_bags):
+            row, units = centre.sums[b, begin:end], np.int32(centre.units[b])
+            most = np.int32(centre.price[2] + prices[b])
+            for w in range(len(row)):
+                saved[w] = max(saved[w], np.int32(most - np.int32(row[w])))
+                near[w] += units if row[w] < weight else np.int32(0)
     return savings, reach
 
 
@@ -96,9 +101,9 @@ def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
     place, word = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
     n_columns = 0
     for i in range(begin, end):
-        w = bags.word[bags.ids[i]]
+        w = bags.word[bags.ids[i]]  # −1, for which nothing is near, if the network does not know it
         place[n_columns], word[n_columns] = i, w
-        n_columns += (w >= 0) & (reach[w] > 0)  # else it is written over
+        n_columns += reach[w] > 0  # else it is written over
     place = place[:n_columns]
     room = np.empty(n_columns, np.int64)
     for c in range(n_columns):

@@ -44,7 +44,9 @@ def join(
     centre: Centre, terms: NDArray[np.int32], bags: Bags, t: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return which bag takes which term of a vocabulary, and how often; `terms` are those of the bags."""
-    found = columns_of(bags, t, np.ones(centre.sums.shape[1], np.int32))  # some may be near no bag
+    reach = np.ones(centre.sums.shape[1] + 1, np.int32)  # all words, be they near no bag
+    reach[-1] = 0
+    found = columns_of(bags, t, reach)
     sides, columns = sides_of(centre, found), found.place
     scale = np.int64(1) << TIE_BITS
     while scale >> TIE_BITS <= min(bags.sizes[t], centre.size):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.clusters import NO_LIMIT, Bags, Centre, best_savings, columns_of, distance, unmatched
-from queryveil.kernels.matching_prices import PARTS, ascend
+from queryveil.kernels.matching_prices import PARTS, Cells, ascend, no_cells
 
 _FIRST = 4  # vocabularies with bounds of their own before prices are looked at for all
 _MORE = 3  # times as many before the next time
@@ -35,12 +35,13 @@ def nearest(
             bounds[a] = NO_LIMIT
     waiting = np.flatnonzero(bounds == 0)
     reach = _raise_bounds(centre, bags, alive, waiting, prices, bounds)
+    cells = no_cells(centre.sums.shape[1], len(centre.units))
     best, found, n_more = NO_LIMIT, np.int64(-1), _FIRST
     while len(waiting):
         some = waiting[np.argsort(bounds[waiting], kind="mergesort")][:n_more]
         for place in some:
             if bounds[place] <= best and not centre.is_maximum:
-                bound = _least(centre, bags, alive[place], reach, prices, best)
+                bound = _least(centre, cells, bags, alive[place], reach, prices, best)
                 bounds[place] = max(bounds[place], bound)
         for place in some[np.argsort(bounds[some], kind="mergesort")]:
             if bounds[place] < best or (bounds[place] == best and place < found):
@@ -57,12 +58,21 @@ def nearest(
 
 
 @jit
-def _least(centre: Centre, bags: Bags, t: int, reach: NDArray[np.int32], prices: NDArray[np.int64], most: int) -> int:
+def _least(
+    centre: Centre,
+    cells: Cells,
+    bags: Bags,
+    t: int,
+    reach: NDArray[np.int32],
+    prices: NDArray[np.int64],
+    most: int,
+) -> int:
     """Return how far a vocabulary is at least; it need not be exact above `most`. Prices move towards its own."""
     columns = columns_of(bags, t, reach)
     base = unmatched(centre, bags, t)
     own = prices.copy()
-    bound = ascend(centre.sums, columns.word, centre.units, columns.room, centre.price[2], own, most - base)
+    weight = centre.price[2]
+    bound = ascend(cells, centre.sums, columns.word, centre.units, columns.room, weight, own, most - base)
     for b in range(len(prices)):
         prices[b] += (own[b] - prices[b]) >> _SHARE
     return base + bound
@@ -102,9 +112,8 @@ def _gains(centre: Centre, bags: Bags, savings: NDArray[np.int32], reach: NDArra
     """Return, for every term, what an occurrence of it saves at best, and how many occurrences can save."""
     gain = np.empty((len(bags.word), 2), np.int32)  # side by side, since they are looked up together
     for term in range(len(bags.word)):
-        w = bags.word[term]
-        if w >= 0:
-            gain[term, 0], gain[term, 1] = savings[w], reach[w]
-        else:
-            gain[term, 0], gain[term, 1] = centre.price[2], centre.own[term]
+        word, own = bags.word[term], centre.own[term]
+        saving, most = savings[word], reach[word]
+        gain[term, 0] = saving if word >= 0 else centre.price[2]
+        gain[term, 1] = most if word >= 0 else own
     return gain

@@ -1,5 +1,7 @@
 """How low the cost of a matching may get at best, by prices of the bags: quick, and for every vocabulary anew."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +17,22 @@ _BITS = 30  # of a saving and the number of its bag, in one number
 _LANES = 32  # numbers that a processor's loop takes at once
 
 
+class Cells(NamedTuple):
+    """How far words are from the bags of a centre, the bags side by side; a word is put in when it is needed."""
+
+    rows: NDArray[np.int32]  # (words, bags and some that save nothing)
+    is_in: NDArray[np.bool_]  # (words,)
+
+
+@jit
+def no_cells(n_words: int, n_bags: int) -> Cells:
+    """Return cells into which no word is put yet."""
+    return Cells(np.empty((n_words, -(-n_bags // _LANES) * _LANES), np.int32), np.zeros(n_words, np.bool_))
+
+
 @jit
 def ascend(
+    cells: Cells,
     sums: NDArray[np.uint16],  # (bags, words): distances
     words: NDArray[np.int64],  # (columns,)
     units: NDArray[np.int64],  # (bags,)
@@ -28,55 +44,51 @@ def ascend(
     """Return a cost that the lowest is not below, from prices of the bags, which are made better as long as it helps.
 
     A bag that more columns want than it has occurrences gets dearer, one that fewer want cheaper. It ends once the cost
-    is seen to be above `most`. The saving and the bag of a column are found as one number, a bag at a time for all
-    columns.
+    is seen to be above `most`. The saving and the bag of a column are found as one number, many bags at once.
     """
-    shift = 0
-    while 1 << shift < len(units):
+    n_bags, shift = len(units), 0
+    while 1 << shift < n_bags:
         shift += 1
     if weight >= min(1 << (_BITS - shift - PARTS), APART):
         return _NO_BOUND
-    cells = _cells(sums, words, weight, shift + PARTS)
-    highest, spare = np.empty(cells.shape[1], np.int32), np.empty(len(units), np.int64)
+    _put_in(cells, sums, words, weight, shift + PARTS)
+    offers, spare = np.zeros(cells.rows.shape[1], np.int32), np.empty(n_bags, np.int64)
     mask, best = (1 << shift) - 1, _NO_BOUND
     for step in _STEPS:
-        _offer(cells, prices, weight, shift, highest)
         total = 0
-        for b in range(len(units)):
+        for b in range(n_bags):
             total += prices[b] * units[b]
+            offers[b] = (((weight << PARTS) + prices[b]) << shift) + b
             spare[b] = units[b]
         for c in range(len(words)):
-            saving = np.int64(highest[c] >> shift)
+            highest = _highest(offers, cells.rows[words[c]])
+            saving = np.int64(highest >> shift)
             total -= saving * room[c]
-            spare[highest[c] & mask] -= room[c] if saving > 0 else 0
+            spare[highest & mask] -= room[c] if saving > 0 else 0
         best = max(best, -(-total >> PARTS))  # costs are whole numbers
         if best > most:
             break
-        for b in range(len(units)):
+        for b in range(n_bags):
             prices[b] = min(0, prices[b] + step * max(-_MOST, min(_MOST, spare[b])))
     return best
 
 
 @jit
-def _cells(sums: NDArray[np.uint16], words: NDArray[np.int64], weight: int, shift: int) -> NDArray[np.int32]:
-    """Return the distances of columns from bags, as far as they matter, shifted, and columns more that save nothing."""
-    n_bags, n_columns = len(sums), len(words)
-    cells = np.empty((n_bags, -(-n_columns // _LANES) * _LANES), np.int32)
-    for b in range(n_bags):
-        row, near = cells[b], sums[b]
-        for c in range(n_columns):
-            row[c] = np.int32(min(near[words[c]], np.uint16(weight))) << shift
-        row[n_columns:] = weight << shift
-    return cells
+def _put_in(cells: Cells, sums: NDArray[np.uint16], words: NDArray[np.int64], weight: int, shift: int) -> None:
+    """Put the distances of words into the cells, as far as they matter, shifted."""
+    for word in words:
+        if not cells.is_in[word]:
+            row = cells.rows[word]
+            for b in range(len(sums)):
+                row[b] = np.int32(min(sums[b, word], np.uint16(weight))) << shift
+            row[len(sums) :] = weight << shift
+            cells.is_in[word] = True
 
 
 @jit
-def _offer(
-    cells: NDArray[np.int32], prices: NDArray[np.int64], weight: int, shift: int, highest: NDArray[np.int32]
-) -> None:
-    """Set, for every column, the most that a bag saves it at these prices, with the bag's number behind it."""
-    highest[:] = 0
-    for b in range(len(cells)):
-        offer, row = np.int32((((weight << PARTS) + prices[b]) << shift) + b), cells[b]
-        for c in range(len(highest)):
-            highest[c] = max(highest[c], np.int32(offer - row[c]))
+def _highest(offers: NDArray[np.int32], row: NDArray[np.int32]) -> np.int32:
+    """Return the most that a bag saves a word, with the bag's number behind it."""
+    highest = np.int32(0)
+    for b in range(len(offers)):
+        highest = max(highest, np.int32(offers[b] - row[b]))
+    return highest
