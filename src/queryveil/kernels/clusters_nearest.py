@@ -15,6 +15,8 @@ from queryveil.kernels.matching_prices import PARTS, Cells, ascend, no_cells
 _FIRST = 4  # vocabularies with bounds of their own before prices are looked at for all
 _MORE = 3  # times as many before the next time
 _SHARE = 3  # bits: what each adds to the mean of prices is the eighth part
+_BITS = 16  # of how many occurrences of a term can save, behind what one saves
+_MANY = (1 << _BITS) - 1
 
 
 @jit
@@ -89,11 +91,11 @@ def _raise_bounds(
 ) -> NDArray[np.int32]:
     """Raise the bounds of vocabularies to what their terms' best savings say; return how many bags each word is near.
 
-    By the maximum model there are no bounds.
+    By the maximum model there are no bounds, nor where savings or bags are so many that they do not fit two bytes.
     """
     whole = prices >> PARTS
     savings, reach = best_savings(centre, whole)
-    if centre.is_maximum:
+    if centre.is_maximum or max(centre.price[2], centre.size) > _MANY:
         return reach
     gain = _gains(centre, bags, savings, reach)
     paid = (whole * centre.units).sum()
@@ -101,19 +103,19 @@ def _raise_bounds(
         t = alive[a]
         total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
         for i in range(bags.indptr[t], bags.indptr[t + 1]):
-            term = bags.ids[i]
-            total -= np.int64(gain[term, 0]) * min(bags.counts[i], gain[term, 1])  # no branch: it would be a guess
+            most = np.int64(gain[bags.ids[i]])
+            total -= (most >> _BITS) * min(bags.counts[i], most & _MANY)  # no branch: it would be a guess
         bounds[a] = max(bounds[a], total)
     return reach
 
 
 @jit
-def _gains(centre: Centre, bags: Bags, savings: NDArray[np.int32], reach: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return, for every term, what an occurrence of it saves at best, and how many occurrences can save."""
-    gain = np.empty((len(bags.word), 2), np.int32)  # side by side, since they are looked up together
+def _gains(centre: Centre, bags: Bags, savings: NDArray[np.int32], reach: NDArray[np.int32]) -> NDArray[np.uint32]:
+    """Return, for every term, what an occurrence of it saves at best and how many can save, as one number."""
+    gain = np.empty(len(bags.word), np.uint32)
     for term in range(len(bags.word)):
         word, own = bags.word[term], centre.own[term]
         saving, most = savings[word], reach[word]
-        gain[term, 0] = saving if word >= 0 else centre.price[2]
-        gain[term, 1] = most if word >= 0 else own
+        known, unknown = (saving << _BITS) + most, (centre.price[2] << _BITS) + own
+        gain[term] = known if word >= 0 else unknown
     return gain
