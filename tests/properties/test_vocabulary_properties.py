@@ -27,7 +27,7 @@ rules = st.builds(
     Rule,
     k=st.integers(2, 3),
     eps=st.sampled_from((0, 2, 4, 8)),
-    omega=st.sampled_from((1, 3, 9)),
+    omega=st.sampled_from((1, 3, 9, 40_000)),
     is_maximum=st.booleans(),
     is_farthest=st.booleans(),
 )
