@@ -26,11 +26,11 @@ def farthest(centre: Centre, bags: Bags, largest: NDArray[np.int64], prices: NDA
     """
     _, reach = best_savings(centre, np.zeros(len(centre.units), np.int64))
     bounds = np.full(len(largest), NO_LIMIT, np.int64)
-    waiting = np.arange(len(largest))
+    waiting = np.arange(1, len(largest))
+    best, _ = distance(centre, bags, largest[0], reach, -NO_LIMIT, NO_LIMIT)
+    found = largest[0]
     if not centre.is_maximum:
-        best, _ = distance(centre, bags, largest[0], reach, -NO_LIMIT, NO_LIMIT)
         waiting = _far_enough(centre, bags, largest, prices, best, bounds)
-    best, found = -1, np.int64(-1)
     for a in waiting:
         t = largest[a]
         if bounds[a] > best or (bounds[a] == best and t < found):
@@ -49,16 +49,16 @@ def _far_enough(
     least: int,
     bounds: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the places of vocabularies that may be so far, by falling bounds, which are set."""
+    """Return the places of vocabularies, but for the first, that may be so far, by falling bounds, which are set."""
     choices = best_bags(centre, prices)
     left, touched = centre.units.copy(), np.empty(len(centre.units), np.int64)
-    n_large = 0
-    for t in largest:
+    n_large = 1
+    for t in largest[1:]:
         if centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] < least:
             break
         bounds[n_large] = unmatched(centre, bags, t) - quick(centre, bags, t, choices, left, touched)
         n_large += 1
-    places = np.flatnonzero(bounds[:n_large] >= least)
+    places = 1 + np.flatnonzero(bounds[1:n_large] >= least)
     return places[np.argsort(-bounds[places], kind="mergesort")]
 
 

@@ -40,7 +40,7 @@ def nearest(
     cells = no_cells(centre.sums.shape[1], len(centre.units))
     best, found, n_more = NO_LIMIT, np.int64(-1), _FIRST
     while len(waiting):
-        some = waiting[np.argsort(bounds[waiting], kind="mergesort")][:n_more]
+        some = _lowest(waiting, bounds, n_more)
         for place in some:
             if bounds[place] <= best and not centre.is_maximum:
                 bound = _least(centre, cells, bags, alive[place], reach, prices, best)
@@ -57,6 +57,14 @@ def nearest(
             _raise_bounds(centre, bags, alive, waiting, prices, bounds)
             waiting = waiting[bounds[waiting] <= best]
     return int(alive[found])
+
+
+@jit
+def _lowest(places: NDArray[np.int64], bounds: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return the places of the lowest bounds, so many, the lowest first; far more need not be sorted for that."""
+    if len(places) > n:
+        places = places[bounds[places] <= np.partition(bounds[places], n)[n]]
+    return places[np.argsort(bounds[places], kind="mergesort")][:n]
 
 
 @jit
