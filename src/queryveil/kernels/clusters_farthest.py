@@ -12,7 +12,7 @@ from queryveil.kernels.clusters import NO_LIMIT, Bags, Centre, best_savings, dis
 from queryveil.kernels.matching_distances import APART
 from queryveil.kernels.matching_prices import PARTS
 
-_CHOICES = 4
+_CHOICES = 6
 _NO_CHOICE = (1 << 32) - 1
 _BITS = 16  # of the number of a bag, behind what it costs
 _DEAREST = 1 << 12
@@ -72,19 +72,17 @@ def best_bags(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.uint32]:
     n_words = centre.sums.shape[1]
     choices = np.full((_CHOICES, n_words), _NO_CHOICE, np.uint32)
     weight = np.uint16(min(centre.price[2], APART))
+    new = np.empty(n_words, np.uint32)
     for b in range(min(len(centre.sums), 1 << _BITS)):
         row, dear = centre.sums[b], np.uint32(min(-prices[b] >> PARTS, _DEAREST))
-        first, second, third, fourth = choices[0], choices[1], choices[2], choices[3]
         for w in range(n_words):
             cost = np.uint32(((np.uint32(row[w]) + dear) << np.uint32(_BITS)) + np.uint32(b))
-            new = cost if row[w] < weight else np.uint32(_NO_CHOICE)
-            down = max(first[w], new)
-            first[w] = min(first[w], new)
-            new = max(second[w], down)
-            second[w] = min(second[w], down)
-            down = max(third[w], new)
-            third[w] = min(third[w], new)
-            fourth[w] = min(fourth[w], down)
+            new[w] = cost if row[w] < weight else np.uint32(_NO_CHOICE)
+        for chosen in choices:
+            for w in range(n_words):
+                down = max(chosen[w], new[w])
+                chosen[w] = min(chosen[w], new[w])
+                new[w] = down
     return choices.T.copy()
 
 
