@@ -59,7 +59,7 @@ def away(profiles: Profiles, network: Network, method: str, one: int, other: int
     """Return the distance of two vocabularies."""
     rule = rule_of(resolve("method", method))
     bags, numbers = bags_of(profiles, network)
-    centre = centre_of(begin(bags, one), bags, words_of(network, rule.eps, numbers).table, rule)
+    centre = centre_of(begin(bags, one), bags, words_of(network, rule.eps, bags, numbers).table, rule)
     _, reach = best_savings(centre, np.zeros(len(centre.units), np.int64))
     return int(distance(centre, bags, other, reach, -(1 << 60), 1 << 60)[0])
 
@@ -88,7 +88,7 @@ def test_the_two_models_do_not_agree_for_large_omega(profiles: Profiles, network
 def test_clusters(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD))
     bags, numbers = bags_of(profiles, network)
-    found = clusters_of(bags, words_of(network, rule.eps, numbers), rule, silent)
+    found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)
     assert [cluster.members for cluster in found] == [(0, 1, 2), (3, 4)]
 
 
@@ -111,5 +111,5 @@ def test_bags_and_what_they_have_in_common(profiles: Profiles, network: Network)
 def test_the_papers_own_seed_rule_gives_other_clusters(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD[:-1] + ", seed_rule=first)"))
     bags, numbers = bags_of(profiles, network)
-    found = clusters_of(bags, words_of(network, rule.eps, numbers), rule, silent)
+    found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)
     assert [set(cluster.members) for cluster in found] != [{0, 1, 2}, {3, 4}]

@@ -31,7 +31,7 @@ def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progres
     hopeful = without_hopeless(profiles, network, rule.k)
     refuse_too_few_people(hopeful, bound)
     bags, numbers = bags_of(hopeful, network)
-    words = words_of(network, rule.eps, numbers)
+    words = words_of(network, rule.eps, bags, numbers)
     clusters = clusters_of(bags, words, rule, progress)
     choose = Election(profiles, bags, words, network, floor_of(bound)).chooser(bound.word("typical"))
     typical = [typical_of(cluster, choose) for cluster in clusters]

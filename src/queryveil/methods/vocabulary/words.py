@@ -12,7 +12,6 @@ from queryveil.semantics.network import Network
 from queryveil.types import Profiles
 
 _TABLE_BYTES = 600_000_000  # of distances that are kept; fewer words than this allows are all kept
-_FEWEST_ROWS = 8_192  # more different terms than any vocabulary has
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +22,9 @@ class Words:
     table: Table
 
     def rows(self, words: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """Return how far words are from all others."""
-        found: NDArray[np.uint8] = self.table.rows[self.slots(words)]
-        return found
+        """Return how far words are from all others; as many at a time as the table has room for."""
+        n_parts = -(-len(words) // max(1, len(self.table.rows)))
+        return np.concatenate([self.table.rows[self.slots(part)] for part in np.array_split(words, max(1, n_parts))])
 
     def slots(self, words: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return where the rows of words stand in the table, until it is asked for others."""
@@ -40,12 +39,13 @@ class Words:
         return is_below
 
 
-def words_of(network: Network, limit: int, numbers: NDArray[np.int32]) -> Words:
-    """Return the words of a network with these numbers; nothing is computed yet."""
+def words_of(network: Network, limit: int, bags: Bags, numbers: NDArray[np.int32]) -> Words:
+    """Return the words of a network with these numbers; nothing is computed yet. There is room for every vocabulary."""
     found = ancestry_of(network, numbers, limit=limit)
     ancestors = Ancestors(found.indptr, found.middle, found.nodes, found.heights)
     n_words = len(numbers)
-    n_rows = min(n_words, max(_FEWEST_ROWS, _TABLE_BYTES // max(1, n_words)))
+    longest = int(np.diff(bags.indptr).max(initial=0))
+    n_rows = min(n_words, max(longest, _TABLE_BYTES // max(1, n_words)))
     rows, slot = np.empty((n_rows, n_words), np.uint8), np.full(n_words, -1, np.int64)
     table = Table(ancestors, descendants(ancestors, network.n_nodes), limit, rows, slot, np.zeros(1, np.int64))
     return Words(found, table)
