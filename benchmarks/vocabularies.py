@@ -71,7 +71,7 @@ def _clusters(profiles: Profiles) -> tuple[list[Cluster], float]:
     rule = rule_of(resolve("method", METHOD))
     started = time.perf_counter()
     bags, numbers = bags_of(profiles, wordnet())
-    found = clusters_of(bags, words_of(wordnet(), rule.eps, numbers), rule, silent)
+    found = clusters_of(bags, words_of(wordnet(), rule.eps, bags, numbers), rule, silent)
     return found, time.perf_counter() - started
 
 

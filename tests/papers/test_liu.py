@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from queryveil.kernels.clusters import best_savings, distance
+from queryveil.kernels.clusters_growing import begin, centre_of
 from queryveil.methods.vocabulary import rule_of, run
-from queryveil.methods.vocabulary.cluster import begin
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance as term_distance
@@ -59,9 +59,9 @@ def away(profiles: Profiles, network: Network, method: str, one: int, other: int
     """Return the distance of two vocabularies."""
     rule = rule_of(resolve("method", method))
     bags, numbers = bags_of(profiles, network)
-    centre = begin(bags, words_of(network, rule.eps, numbers), rule, one).centre
-    prices = np.zeros(len(centre.units), np.int64)
-    return int(distance(centre, bags, other, best_savings(centre)[0], prices, -(1 << 60), 1 << 60)[0])
+    centre = centre_of(begin(bags, one), bags, words_of(network, rule.eps, bags, numbers).table, rule)
+    _, reach = best_savings(centre, np.zeros(len(centre.units), np.int64))
+    return int(distance(centre, bags, other, reach, -(1 << 60), 1 << 60)[0])
 
 
 def shown(published: Published) -> list[dict[str, int]]:
@@ -88,7 +88,7 @@ def test_the_two_models_do_not_agree_for_large_omega(profiles: Profiles, network
 def test_clusters(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD))
     bags, numbers = bags_of(profiles, network)
-    found = clusters_of(bags, words_of(network, rule.eps, numbers), rule, silent)
+    found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)
     assert [cluster.members for cluster in found] == [(0, 1, 2), (3, 4)]
 
 
@@ -111,5 +111,5 @@ def test_bags_and_what_they_have_in_common(profiles: Profiles, network: Network)
 def test_the_papers_own_seed_rule_gives_other_clusters(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD[:-1] + ", seed_rule=first)"))
     bags, numbers = bags_of(profiles, network)
-    found = clusters_of(bags, words_of(network, rule.eps, numbers), rule, silent)
+    found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)
     assert [set(cluster.members) for cluster in found] != [{0, 1, 2}, {3, 4}]

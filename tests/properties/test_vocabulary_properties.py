@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.methods.vocabulary.cluster import Rule
+from queryveil.kernels.clusters import Rule
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance
@@ -27,7 +28,7 @@ rules = st.builds(
     Rule,
     k=st.integers(2, 3),
     eps=st.sampled_from((0, 2, 4, 8)),
-    omega=st.sampled_from((1, 3, 9)),
+    omega=st.sampled_from((1, 3, 9, 40_000)),
     is_maximum=st.booleans(),
     is_farthest=st.booleans(),
 )
@@ -43,15 +44,20 @@ def _sizes(profiles: Profiles) -> list[int]:
     return [int(profiles.counts[a:b].sum()) for a, b in bounds]
 
 
-@given(histories, rules, st.booleans())
-def test_clusters_are_the_twins(lists: list[list[str]], rule: Rule, are_sessions: bool) -> None:
+@given(histories, rules, st.booleans(), st.sampled_from((0, 1_000_000)))
+def test_clusters_are_the_twins(lists: list[list[str]], rule: Rule, are_sessions: bool, table_bytes: int) -> None:
+    """Whether the table of distances has room for all words or for one vocabulary makes no difference."""
     owners = sorted(h // 2 if are_sessions else h for h in range(len(lists)))
     rule = Rule(min(rule.k, len(set(owners))), rule.eps, rule.omega, rule.is_maximum, rule.is_farthest)
     profiles = profiles_of(lists, owners)
     entries = profiles.vocabulary.entries
     away = np.array([[0.0 if a == b else AWAY[frozenset((a, b))] for b in entries] for a in entries])
     bags, numbers = bags_of(profiles, wordnet())
-    made = clusters_of(bags, words_of(wordnet(), rule.eps, numbers), rule, silent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("queryveil.methods.vocabulary.words._TABLE_BYTES", table_bytes)
+        words = words_of(wordnet(), rule.eps, bags, numbers)
+    made = clusters_of(bags, words, rule, silent)
+    assert words.rows(np.arange(len(numbers), dtype=np.int32)).shape == (len(numbers), len(numbers))
     twin = twins.Twin(rule.k, rule.eps, rule.omega, rule.is_maximum, rule.is_farthest)
     wanted = twins.clusters(expanded(profiles), profiles.owner.tolist(), away, twin)
     assert [list(cluster.members) for cluster in made] == [members for members, _ in wanted]

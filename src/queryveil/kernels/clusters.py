@@ -1,8 +1,4 @@
-"""Finding the vocabulary nearest to a centre, or farthest from it, without matching them all.
-
-A bound for every vocabulary comes first, from what each of its terms can save at best; matchings are then made in the
-order of the bounds, given up as soon as they cannot win, until no bound is left that could.
-"""
+"""Vocabularies and the centre of a cluster: how far one is from the other."""
 
 from typing import NamedTuple
 
@@ -12,10 +8,19 @@ from numpy.typing import NDArray
 from queryveil.kernels import jit
 from queryveil.kernels.matching import Sides, assign, make_sides
 from queryveil.kernels.matching_distances import APART
-from queryveil.kernels.matching_prices import PARTS, ascend
 
-_NO_LIMIT = 1 << 60
-_MORE = 4  # times as many matchings before prices are looked at again
+NO_LIMIT = 1 << 60
+_BLOCK = 2_048  # words at a time, so that what is found of them stays at hand
+
+
+class Rule(NamedTuple):
+    """What decides which terms are matched."""
+
+    k: int
+    eps: int
+    omega: int
+    is_maximum: bool
+    is_farthest: bool  # the next cluster begins farthest from where the last one did, else first in the log
 
 
 class Bags(NamedTuple):
@@ -44,25 +49,40 @@ class Columns(NamedTuple):
     """The terms of a vocabulary that a centre may be matched with."""
 
     place: NDArray[np.int64]  # (columns,): where each stands among all pairs
+    word: NDArray[np.int64]  # (columns,)
     room: NDArray[np.int64]  # (columns,): occurrences
-    near: NDArray[np.uint16]  # (bags, columns): distances
 
 
 @jit
-def best_savings(centre: Centre) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for every word, what it saves with the best bag, and how many bags it may be matched with."""
+def price_of(rule: Rule, members: int, size: int) -> NDArray[np.int64]:
+    """Return what a bag of so many terms, a term, and both together cost unmatched; there are `size` bags.
+
+    By the maximum model a pair more must save more than all others together can lose.
+    """
+    if rule.is_maximum:
+        return np.array([0, 0, members * rule.eps * (size + 1) + 1])
+    return np.array([members * rule.omega, rule.omega, (members + 1) * rule.omega])
+
+
+@jit
+def best_savings(centre: Centre, prices: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return, for every word, what it saves with the best bag once that is paid for, and how many bags are near it.
+
+    Prices are what the bags cost, as numbers up to 0. Behind the words there is one more, −1, that no bag is near.
+    """
     n_bags, n_words = centre.sums.shape
-    weight = min(centre.price[2], APART)
-    lowest, reach = np.full(n_words, weight, np.uint16), np.zeros(n_words, np.int32)
-    for b in range(n_bags):
-        row, units = centre.sums[b], np.int32(centre.units[b])
-        for w in range(n_words):
-            lowest[w] = min(lowest[w], row[w])
-            reach[w] += units if row[w] < weight else np.int32(0)
-    savings = np.zeros(n_words, np.int64)
-    for w in range(n_words):
-        savings[w] = centre.price[2] - lowest[w] if lowest[w] < weight else 0
-    return savings, reach.astype(np.int64)
+    weight = np.uint16(min(centre.price[2], APART))
+    savings, reach = np.zeros(n_words + 1, np.int32), np.zeros(n_words + 1, np.int32)
+    for begin in range(0, n_words, _BLOCK):
+        end = min(begin + _BLOCK, n_words)
+        saved, near = savings[begin:end], reach[begin:end]
+        for b in range(n_bags):
+            row, units = centre.sums[b, begin:end], np.int32(centre.units[b])
+            most = np.int32(centre.price[2] + prices[b])
+            for w in range(len(row)):
+                saved[w] = max(saved[w], np.int32(most - np.int32(row[w])))
+                near[w] += units if row[w] < weight else np.int32(0)
+    return savings, reach
 
 
 @jit
@@ -70,158 +90,50 @@ def unmatched(centre: Centre, bags: Bags, t: int) -> int:
     """Return how far a vocabulary is from a centre if only what the network does not know is matched."""
     total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t]
     for i in range(bags.indptr[t], bags.indptr[t + 1]):
-        if centre.own[bags.ids[i]] > 0:
-            total -= centre.price[2] * min(centre.own[bags.ids[i]], bags.counts[i])
+        total -= centre.price[2] * min(centre.own[bags.ids[i]], bags.counts[i])
     return total
 
 
 @jit
-def columns_of(centre: Centre, bags: Bags, t: int, savings: NDArray[np.int64]) -> Columns:
-    """Return the terms of a vocabulary that may be matched, and their distances from all bags."""
+def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
+    """Return the terms of a vocabulary that some bags are near."""
     begin, end = bags.indptr[t], bags.indptr[t + 1]
-    place = np.empty(end - begin, np.int64)
+    place, word = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
     n_columns = 0
     for i in range(begin, end):
-        w = bags.word[bags.ids[i]]
-        if w >= 0 and savings[w] > 0:
-            place[n_columns] = i
-            n_columns += 1
+        w = bags.word[bags.ids[i]]  # −1, for which nothing is near, if the network does not know it
+        place[n_columns], word[n_columns] = i, w
+        n_columns += reach[w] > 0  # else it is written over
     place = place[:n_columns]
-    room, words = np.empty(n_columns, np.int64), np.empty(n_columns, np.int64)
+    room = np.empty(n_columns, np.int64)
     for c in range(n_columns):
-        room[c], words[c] = bags.counts[place[c]], bags.word[bags.ids[place[c]]]
-    near = np.empty((len(centre.units), n_columns), np.uint16)
-    for b in range(len(centre.units)):
-        for c in range(n_columns):
-            near[b, c] = centre.sums[b, words[c]]
-    return Columns(place, room, near)
+        room[c] = bags.counts[place[c]]
+    return Columns(place, word[:n_columns], room)
 
 
 @jit
 def sides_of(centre: Centre, columns: Columns) -> Sides:
     """Return bags and terms to match."""
-    n_rows, n_columns = columns.near.shape
-    edges, n_pairs = np.zeros(n_rows + 1, np.int64), 0
-    column, cost = np.empty(n_rows * n_columns + 1, np.int32), np.empty(n_rows * n_columns + 1, np.int64)
-    least = min(centre.price[2], APART)
+    n_rows, n_columns = len(centre.units), len(columns.word)
+    cost = np.empty((n_rows, n_columns), np.int64)
     for b in range(n_rows):
+        near = centre.sums[b]
         for c in range(n_columns):
-            column[n_pairs], cost[n_pairs] = c, np.int64(columns.near[b, c]) - centre.price[2]
-            n_pairs += columns.near[b, c] < least  # else it is written over
-        edges[b + 1] = n_pairs
-    return make_sides(edges, column[:n_pairs], cost[:n_pairs], centre.units, columns.room)
+            steps = np.int64(near[columns.word[c]])
+            cost[b, c] = min(0, steps - centre.price[2]) if steps < APART else 0
+    return make_sides(cost, centre.units, columns.room)
 
 
 @jit
-def distance(
-    centre: Centre,
-    bags: Bags,
-    t: int,
-    savings: NDArray[np.int64],
-    prices: NDArray[np.int64],
-    least: int,
-    most: int,
-) -> tuple[int, bool, NDArray[np.int64]]:
-    """Return how far a vocabulary is from a centre, and prices of the bags; `prices` are some to begin with.
+def distance(centre: Centre, bags: Bags, t: int, reach: NDArray[np.int32], least: int, most: int) -> tuple[int, bool]:
+    """Return how far a vocabulary is from a centre, and True.
 
-    It is given up, and said so by False, once it is seen to be below `least` or above `most`.
+    By the perfect model it is given up, and said so by False, once it is seen to be below `least` or above `most`.
     """
-    columns = columns_of(centre, bags, t, savings)
-    base = unmatched(centre, bags, t)
+    sides = sides_of(centre, columns_of(bags, t, reach))
     if centre.is_maximum:
-        sides = sides_of(centre, columns)
-        total, _ = assign(sides, -_NO_LIMIT, _NO_LIMIT)
-        return total + centre.price[2] * sides.used.sum(), True, sides.u << PARTS
-    if most < _NO_LIMIT:
-        u = prices.copy()
-        bound = base + ascend(columns.near, centre.units, columns.room, centre.price[2], u, most - base)
-        if bound > most:
-            return bound, False, u
-    sides = sides_of(centre, columns)
+        total, _ = assign(sides, -NO_LIMIT, NO_LIMIT)
+        return total + centre.price[2] * sides.used.sum(), True
+    base = unmatched(centre, bags, t)
     total, is_done = assign(sides, least - base, most - base)
-    return base + total, is_done, sides.u << PARTS
-
-
-@jit
-def gains(centre: Centre, bags: Bags, savings: NDArray[np.int64], reach: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return, for every term, what an occurrence of it saves at best, and how many occurrences can save."""
-    gain = np.empty((len(bags.word), 2), np.int32)  # side by side, since they are looked up together
-    for term in range(len(bags.word)):
-        w = bags.word[term]
-        if w >= 0:
-            gain[term, 0], gain[term, 1] = savings[w], reach[w]
-        else:
-            gain[term, 0], gain[term, 1] = centre.price[2], centre.own[term]
-    return gain
-
-
-@jit
-def raise_bounds(
-    centre: Centre,
-    bags: Bags,
-    alive: NDArray[np.int64],
-    places: NDArray[np.int64],  # of those to look at among the ones alive
-    savings: NDArray[np.int64],
-    reach: NDArray[np.int64],
-    paid: int,  # what the bags' prices come to
-    bounds: NDArray[np.int64],  # (alive,): how far each is at least
-) -> None:
-    """Raise the bounds of vocabularies to what their terms' best savings say."""
-    gain = gains(centre, bags, savings, reach)
-    for a in places:
-        t = alive[a]
-        total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
-        for i in range(bags.indptr[t], bags.indptr[t + 1]):
-            term = bags.ids[i]
-            total -= np.int64(gain[term, 0]) * min(bags.counts[i], gain[term, 1])  # no branch: it would be a guess
-        bounds[a] = max(bounds[a], total)
-
-
-@jit
-def priced_savings(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for every word, what it saves with the best bag once that is paid for; any prices up to 0 will do."""
-    n_bags, n_words = centre.sums.shape
-    savings = np.zeros(n_words, np.int32)
-    for b in range(n_bags):
-        row, most = centre.sums[b], np.int32(centre.price[2] + prices[b])
-        for w in range(n_words):
-            savings[w] = max(savings[w], np.int32(most - np.int32(row[w])))
-    return savings.astype(np.int64)
-
-
-@jit
-def nearest(centre: Centre, bags: Bags, alive: NDArray[np.int64], is_barred: NDArray[np.bool_]) -> np.int64:
-    """Return which of the vocabularies is nearest to a centre, the first of equals; people may be barred.
-
-    One of them at least is not barred. After some matchings the mean of their prices makes the bounds better.
-    """
-    savings, reach = best_savings(centre)
-    bounds = np.zeros(len(alive), np.int64)
-    for a in range(len(alive)):
-        if is_barred[bags.owner[alive[a]]]:
-            bounds[a] = _NO_LIMIT
-    waiting = np.flatnonzero(bounds == 0)
-    if not centre.is_maximum:
-        raise_bounds(centre, bags, alive, waiting, savings, reach, 0, bounds)
-    best, found = _NO_LIMIT, np.int64(-1)
-    prices, n_priced, n_more = np.zeros(len(centre.units), np.int64), 1, 1
-    waiting = waiting[np.argmin(bounds[waiting]) :][:1]  # the one that looks nearest, then all that may be nearer
-    while len(waiting):
-        for place in waiting[:n_more]:
-            if bounds[place] > best or (bounds[place] == best and place > found):
-                continue
-            away, is_done, u = distance(centre, bags, alive[place], savings, prices // n_priced, -_NO_LIMIT, best)
-            prices += u
-            n_priced += 1
-            if is_done and (away < best or (away == best and place < found)):
-                best, found = away, place
-        bounds[waiting[:n_more]] = _NO_LIMIT
-        waiting = np.flatnonzero(bounds <= best)
-        n_more *= _MORE
-        if len(waiting) > n_more and not centre.is_maximum:
-            mean = prices // n_priced >> PARTS
-            paid = (mean * centre.units).sum()
-            raise_bounds(centre, bags, alive, waiting, priced_savings(centre, mean), reach, paid, bounds)
-        waiting = waiting[bounds[waiting] <= best]
-        waiting = waiting[np.argsort(bounds[waiting], kind="mergesort")]
-    return found
+    return base + total, is_done

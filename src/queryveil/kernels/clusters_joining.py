@@ -1,4 +1,4 @@
-"""Taking a vocabulary into a cluster: the canonical matching, and the centre that comes of it.
+"""Taking a vocabulary into a cluster: the canonical matching.
 
 Of several matchings of the least cost the canonical one has the smallest sum of tie numbers (docs/decisions/0018).
 """
@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.clusters import Bags, Centre, best_savings, columns_of, sides_of
+from queryveil.kernels.clusters import Bags, Centre, columns_of, sides_of
 from queryveil.kernels.matching import NONE, assign
-from queryveil.kernels.matching_distances import APART, FAR
 
 TIE_BITS = 24
 _NO_LIMIT = 1 << 62
@@ -45,16 +44,18 @@ def join(
     centre: Centre, terms: NDArray[np.int32], bags: Bags, t: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return which bag takes which term of a vocabulary, and how often; `terms` are those of the bags."""
-    savings, _ = best_savings(centre)
-    found = columns_of(centre, bags, t, savings)
+    reach = np.ones(centre.sums.shape[1] + 1, np.int32)  # all words, be they near no bag
+    reach[-1] = 0
+    found = columns_of(bags, t, reach)
     sides, columns = sides_of(centre, found), found.place
     scale = np.int64(1) << TIE_BITS
     while scale >> TIE_BITS <= min(bags.sizes[t], centre.size):
         scale *= 2
     numbers = numbers_of(terms)
     for b in range(len(numbers)):
-        for e in range(sides.edges[b], sides.edges[b + 1]):
-            sides.cost[e] = sides.cost[e] * scale + tie_number(numbers[b], bags.ids[columns[sides.column[e]]])
+        for c in range(len(columns)):
+            if sides.cost[b, c] < 0:
+                sides.cost[b, c] = sides.cost[b, c] * scale + tie_number(numbers[b], bags.ids[columns[c]])
     assign(sides, -_NO_LIMIT, _NO_LIMIT)
     rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
     amounts = np.zeros(len(sides.taken), np.int64)
@@ -69,30 +70,3 @@ def join(
                 n_pairs += 1
             amounts[n_pairs - 1] += 1
     return rows[:n_pairs], joined[:n_pairs], amounts[:n_pairs]
-
-
-@jit
-def first_sums(table: NDArray[np.uint8], slots: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return the distances of all words from bags of one word each, whose rows stand in the table."""
-    n_words = table.shape[1]
-    sums = np.empty((len(slots), n_words), np.uint16)
-    for b in range(len(slots)):
-        row = table[slots[b]]
-        for w in range(n_words):
-            sums[b, w] = np.uint16(APART) if row[w] == FAR else np.uint16(row[w])
-    return sums
-
-
-@jit
-def next_sums(
-    sums: NDArray[np.uint16], rows: NDArray[np.int64], table: NDArray[np.uint8], slots: NDArray[np.int64]
-) -> NDArray[np.uint16]:
-    """Return the sums of bags that took one word more each; `rows` tells which bags they were."""
-    n_words = table.shape[1]
-    after = np.empty((len(rows), n_words), np.uint16)
-    for b in range(len(rows)):
-        row, before = table[slots[b]], sums[rows[b]]
-        for w in range(n_words):
-            is_apart = (row[w] == FAR) | (before[w] == APART)  # `or` would be a branch, one word at a time
-            after[b, w] = np.uint16(APART) if is_apart else np.uint16(before[w] + np.uint16(row[w]))
-    return after

@@ -4,19 +4,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.clusters import Bags
+from queryveil.kernels.clusters import NO_LIMIT, Bags, Rule, price_of
 from queryveil.kernels.matching import assign, make_sides
 from queryveil.kernels.matching_distances import FAR
-
-_NO_LIMIT = 1 << 60
 
 
 @jit
 def distance_to(
     terms: NDArray[np.int32],  # (bags, members)
     units: NDArray[np.int64],  # (bags,)
-    price: NDArray[np.int64],
-    is_maximum: bool,
+    rule: Rule,
     bags: Bags,
     t: int,
     table: NDArray[np.uint8],  # (…, words): distances
@@ -24,29 +21,24 @@ def distance_to(
     most: int,
 ) -> int:
     """Return how far it is; where that is more than `most`, something that is more too."""
+    price = price_of(rule, terms.shape[1], units.sum())
     begin, end = bags.indptr[t], bags.indptr[t + 1]
     columns = begin + np.flatnonzero(bags.word[bags.ids[begin:end]] >= 0)
-    edges, n_pairs = np.zeros(len(units) + 1, np.int64), 0
-    column = np.empty(len(units) * len(columns), np.int32)
-    cost = np.empty(len(units) * len(columns), np.int64)
+    cost = np.zeros((len(units), len(columns)), np.int64)
     total = price[1] * bags.sizes[t]
     for b in range(len(units)):
         total += price[0] * units[b]
         if bags.word[terms[b, 0]] < 0:
-            total -= 0 if is_maximum else price[2] * min(units[b], _count(bags, t, terms[b, 0]))
+            total -= 0 if rule.is_maximum else price[2] * min(units[b], _count(bags, t, terms[b, 0]))
         else:
             for c in range(len(columns)):
-                steps = _steps(terms[b], bags.word, table[slots[c]], price[2])
-                if steps < price[2]:
-                    column[n_pairs], cost[n_pairs] = c, steps - price[2]
-                    n_pairs += 1
-        edges[b + 1] = n_pairs
+                cost[b, c] = _steps(terms[b], bags.word, table[slots[c]], price[2]) - price[2]
     room = bags.counts[columns].astype(np.int64)
-    sides = make_sides(edges, column[:n_pairs], cost[:n_pairs], units, room)
-    if is_maximum:
-        saved, _ = assign(sides, -_NO_LIMIT, _NO_LIMIT)
+    sides = make_sides(cost, units, room)
+    if rule.is_maximum:
+        saved, _ = assign(sides, -NO_LIMIT, NO_LIMIT)
         return saved + price[2] * sides.used.sum()
-    saved, _ = assign(sides, -_NO_LIMIT, most - total)
+    saved, _ = assign(sides, -NO_LIMIT, most - total)
     return total + saved
 
 

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.matching import assign
-from queryveil.kernels.matching_dense import sides_of
+from queryveil.kernels.matching import assign, make_sides
 from queryveil.kernels.meaning_distance import meeting
 
 
@@ -94,7 +93,7 @@ def matched(
             if len(wanted) and cost[i].min() < 0:
                 amount[i, np.argmin(cost[i])] = 1
         return amount
-    sides = sides_of(cost, counts.astype(np.int64), room)
+    sides = make_sides(cost, counts.astype(np.int64), room)
     assign(sides, -(1 << 60), 0)
     for j in range(len(wanted)):
         for t in range(sides.place[j], sides.place[j] + sides.used[j]):

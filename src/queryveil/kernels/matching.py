@@ -20,9 +20,7 @@ _FAR = 1 << 62
 class Sides(NamedTuple):
     """Two sides to match, and what is matched so far."""
 
-    edges: NDArray[np.int64]  # (rows + 1,): where the pairs of each row stand
-    column: NDArray[np.int32]  # (pairs,)
-    cost: NDArray[np.int64]  # (pairs,): below 0
+    cost: NDArray[np.int64]  # (rows, columns): pairs of 0 or more are never matched
     left: NDArray[np.int64]  # (rows,): occurrences that are not yet put in
     room: NDArray[np.int64]  # (columns,): occurrences
     used: NDArray[np.int64]  # (columns,): of these, how many are matched
@@ -36,29 +34,24 @@ class Search(NamedTuple):
     """Room for a search of shortest ways."""
 
     distance: NDArray[np.int64]  # (rows,)
-    from_column: NDArray[np.int32]  # (rows,)
+    from_column: NDArray[np.int64]  # (rows,)
     in_tree: NDArray[np.bool_]  # (rows,): all False between two searches
-    tree: NDArray[np.int32]  # (rows,): those reached, in order
-    nearest: NDArray[np.int64]  # (columns,): far between two searches
-    from_row: NDArray[np.int32]  # (columns,)
-    seen: NDArray[np.int32]  # (columns,): those with a way to them, in no order
+    tree: NDArray[np.int64]  # (rows,): those reached, in order
+    nearest: NDArray[np.int64]  # (columns,)
+    from_row: NDArray[np.int64]  # (columns,)
+    closed: NDArray[np.int64]  # (columns,): far where it is reached, else 0
+    reached: NDArray[np.int64]  # (columns,): those reached, in order
 
 
 @jit
-def make_sides(
-    edges: NDArray[np.int64],
-    column: NDArray[np.int32],
-    cost: NDArray[np.int64],
-    supply: NDArray[np.int64],
-    room: NDArray[np.int64],
-) -> Sides:
+def make_sides(cost: NDArray[np.int64], supply: NDArray[np.int64], room: NDArray[np.int64]) -> Sides:
     """Return two sides of which nothing is matched yet."""
-    n_columns = len(room)
+    n_rows, n_columns = cost.shape
     place = np.zeros(n_columns + 1, np.int64)
     place[1:] = np.cumsum(room)
     taken = np.full(place[n_columns], NONE, np.int32)
     used, v = np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64)
-    return Sides(edges, column, cost, supply.copy(), room, used, place, taken, np.zeros(len(supply), np.int64), v)
+    return Sides(cost, supply.copy(), room, used, place, taken, np.zeros(n_rows, np.int64), v)
 
 
 @jit
@@ -67,16 +60,17 @@ def assign(sides: Sides, least: int, most: int) -> tuple[int, bool]:
 
     It is given up once the cost is seen to be below `least` or above `most`; what is returned then lies there too.
     """
-    n_rows, n_columns = len(sides.left), len(sides.room)
+    n_rows, n_columns = sides.cost.shape
     total = _begin(sides)
     search = Search(
         np.empty(n_rows, np.int64),
-        np.empty(n_rows, np.int32),
+        np.empty(n_rows, np.int64),
         np.zeros(n_rows, np.bool_),
-        np.empty(n_rows, np.int32),
-        np.full(n_columns, _FAR, np.int64),
-        np.empty(n_columns, np.int32),
-        np.empty(n_columns, np.int32),
+        np.empty(n_rows, np.int64),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns, np.int64),
     )
     for row in range(n_rows):
         while sides.left[row] > 0 and sides.u[row] < 0:
@@ -97,22 +91,20 @@ def _begin(sides: Sides) -> int:
     left, room, used = sides.left, sides.room, sides.used
     total = 0
     for row in range(len(left)):
-        begin, end = sides.edges[row], sides.edges[row + 1]
-        lowest = 0
-        for e in range(begin, end):
-            lowest = min(lowest, sides.cost[e])
+        costs, lowest = sides.cost[row], 0
+        for column in range(len(room)):
+            lowest = min(lowest, costs[column])
         sides.u[row] = lowest
-        for e in range(begin, end):
-            column = sides.column[e]
-            if sides.cost[e] == lowest and used[column] < room[column]:
+        for column in range(len(room)):
+            if lowest == 0 or left[row] == 0:
+                break
+            if costs[column] == lowest and used[column] < room[column]:
                 amount = min(left[row], room[column] - used[column])
                 first = sides.place[column] + used[column]
                 sides.taken[first : first + amount] = row
                 used[column] += amount
                 left[row] -= amount
                 total += amount * lowest
-                if left[row] == 0:
-                    break
     return total
 
 
@@ -122,52 +114,15 @@ def _augment(sides: Sides, search: Search, source: int) -> int:
 
     At its end a column has room, or some row's occurrences are alone, those of the row itself perhaps.
     """
-    u, v, nearest, seen = sides.u, sides.v, search.nearest, search.seen
-    n_tree, n_seen, n_reached, n_scanned = 1, 0, 0, 0  # of the columns seen, those reached stand first
-    search.tree[0], search.distance[source], search.in_tree[source] = source, 0, True
-    alone, lonely, end = _FAR, NONE, NONE
-    while True:
-        while n_scanned < n_tree:
-            row = search.tree[n_scanned]
-            n_scanned += 1
-            base = search.distance[row] - u[row]
-            if base < alone:
-                alone, lonely = base, row
-            for e in range(sides.edges[row], sides.edges[row + 1]):
-                column = sides.column[e]
-                way = base + sides.cost[e] - v[column]
-                if way < nearest[column] and way < alone:
-                    if nearest[column] == _FAR:
-                        seen[n_seen] = column
-                        n_seen += 1
-                    nearest[column], search.from_row[column] = way, row
-        found, shortest = NONE, alone
-        for i in range(n_reached, n_seen):
-            if nearest[seen[i]] < shortest:
-                found, shortest = i, nearest[seen[i]]
-        if found == NONE:
-            end = NONE
-            break
-        end = seen[found]
-        if sides.used[end] < sides.room[end]:
-            break
-        seen[found], seen[n_reached] = seen[n_reached], end
-        n_reached += 1
-        for t in range(sides.place[end], sides.place[end + 1]):
-            row = sides.taken[t]
-            if not search.in_tree[row]:
-                search.in_tree[row], search.distance[row], search.from_column[row] = True, shortest, end
-                search.tree[n_tree] = row
-                n_tree += 1
+    u, v = sides.u, sides.v
+    end, last, shortest, n_tree, n_reached = _find_way(sides, search, source)
     for i in range(n_tree):
         row = search.tree[i]
         u[row] += shortest - search.distance[row]
         search.in_tree[row] = False
-    for i in range(n_seen):
-        if i < n_reached:
-            v[seen[i]] -= shortest - nearest[seen[i]]
-        nearest[seen[i]] = _FAR
-    last = lonely if end == NONE else search.from_row[end]
+    for i in range(n_reached):
+        column = search.reached[i]
+        v[column] -= shortest - search.nearest[column]
     amount = _width(sides, search, last, source)
     if end != NONE:
         amount = min(amount, sides.room[end] - sides.used[end])
@@ -177,6 +132,66 @@ def _augment(sides: Sides, search: Search, source: int) -> int:
     _shift(sides, search, last, source, amount)
     sides.left[source] -= amount
     return amount
+
+
+@jit
+def _find_way(sides: Sides, search: Search, source: int) -> tuple[int, int, int, int, int]:
+    """Return where the cheapest way ends (a column, or none), its last row, its length, and how many it reached."""
+    nearest, closed = search.nearest, search.closed
+    nearest[:], closed[:] = _FAR, 0
+    n_tree, n_scanned, n_reached = 1, 0, 0
+    search.tree[0], search.distance[source], search.in_tree[source] = source, 0, True
+    alone, lonely = _FAR, NONE
+    while True:
+        while n_scanned < n_tree:
+            row = search.tree[n_scanned]
+            n_scanned += 1
+            base = search.distance[row] - sides.u[row]
+            if base < alone:
+                alone, lonely = base, row
+            _scan(base, row, sides.cost[row], sides.v, nearest, search.from_row)
+        shortest = _lowest(nearest, closed)
+        if shortest >= alone:
+            return NONE, lonely, alone, n_tree, n_reached
+        end = 0
+        while nearest[end] | closed[end] != shortest:
+            end += 1
+        if sides.used[end] < sides.room[end]:
+            return end, search.from_row[end], shortest, n_tree, n_reached
+        closed[end], search.reached[n_reached] = _FAR, end
+        n_reached += 1
+        for t in range(sides.place[end], sides.place[end + 1]):
+            row = np.int64(sides.taken[t])
+            if not search.in_tree[row]:
+                search.in_tree[row], search.distance[row], search.from_column[row] = True, shortest, end
+                search.tree[n_tree] = row
+                n_tree += 1
+
+
+@jit
+def _scan(
+    base: int,
+    row: int,
+    costs: NDArray[np.int64],
+    v: NDArray[np.int64],
+    nearest: NDArray[np.int64],
+    from_row: NDArray[np.int64],
+) -> None:
+    """Shorten the ways to columns by those through a row; no branch, several columns at once."""
+    for c in range(len(v)):
+        way = base + costs[c] - v[c]
+        is_shorter = way < nearest[c]
+        nearest[c] = way if is_shorter else nearest[c]
+        from_row[c] = row if is_shorter else from_row[c]
+
+
+@jit
+def _lowest(nearest: NDArray[np.int64], closed: NDArray[np.int64]) -> int:
+    """Return the length of the shortest way to a column that is not closed."""
+    lowest = _FAR
+    for c in range(len(nearest)):
+        lowest = min(lowest, nearest[c] | closed[c])
+    return lowest
 
 
 @jit

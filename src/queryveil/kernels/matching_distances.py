@@ -9,6 +9,8 @@ from queryveil.kernels import jit
 
 FAR = 255  # of a distance in one byte: more than the limit
 APART = 65_535  # of a sum of distances in two: one of them was
+HEIGHT_BITS = 8  # of a word and its height in one number
+_HEIGHT = (1 << HEIGHT_BITS) - 1
 
 
 class Ancestors(NamedTuple):
@@ -24,9 +26,18 @@ class Descendants(NamedTuple):
     """The words below each node, the nearest first."""
 
     indptr: NDArray[np.int64]  # (nodes + 1,)
-    words: NDArray[np.int32]
-    heights: NDArray[np.int32]
-    can_be_noun: NDArray[np.bool_]  # of each word
+    words: NDArray[np.uint32]  # each with its height, the last byte
+
+
+class Table(NamedTuple):
+    """How far words are from each other: rows that are filled when they are needed."""
+
+    ancestors: Ancestors
+    below: Descendants
+    limit: int
+    rows: NDArray[np.uint8]  # (slots, words)
+    slot: NDArray[np.int64]  # (words,): −1 where the row is not there
+    filled: NDArray[np.int64]  # (1,): rows that are
 
 
 @jit
@@ -38,8 +49,7 @@ def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
         indptr[node + 1] += 1
     indptr = np.cumsum(indptr)
     fill = indptr[:-1].copy()
-    words, below = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
-    can_be_noun = np.empty(len(nodes), np.bool_)
+    words = np.empty(len(nodes), np.uint32)
     highest = 0
     for height in heights:
         highest = max(highest, height)
@@ -47,33 +57,51 @@ def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
         for word in range(len(ancestors.middle)):
             for i in range(ancestors.indptr[word], ancestors.indptr[word + 1]):
                 if heights[i] == height:
-                    place = fill[nodes[i]]
-                    words[place], below[place] = word, height
-                    can_be_noun[place] = ancestors.middle[word] > ancestors.indptr[word]
+                    words[fill[nodes[i]]] = (word << HEIGHT_BITS) + height
                     fill[nodes[i]] += 1
-    return Descendants(indptr, words, below, can_be_noun)
+    return Descendants(indptr, words)
 
 
 @jit
-def fill_rows(
-    ancestors: Ancestors, below: Descendants, words: NDArray[np.int32], limit: int, rows: NDArray[np.uint8]
-) -> None:
-    """Set the distances of some words to every other."""
-    for i in range(len(words)):
-        _fill(ancestors, below, words[i], limit, rows[i])
+def slots_of(table: Table, words: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return where the rows of words stand in the table, until it is asked for others; those not there are filled in.
+
+    Where there is no room left the table begins anew with these words, for which there must be room.
+    """
+    slots = np.empty(len(words), np.int64)
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if table.slot[word] < 0:
+            if table.filled[0] == len(table.rows):
+                table.slot[:], table.filled[0], i = -1, 0, 0
+                continue
+            table.slot[word] = table.filled[0]
+            _fill(table, word, table.rows[table.filled[0]])
+            table.filled[0] += 1
+        slots[i] = table.slot[word]
+        i += 1
+    return slots
 
 
 @jit
-def _fill(ancestors: Ancestors, below: Descendants, word: int, limit: int, row: NDArray[np.uint8]) -> None:
+def _fill(table: Table, word: int, row: NDArray[np.uint8]) -> None:
     """Set the distance of one word to every other: as nouns where both can be, else by what else they can be."""
+    ancestors, below = table.ancestors, table.below
     row[:] = FAR
     begin, middle, end = ancestors.indptr[word], ancestors.middle[word], ancestors.indptr[word + 1]
     for i in range(begin, end):
         node, height = ancestors.nodes[i], ancestors.heights[i]
-        for j in range(below.indptr[node], below.indptr[node + 1]):
-            steps = height + below.heights[j]
-            if steps > limit:
-                break
-            both = middle > begin and below.can_be_noun[j]
-            if both == (i < middle):
-                row[below.words[j]] = min(row[below.words[j]], steps)
+        words = below.words[below.indptr[node] : below.indptr[node + 1]]
+        if i < middle or middle == begin:  # whatever is below a noun can be one
+            for packed in words:
+                steps = height + np.int64(packed & np.uint32(_HEIGHT))
+                if steps > table.limit:
+                    break
+                other = packed >> np.uint32(HEIGHT_BITS)
+                row[other] = min(row[other], np.uint8(steps))
+        else:
+            for packed in words:
+                steps, other = height + np.int64(packed & np.uint32(_HEIGHT)), packed >> np.uint32(HEIGHT_BITS)
+                if steps <= table.limit and ancestors.middle[other] == ancestors.indptr[other]:
+                    row[other] = min(row[other], np.uint8(steps))

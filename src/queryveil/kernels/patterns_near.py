@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.matching import assign
-from queryveil.kernels.matching_dense import sides_of
+from queryveil.kernels.matching import assign, make_sides
 
 
 @jit
@@ -64,7 +63,7 @@ def nearest(
                     for j in range(len(columns)):
                         cost[i, j] = min(distances[rows[i], columns[j]] - 2 * omega, 0)
                 ones, others = np.ones(len(rows), np.int64), np.ones(len(columns), np.int64)
-                saved, _ = assign(sides_of(cost, ones, others), -alone - 1, 0)
+                saved, _ = assign(make_sides(cost, ones, others), -alone - 1, 0)
                 if is_first or alone + saved < best[pattern]:
                     best[pattern] = alone + saved
                 is_first = False

@@ -5,7 +5,7 @@ taken off for nouns, verbs and adjectives; a base counts only if it is known as 
 such as "kohler" does not become "kohl". Of a phrase the last word may be inflected, or any.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,6 +65,8 @@ def wordnet_lexicon() -> Lexicon:
 
 def folded(term: str) -> str:
     """Return a term in the spelling of lemmas: lower case, single spaces instead of underscores."""
+    if term.isascii() and term.isalnum():
+        return term.lower()  # the same, and most terms are like this
     return " ".join(term.replace("_", " ").casefold().split())
 
 
@@ -76,22 +78,23 @@ def lemmatize(term: str, lexicon: Lexicon | None = None) -> str | None:
     form = folded(term)
     if form in lexicon.numbers:
         return form
-    found = next(_bases(form, lexicon), None)
+    found = _base(form, lexicon)
     if found is None and " " in form:
-        by_word = " ".join(next(_bases(word, lexicon), word) for word in form.split())
+        by_word = " ".join(_base(word, lexicon) or word for word in form.split())
         found = by_word if by_word in lexicon.numbers else None
     return found
 
 
-def _bases(form: str, lexicon: Lexicon) -> Iterator[str]:
-    """Yield the base forms of an inflected form that the lexicon knows, the likeliest first."""
+def _base(form: str, lexicon: Lexicon) -> str | None:
+    """Return the likeliest base form of an inflected form that the lexicon knows."""
     for base in load().exceptions.get(form, ()):
         if base in lexicon.numbers:
-            yield base
+            return base
     if form.endswith("ss"):
-        return
+        return None
     for suffix, ending, part in _BY_LAST_LETTER.get(form[-1:], ()):
         if form.endswith(suffix) and len(form) - len(suffix) + len(ending) >= _SHORTEST_BASE:
             base = form[: len(form) - len(suffix)] + ending
             if lexicon.has(base, part):
-                yield base
+                return base
+    return None

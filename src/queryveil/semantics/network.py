@@ -49,7 +49,9 @@ class Network:
 
     def find_all(self, terms: Iterable[str]) -> NDArray[np.int32]:
         """Return the number of the word of each term, −1 where the network does not know it."""
-        return np.array([-1 if number is None else number for number in map(self.find, terms)], np.int32)
+        numbers = self.lexicon.numbers
+        found = (numbers[term] if term in numbers else self.find(term) for term in terms)
+        return np.array([-1 if number is None else number for number in found], np.int32)
 
     def synonym_sets(self, term: str) -> list[tuple[str, ...]]:
         """Return, sense by sense, all words that mean the same as a term; none if the network does not know it."""

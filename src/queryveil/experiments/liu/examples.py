@@ -8,8 +8,7 @@ import pyarrow as pa
 from queryveil.experiments.liu import printed
 from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, Task, publish
 from queryveil.histories.build import assemble
-from queryveil.kernels.matching import assign
-from queryveil.kernels.matching_dense import sides_of
+from queryveil.kernels.matching import assign, make_sides
 from queryveil.report.reproduced import PaperTable
 from queryveil.semantics.distances import distance
 from queryveil.semantics.network import Network
@@ -88,10 +87,10 @@ def _models(network: Network, one: tuple[str, ...], other: tuple[str, ...], eps:
     near = steps <= eps
     ones, others = np.ones(len(one), np.int64), np.ones(len(other), np.int64)
     many = np.where(near, steps - 10_000, 0).astype(np.int64)  # as many as can be matched, then the nearest
-    fewest, _ = assign(sides_of(many, ones, others), -_FAR, _FAR)
+    fewest, _ = assign(make_sides(many, ones, others), -_FAR, _FAR)
     omega = eps + 1
     saving = np.where(near, np.minimum(steps - 2 * omega, 0), 0).astype(np.int64)
-    saved, _ = assign(sides_of(saving, ones, others), -_FAR, _FAR)
+    saved, _ = assign(make_sides(saving, ones, others), -_FAR, _FAR)
     return int(fewest % 10_000), int(omega * (len(one) + len(other)) + saved)
 
 

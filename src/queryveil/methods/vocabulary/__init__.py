@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from queryveil.kernels.clusters import Rule
 from queryveil.kernels.histories import count_people
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
-from queryveil.methods.vocabulary.cluster import Cluster, Rule
+from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.typical import Election, Name, typical_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
@@ -30,7 +31,7 @@ def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progres
     hopeful = without_hopeless(profiles, network, rule.k)
     refuse_too_few_people(hopeful, bound)
     bags, numbers = bags_of(hopeful, network)
-    words = words_of(network, rule.eps, numbers)
+    words = words_of(network, rule.eps, bags, numbers)
     clusters = clusters_of(bags, words, rule, progress)
     choose = Election(profiles, bags, words, network, floor_of(bound)).chooser(bound.word("typical"))
     typical = [typical_of(cluster, choose) for cluster in clusters]

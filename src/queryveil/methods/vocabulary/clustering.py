@@ -8,48 +8,36 @@ and a cluster counts people: until it has k, nobody of whom it has a vocabulary 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.clusters import Bags, nearest
+from queryveil.kernels.clusters import NO_LIMIT, Bags, Rule
 from queryveil.kernels.clusters_farthest import farthest
+from queryveil.kernels.clusters_growing import grown
 from queryveil.kernels.clusters_leftovers import distance_to
-from queryveil.methods.vocabulary.cluster import Cluster, Rule, begin, grow, restored
+from queryveil.methods.vocabulary.cluster import Cluster, cluster_of
 from queryveil.methods.vocabulary.words import Words
 from queryveil.types import Progress
 
 _STAGE = "clustering"
-_NO_LIMIT = 1 << 60
 
 
 def clusters_of(bags: Bags, words: Words, rule: Rule, progress: Progress) -> list[Cluster]:
     """Return clusters of at least k people each; empty vocabularies are in none."""
-    alive = np.flatnonzero(bags.sizes > 0)
+    is_left = bags.sizes > 0
+    alive = np.flatnonzero(is_left)
+    largest = alive[np.argsort(-bags.sizes[alive], kind="stable")]
     total = len(alive)
     vocabularies = np.bincount(bags.owner[alive], minlength=int(bags.owner.max(initial=0)) + 1)  # left of each person
     clusters: list[Cluster] = []
-    place = 0
+    seed = int(alive[0]) if total else -1
     while np.count_nonzero(vocabularies) >= rule.k:
-        seed = growing = begin(bags, words, rule, int(alive[place]))
-        alive = _without(alive, place, vocabularies, bags.owner)
-        while len(growing.cluster.members) < rule.k:
-            is_barred = np.zeros(len(vocabularies), np.bool_)
-            is_barred[bags.owner[list(growing.cluster.members)]] = True
-            place = int(nearest(growing.centre, bags, alive, is_barred))
-            growing = grow(growing, bags, words, rule, int(alive[place]))
-            alive = _without(alive, place, vocabularies, bags.owner)
-        clusters.append(growing.cluster)
+        made, centre, prices = grown(bags, words.table, rule, alive, seed)
+        clusters.append(cluster_of(made))
+        is_left[made.members] = False
+        vocabularies[bags.owner[made.members]] -= 1  # no two are one person's
+        alive, largest = alive[is_left[alive]], largest[is_left[largest]]
         progress(_STAGE, total - len(alive), total)
-        place = 0
-        if rule.is_farthest and len(alive):
-            largest = np.argsort(-bags.sizes[alive], kind="stable")
-            place = int(farthest(seed.centre, bags, alive, largest))
+        if len(alive):
+            seed = int(farthest(centre, bags, largest, prices)) if rule.is_farthest else int(alive[0])
     return _with_leftovers(clusters, bags, words, rule, alive, progress)
-
-
-def _without(
-    alive: NDArray[np.int64], place: int, vocabularies: NDArray[np.int64], owner: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """Return the vocabularies that are left without one of them, which is counted off."""
-    vocabularies[owner[alive[place]]] -= 1
-    return np.delete(alive, place)
 
 
 def _with_leftovers(
@@ -59,7 +47,7 @@ def _with_leftovers(
     for done, t in enumerate(left.tolist()):
         progress(_STAGE, len(bags.sizes) - len(left) + done, len(bags.sizes))
         place = _nearest(clusters, bags, words, rule, t)
-        clusters[place] = grow(restored(clusters[place], bags, words, rule), bags, words, rule, t).cluster
+        clusters[place] = clusters[place].joined(bags, words, rule, t)
     return clusters
 
 
@@ -67,10 +55,9 @@ def _nearest(clusters: list[Cluster], bags: Bags, words: Words, rule: Rule, t: i
     """Return the place of the cluster nearest to a vocabulary, the first of equals."""
     word = bags.word[bags.ids[bags.indptr[t] : bags.indptr[t + 1]]]
     slots = words.slots(word[word >= 0])
-    best, found = _NO_LIMIT, 0
+    best, found = NO_LIMIT, 0
     for place, cluster in enumerate(clusters):
-        price = rule.price(len(cluster.members), int(cluster.units.sum()))
-        away = distance_to(cluster.terms, cluster.units, price, rule.is_maximum, bags, t, words.table, slots, best)
+        away = distance_to(cluster.terms, cluster.units, rule, bags, t, words.table.rows, slots, best)
         if away < best:
             best, found = away, place
     return found

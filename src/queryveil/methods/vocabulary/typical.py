@@ -55,7 +55,7 @@ class Election:
                 return (entries[term], 0) if term >= 0 else None
             if word[bag[0]] < 0:
                 return entries[candidates[0]], 0
-            rows = self.words.table[self.words.slots(word[candidates])]
+            rows = self.words.rows(word[candidates])
             away = rows[:, word[bag]].sum(axis=1, dtype=np.int64)
             return entries[candidates[int(np.argmin(away))]], 0
 
@@ -73,7 +73,7 @@ class Election:
 
         Of equals that which most people hold.
         """
-        rows = self.words.table[self.words.slots(words)]
+        rows = self.words.rows(words)
         near = np.flatnonzero((spoken >= 0) & (rows != FAR).all(axis=0))
         if not len(near):
             return -1
