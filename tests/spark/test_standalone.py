@@ -3,13 +3,16 @@
 The master is the last to be tried: its session takes the place of the one that all other tests share.
 """
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +51,11 @@ def master(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     import pyspark
 
     home, folder = Path(pyspark.__file__).parent, tmp_path_factory.mktemp("workers")
-    port = free_port()
+    port, page = free_port(), free_port()
     address = f"spark://127.0.0.1:{port}"
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     wanted = {
-        "master.Master": ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"],
+        "master.Master": ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)],
         "worker.Worker": ["--host", "127.0.0.1", "--cores", "1", "--memory", "700m", "--webui-port", "0", address],
     }
     started = []
@@ -64,17 +67,24 @@ def master(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         started.append(subprocess.Popen(command, env=environment, cwd=home, **quiet))
 
     start("master.Master", "master")
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.1)
+    wait_for_workers(page, 0)
     start("worker.Worker", "one")
     start("worker.Worker", "two")
+    wait_for_workers(page, 2)
     yield address
     for process in reversed(started):
         process.terminate()
         process.wait(30)
+
+
+def wait_for_workers(page: int, n: int) -> None:
+    """Wait until the master says on its page that so many workers have come: before that it may not hear a driver."""
+    for _ in range(600):
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{page}/json/", timeout=10) as answer:
+            if json.load(answer)["aliveworkers"] == n:
+                return
+        time.sleep(0.1)
+    pytest.fail("the workers did not come in a minute")
 
 
 def begin(log: Path, name: str) -> "subprocess.Popen[bytes]":
@@ -98,12 +108,10 @@ def at_turn(log: Path, process: "subprocess.Popen[bytes]") -> None:
     pytest.fail("the rounds did not begin in five minutes")
 
 
-def executor_since(start: float) -> psutil.Process:
-    """Return an executor that a worker of the fixture has started since a time."""
-    ours = {process.pid for process in psutil.Process().children(recursive=True)}
-    for process in psutil.process_iter(["cmdline", "create_time"]):
-        is_executor = "org.apache.spark.executor.CoarseGrainedExecutorBackend" in (process.info["cmdline"] or [])
-        if is_executor and process.pid in ours and process.info["create_time"] > start:
+def an_executor() -> psutil.Process:
+    """Return an executor that a worker of the fixture has started."""
+    for process in psutil.Process().children(recursive=True):
+        if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
             return process
     pytest.fail("no executor was started")
 
@@ -143,10 +151,10 @@ def test_workers_that_are_too_small(ours: Made, master: str, monkeypatch: pytest
 
 
 def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(ours: Made, master: str, left: Path) -> None:
-    start, lost = time.time(), threading.Event()
+    lost = threading.Event()
 
     def lose_one() -> None:
-        executor_since(start).kill()
+        an_executor().kill()
         lost.set()
 
     def meanwhile(stage: str, done: int, total: int) -> None:
