@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.memory": "700m",
+    "spark.driver.memory": "1g",
     # Plans that run once, on a few rows, are not worth compiling; those of the command on a cluster are compiled.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

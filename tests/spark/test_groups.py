@@ -47,7 +47,7 @@ def made(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> tup
     folder = tmp_path_factory.mktemp("groups")
     log = folder / "log.tsv"
     queryveil.generate(log, users=PEOPLE)
-    return folder, log, run(spark, log, folder, 2)
+    return folder, log, run(spark, log, folder, 1)
 
 
 def test_the_same_however_it_is_cut_and_wherever_it_is_written(
@@ -59,14 +59,14 @@ def test_the_same_however_it_is_cut_and_wherever_it_is_written(
     back_here(elsewhere, tmp_path)
     assert queryveil.verify(tmp_path / "r7", private=tmp_path / "p7") == done.verdict
     for name in ("membership.parquet", "profiles.parquet", "counted.parquet"):
-        assert pq.read_table(tmp_path / "p7" / name).equals(pq.read_table(folder / "p2" / name))
+        assert pq.read_table(tmp_path / "p7" / name).equals(pq.read_table(folder / "p1" / name))
 
 
 def test_one_machine_reads_and_verifies_it(made: tuple[Path, Path, Any]) -> None:
     folder, log, done = made
     assert done.verdict.holds
-    assert queryveil.verify(folder / "r2", private=folder / "p2") == done.verdict
-    (cosine,) = (s.value for s in queryveil.measure(folder / "r2", log, private=folder / "p2") if "cosine" in s.label)
+    assert queryveil.verify(folder / "r1", private=folder / "p1") == done.verdict
+    (cosine,) = (s.value for s in queryveil.measure(folder / "r1", log, private=folder / "p1") if "cosine" in s.label)
     assert cosine is not None and cosine > 0.3
 
 
@@ -83,16 +83,16 @@ def test_the_same_is_asked_of_people_as_on_one_machine(
     method = "linkability(p=0.05, principle=belief, floor=3, weighting=paper, shrink=0.5)"
     options: dict[str, Any] = {"network": "taxonomy", "taxonomy": taxonomy}
     options |= {"weights": "tfidf", "unknown_terms": "drop"}
-    done = run(spark, made[1], tmp_path, 2, method, **options)
+    done = run(spark, made[1], tmp_path, 1, method, **options)
     assert any(failed for (failed, _), _ in merged.call_args_list)
-    assert queryveil.verify(tmp_path / "r2", private=tmp_path / "p2") == done.verdict
+    assert queryveil.verify(tmp_path / "r1", private=tmp_path / "p1") == done.verdict
     here = queryveil.anonymize(made[1], method, tmp_path / "r", private=tmp_path / "p", seed=1, **options)
     for name in ("limits", "promise", "guarantee", "floor", "cleaning", "columns"):
         assert done.manifest[name] == here.manifest[name]
     assert done.manifest["counts"]["before"] == here.manifest["counts"]["before"]
     for name in ("pairs below the floor", "people without a usable term"):
         assert done.summary[name] == here.summary[name]
-    profiles = [pq.read_table(tmp_path / name / "profiles.parquet") for name in ("p2", "p")]
+    profiles = [pq.read_table(tmp_path / name / "profiles.parquet") for name in ("p1", "p")]
     pairs = [sorted(zip(*(t[name].to_pylist() for name in ("term", "count", "weight")), strict=True)) for t in profiles]
     assert pairs[0] == pairs[1]
 
@@ -114,16 +114,16 @@ def test_the_verdict_is_that_of_one_machine(
 ) -> None:
     folder, _, _ = made
     spark.conf.set("spark.sql.shuffle.partitions", "1")
-    rows = pq.read_table(folder / "r2" / "data")
-    members = spark.read.parquet(str(folder / "p2" / "membership.parquet")).selectExpr("history", "release_id AS group")
-    pairs = spark.read.parquet(str(folder / "p2" / "profiles.parquet")).select("history", "term")
+    rows = pq.read_table(folder / "r1" / "data")
+    members = spark.read.parquet(str(folder / "p1" / "membership.parquet")).selectExpr("history", "release_id AS group")
+    pairs = spark.read.parquet(str(folder / "p1" / "profiles.parquet")).select("history", "term")
 
     def both(claim: str, floor: int = 3, how: str = "") -> str:
         changed = damaged(rows, how)
         place = tmp_path / f"rows-{how}.parquet"
         pq.write_table(changed, place)
         released = groups_of(changed)
-        inside, _ = load_members(folder / "p2", released)
+        inside, _ = load_members(folder / "p1", released)
         here = verify_here(resolve("guarantee", claim), released, inside, floor=floor)
         assert check_groups(spark, str(place), claim, members, pairs, floor, lambda *_: None) == here
         return here.state

@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder, log
 
 
-def measure(spark: "SparkSession | None", release: Path, log: Path, n: int = 2, **options: Any) -> list[Score]:
+def measure(spark: "SparkSession | None", release: Path, log: Path, n: int = 1, **options: Any) -> list[Score]:
     if spark is None:
         return list(queryveil.measure(release, log, max_bad_lines="1", **options))
     spark.conf.set("spark.sql.shuffle.partitions", str(n))
