@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
-    # Plans that run once, on a few rows, are not worth compiling; those of the command on a cluster are compiled.
+    # Plans that run once, on a few rows, are not worth compiling; `compiled` shows that they may be.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
@@ -63,6 +63,17 @@ def made(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Mad
     out, private = folder / "r2", folder / "p2"
     done = queryveil.anonymize(log, METHOD, out, private=private, engine="spark", spark=spark, seed=1, **OPTIONS)
     return Made(folder, log, done)
+
+
+@pytest.fixture
+def compiled(spark: "SparkSession") -> Iterator["SparkSession"]:
+    """Let Spark compile its plans, as it does outside these tests."""
+    names = ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
+    for name, value in zip(names, ("true", "CODEGEN_ONLY"), strict=True):
+        spark.conf.set(name, value)
+    yield spark
+    for name in names:
+        spark.conf.set(name, SETTINGS[name])
 
 
 @pytest.fixture

@@ -22,19 +22,19 @@ pytestmark = [
 ]
 
 
-def test_the_same_release_as_on_one_machine(spark: "SparkSession", tmp_path: Path) -> None:
+def test_the_same_release_as_on_one_machine(compiled: "SparkSession", tmp_path: Path) -> None:
     log, (here, there, private) = write_log(tmp_path / "log.tsv"), (tmp_path / name for name in ("r", "s", "p"))
     method = "query_k(share=0.3)"
     options: dict[str, Any] = {"history": "day", "max_bad_lines": "1"}
     local = queryveil.anonymize(log, method, here, seed=1, **options)
-    done = queryveil.anonymize(log, method, there, private=private, seed=1, engine="spark", spark=spark, **options)
+    done = queryveil.anonymize(log, method, there, private=private, seed=1, engine="spark", spark=compiled, **options)
     assert load(there).rows.equals(load(here).rows)
     for key in ("content_sha256", "counts", "guarantee", "cleaning", "floor"):
         assert done.manifest[key] == local.manifest[key]
     assert done.summary == {key: local.summary[key] for key in done.summary}
     assert queryveil.verify(there, private=private) == done.verdict
     claimed: dict[str, Any] = {"private": private, "claim": "query_k(k=20)"}
-    assert queryveil.verify(there, engine="spark", spark=spark, **claimed) == queryveil.verify(there, **claimed)
+    assert queryveil.verify(there, engine="spark", spark=compiled, **claimed) == queryveil.verify(there, **claimed)
 
 
 @given(st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1), st.floats(0.01, 1))
