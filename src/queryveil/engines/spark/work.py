@@ -59,10 +59,10 @@ class Work:
         ends = {piece: (place + 1, end) for piece, place, end in last.collect()}
         sizes = np.array([ends.get(piece, (0, 0)) for piece in range(max(ends, default=-1) + 1)], np.int64)
         first, start = (np.cumsum(sizes, axis=0) - sizes).reshape(-1, 2).T
-        joined = placed.withColumn("number", placed["place"] + _looked_up(first, "piece"))
+        numbered = placed.withColumn("number", placed["place"] + _looked_up(first, "piece"))
         if summed:
-            joined = joined.withColumn("before", placed["sum"] + _looked_up(start, "piece"))
-        return joined.drop("piece", "place", "sum")
+            numbered = numbered.withColumn("before", placed["sum"] + _looked_up(start, "piece"))
+        return numbered.drop("piece", "place", "sum")
 
     def blobs(self, frame: "DataFrame", name: str) -> Iterator[tuple[bytes, ...]]:
         """Compute a frame of a row number and binary columns; yield the rows in order, one of them in memory."""

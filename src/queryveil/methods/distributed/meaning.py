@@ -228,7 +228,7 @@ def _nodes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class _Content:
     """Weigh the nodes by what they say."""
 
-    content: "Broadcast[bytes]"  # a number for every node; within the plan Spark would compare it again and again
+    content: "Broadcast[bytes]"  # a number for every node: goes to every executor once, not with every task
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         content = np.frombuffer(self.content.value)
