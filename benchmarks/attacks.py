@@ -17,10 +17,11 @@ from queryveil.attacks.base import Game, Setting, View, play
 from queryveil.attacks.crowds import search
 from queryveil.attacks.known_terms import BEYOND
 from queryveil.attacks.targets import draw_rows, know
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
+from queryveil.core.results import AttackResult
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.release.reader import load
-from queryveil.spec import resolve
-from queryveil.types import AttackResult, silent
 from queryveil.workflows.attacking import read_side, set_up
 
 PEOPLE, K, M = 5_000, 10, 2

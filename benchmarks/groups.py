@@ -18,13 +18,14 @@ import numpy as np
 from benchmarks.likeness import in_features, in_terms
 from benchmarks.sides import SEED, SMALL, Figures, bar, main, make_log, own_process
 from queryveil.api import profiles as read_profiles
+from queryveil.core.names import resolve
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Features, Grouped, Profiles, Vocabulary, only
 
 PEOPLE, TERMS = 720, 150  # of the paper
 LARGE = (100_000, 650_000)
@@ -45,7 +46,7 @@ def of_equal_length(profiles: Profiles) -> Profiles:
     """Return the first people with enough terms that WordNet knows, each with as many of them, drawn at random."""
     known = wordnet().find_all(profiles.vocabulary.entries) >= 0
     known &= np.array([entry not in ENGLISH for entry in profiles.vocabulary.entries])
-    usable = only(profiles, known[profiles.ids])
+    usable = profiles.select(known[profiles.ids])
     people = np.flatnonzero(np.diff(usable.indptr) >= TERMS)[:PEOPLE]
     rng = np.random.default_rng(SEED)
     rows = [rng.permutation(usable.ids[usable.indptr[h] : usable.indptr[h + 1]])[:TERMS] for h in people]
@@ -61,7 +62,9 @@ def of_equal_length(profiles: Profiles) -> Profiles:
     )
 
 
-def run_timed(profiles: Profiles, features: Features, name: str, exact_up_to: int = 10**9) -> tuple[Grouped, float]:
+def run_timed(
+    profiles: Profiles, features: FeatureMatrix, name: str, exact_up_to: int = 10**9
+) -> tuple[Grouping, float]:
     """Return the groups of a run and its seconds; kernels are warm."""
     bound = resolve("method", name)
     started = time.perf_counter()
@@ -96,7 +99,7 @@ def _scale(demo: Profiles) -> Figures:
     return figures
 
 
-def _best_of(profiles: Profiles, features: Features, p: float, exact_up_to: int) -> tuple[Grouped, float]:
+def _best_of(profiles: Profiles, features: FeatureMatrix, p: float, exact_up_to: int) -> tuple[Grouping, float]:
     """Return groups and the least of four times, the first of which may compile."""
     runs = [run_timed(profiles, features, f"linkability(p={p})", exact_up_to) for _ in range(4)]
     return runs[0][0], min(seconds for _, seconds in runs)
@@ -121,7 +124,7 @@ def _large() -> Figures:
     return {**figures, f"time grows with exponent {bar('★ ≤ 1.2', None)}": round(exponent, 3)}
 
 
-def save(place: Path, profiles: Profiles, features: Features) -> None:
+def save(place: Path, profiles: Profiles, features: FeatureMatrix) -> None:
     """Write what a process of its own needs to group the people."""
     np.savez(
         place,
@@ -146,7 +149,7 @@ def side(place: Path) -> dict[str, float]:
         np.arange(n_people, dtype=np.int32),
         ("",) * n_people,
     )
-    features = Features(arrays["features"], arrays["dimensions"], arrays["values"], int(arrays["n"]))
+    features = FeatureMatrix(arrays["features"], arrays["dimensions"], arrays["values"], int(arrays["n"]))
     _warm_up(profiles, features)
     made, seconds = run_timed(profiles, features, "linkability(p=0.4)", exact_up_to=0)
     common = without_rare(profiles, resolve("method", "linkability(p=0.4)"))
@@ -157,7 +160,7 @@ def side(place: Path) -> dict[str, float]:
     return {"seconds": seconds, "peak_mb": peak, "illegal": float(illegal)}
 
 
-def _warm_up(profiles: Profiles, features: Features) -> None:
+def _warm_up(profiles: Profiles, features: FeatureMatrix) -> None:
     """Compile all kernels on the first people."""
     few = 10_000
     cut = profiles.indptr[few], features.indptr[few]
@@ -169,7 +172,7 @@ def _warm_up(profiles: Profiles, features: Features) -> None:
         profiles.owner[:few],
         profiles.persons[:few],
     )
-    few_features = Features(
+    few_features = FeatureMatrix(
         features.indptr[: few + 1], features.ids[: cut[1]], features.values[: cut[1]], features.n_dimensions
     )
     run_timed(some, few_features, "linkability(p=0.4)", exact_up_to=0)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from queryveil.api import generate, profiles
+from queryveil.core.names import declarations, resolve
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth
-from queryveil.spec import declarations, resolve
 from tests.builders import rows
 from tests.twins.km import algorithm_1
 

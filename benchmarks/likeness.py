@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.wordnet import wordnet
-from queryveil.types import Features, Grouped, Profiles
 
 
 class _Matrix(NamedTuple):
@@ -20,7 +21,7 @@ class _Matrix(NamedTuple):
     n_columns: int
 
 
-def in_features(features: Features, made: Grouped) -> float:
+def in_features(features: FeatureMatrix, made: Grouping) -> float:
     """Return the mean cosine of members with the centroid of their group's features at unit length."""
     row = np.repeat(np.arange(len(features.indptr) - 1), np.diff(features.indptr))
     unit = _unit(_Matrix(features.indptr, features.ids, features.values, features.n_dimensions))
@@ -33,14 +34,14 @@ def in_features(features: Features, made: Grouped) -> float:
     return float(lengths.sum() / np.count_nonzero(made.group >= 0))
 
 
-def in_terms(profiles: Profiles, made: Grouped) -> float:
+def in_terms(profiles: Profiles, made: Grouping) -> float:
     """Return the mean cosine of members' whole profiles with what their group publishes, over terms."""
     n_entries = len(profiles.vocabulary)
     people = _Matrix(profiles.indptr, profiles.ids, _weights(profiles), n_entries)
     return _mean_cosine(people, _Matrix(made.indptr, made.ids, made.weights, n_entries), made.group)
 
 
-def in_meaning(profiles: Profiles, made: Grouped) -> float:
+def in_meaning(profiles: Profiles, made: Grouping) -> float:
     """Return the same over features: what is published is augmented as if it were a profile.
 
     That takes nothing but what is published. All of it counts as one person more where dimensions are weighed by how

@@ -9,9 +9,9 @@ Run it with `python -m benchmarks.long_histories`.
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import resolve
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.km import run
-from queryveil.spec import resolve
-from queryveil.types import Profiles
 from tests.builders import profiles_of
 
 PEOPLE, TERMS, TOPICS, TOPIC_SIZE = 800, 40_000, 400, 200

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
+from queryveil.core.names import resolve
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.km import run
-from queryveil.spec import resolve
-from queryveil.types import Profiles
 from tests.builders import profiles_of, rows
 
 PEOPLE, TERMS, LENGTH, SEEDS = 24, 60, 8, 20

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.sides import RUNS, Figures, bar, main, make_log, median, own_process
-from queryveil.types import Profiles, Vocabulary, silent
+from queryveil.core.progress import silent
+from queryveil.histories.profiles import Profiles, Vocabulary
 
 K = 2
 MISSING = "pyfim is not installed; get it with `.venv/bin/python -m pip install -c constraints.txt pyfim` (needs gcc)"

@@ -13,6 +13,9 @@ import numpy as np
 from benchmarks.groups import PEOPLE, TERMS, of_equal_length
 from benchmarks.sides import SEED, SMALL, Figures, make_log
 from queryveil.api import profiles as read_profiles
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.names import resolve
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.search.evaluation.bootstrap import Estimate
@@ -35,8 +38,6 @@ from queryveil.search.index import Index, open_index
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Weighting
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Members, Profiles, ReleasedGroups
 from queryveil.workflows.indexing import index as make_index
 
 SHARES = (0.4, 0.1)
@@ -103,9 +104,9 @@ def _evaluated(people: Profiles, index: Index, lexicon: Lexicon, topics: Topics,
     return evaluate(searching, released, Rule.of(bound), rng=np.random.default_rng(SEED))
 
 
-def _members(people: Profiles, group: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Members:
+def _members(people: Profiles, group: np.ndarray[tuple[int], np.dtype[np.int32]]) -> GroupMembers:
     weights = np.ones(len(people.ids))
-    return Members(group.astype(np.int32), people.indptr, people.ids, weights, people.vocabulary.entries)
+    return GroupMembers(group.astype(np.int32), people.indptr, people.ids, weights, people.vocabulary.entries)
 
 
 def _mean(found: Evaluation, variant: str) -> Estimate:

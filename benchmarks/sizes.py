@@ -49,8 +49,8 @@ def _methods(path: str) -> dict[str, list[float]]:
     import numpy as np
 
     from queryveil.api import generate, profiles
+    from queryveil.core.names import resolve
     from queryveil.methods.km import run
-    from queryveil.spec import resolve
 
     bounds = {name: resolve("method", name) for name in (_method(m, a) for a in ALGORITHMS for m in SIZES)}
     log = profiles(path)

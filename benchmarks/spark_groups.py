@@ -14,18 +14,19 @@ from benchmarks.groups import run_timed
 from benchmarks.likeness import in_features, in_terms
 from benchmarks.sides import SEED, SMALL, Figures, main, make_log
 from queryveil.api import profiles as read_profiles
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.engines import LogSource
 from queryveil.engines.spark.session import Cluster, session
 from queryveil.engines.spark.work import Work
 from queryveil.histories.distributed import clean_histories
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed.kept import GroupedOnCluster
 from queryveil.methods.distributed.linkability import run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.options import Meaning
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import Bound, resolve
-from queryveil.types import Grouped, Profiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,11 +61,11 @@ def measure(users: int | None) -> Figures:
     return figures
 
 
-def _grouped(histories: "DataFrame", bound: Bound, work: Work, n: int) -> GroupedOnCluster:
+def _grouped(histories: "DataFrame", bound: ResolvedName, work: Work, n: int) -> GroupedOnCluster:
     return run(histories, bound, work=work, meaning=Meaning(), seed=SEED, people_per_block=n)
 
 
-def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouped:
+def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouping:
     """Return the groups of a cluster over the people and terms of profiles."""
     person = {name: number for number, name in enumerate(profiles.persons)}
     entry = {term: number for number, term in enumerate(profiles.vocabulary.entries)}
@@ -79,10 +80,10 @@ def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouped:
         ids += [pair[0] for pair in pairs]
         weights += [pair[1] for pair in pairs]
         indptr.append(len(ids))
-    return Grouped(group, np.array(indptr), np.array(ids, np.int32), np.array(weights))
+    return Grouping(group, np.array(indptr), np.array(ids, np.int32), np.array(weights))
 
 
-def _illegal(profiles: Profiles, made: Grouped, bound: Bound) -> int:
+def _illegal(profiles: Profiles, made: Grouping, bound: ResolvedName) -> int:
     """Count groups that break the mean principle, or are too small."""
     p, lengths = bound.real("p"), np.diff(without_rare(profiles, bound).indptr)
     members = np.bincount(made.group[made.group >= 0], minlength=made.n_groups)

@@ -18,14 +18,15 @@ from benchmarks.groups import of_equal_length, run_timed
 from benchmarks.likeness import in_meaning, in_terms, unit_weights
 from benchmarks.sides import SMALL, Figures, main, make_log
 from queryveil.api import profiles as read_profiles
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.population import population_of
 from queryveil.methods.linkability.principles import floor_of, highest_shares, without_rare
 from queryveil.methods.linkability.representatives import representatives
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.weights import Weights, weighted
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import Bound, resolve
-from queryveil.types import Grouped, Profiles
 
 BARS = {0.4: 0.85, 0.1: 0.75}  # of the cosine that `mean` reaches
 WEIGHTS: tuple[Weights, ...] = ("paper", "tfidf")
@@ -62,7 +63,7 @@ def _shares(name: str, profiles: Profiles, floor: str) -> Iterator[tuple[str, st
             yield label, f"{chosen} (suppressing afterwards: {suppressed}; {most})"
 
 
-def _cosines(profiles: Profiles, made: Grouped) -> tuple[float, float]:
+def _cosines(profiles: Profiles, made: Grouping) -> tuple[float, float]:
     return in_terms(profiles, made), in_meaning(profiles, made)
 
 
@@ -70,7 +71,7 @@ def _ratios(cosines: tuple[float, float], reached: tuple[float, float]) -> str:
     return " / ".join(f"{cosine / of_mean:.3f}" for cosine, of_mean in zip(cosines, reached, strict=True))
 
 
-def _bound(profiles: Profiles, bound: Bound) -> float:
+def _bound(profiles: Profiles, bound: ResolvedName) -> float:
     """Return what the mean cosine over terms cannot exceed, whatever the groups."""
     highest = highest_shares(population_of(profiles), bound)
     if highest is None:

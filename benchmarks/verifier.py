@@ -75,7 +75,7 @@ def peak_mb() -> float:
 
 
 def work_queryveil() -> Callable[[str], int]:
-    from queryveil.spec import resolve
+    from queryveil.core.names import resolve
     from queryveil.verifiers.km import verify
 
     def check(path: str) -> int:

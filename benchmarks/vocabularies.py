@@ -21,14 +21,15 @@ from scipy.optimize import linear_sum_assignment
 
 from benchmarks.sides import SMALL, Figures, main, make_log, own_process
 from queryveil.api import profiles as read_profiles
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.vocabulary import rule_of
 from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import ancestry
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Vocabulary, silent
 from tests.twins import vocabulary as twins
 
 K, EPS = 5, 8

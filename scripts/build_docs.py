@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from queryveil.cli.options import help_text
+from queryveil.core.names import KINDS, Declaration, Parameter, declarations, plural
 from queryveil.guarantees import GuaranteeDeclaration
 from queryveil.logs.options import CLEANING, READING
 from queryveil.semantics.options import MEANING
-from queryveil.spec import KINDS, Declaration, Parameter, declarations, plural
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 COMMANDS = (

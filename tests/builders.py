@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.histories.build import assemble
-from queryveil.types import Profiles
+from queryveil.histories.profiles import Profiles
 
 
 def profiles_of(histories: Sequence[Iterable[str]], owners: Sequence[int] | None = None) -> Profiles:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import queryveil
-from queryveil.errors import InputError, LogError, UnknownNameError
-from queryveil.types import Score, Scores, Verdict, Violation
+from queryveil.core.errors import InputError, LogError, UnknownNameError
+from queryveil.core.results import Score, Scores, Verdict, Violation
 
 COLUMNS = {
     "user": ["ann", "bob", "cyd", "dan", "eve"],

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import queryveil
-from queryveil import files
-from queryveil.errors import OutputError
+from queryveil.core import files
+from queryveil.core.errors import OutputError
 from queryveil.logs.generate import generate
 from queryveil.release import places
 from queryveil.release.writer import check_places, staging
@@ -245,7 +245,7 @@ def test_a_folder_that_is_not_a_workspace_of_ours_is_left_alone(
 
 HAMMER = """
 import sys
-from queryveil.files import scratch
+from queryveil.core.files import scratch
 for _ in range(300):
     with scratch("test") as folder:
         (folder / "kept").touch()

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from queryveil import spec
 from queryveil._version import __version__
-from queryveil.errors import UnknownNameError
-from queryveil.spec import Declaration, declarations, resolve
+from queryveil.core import names
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import Declaration, declarations, resolve
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRA = Declaration("extra", "a measure of somebody else's")
@@ -87,7 +87,7 @@ def test_shipped_files_are_small() -> None:
 @pytest.mark.usefixtures("fresh_registry")
 def test_third_parties_add_declarations(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("extra", "tests.test_project:EXTRA", "queryveil.measure")
-    monkeypatch.setattr(spec, "entry_points", lambda group: [point] if group == point.group else [])
+    monkeypatch.setattr(names, "entry_points", lambda group: [point] if group == point.group else [])
     assert resolve("measure", "extra").declaration == EXTRA
     assert "extra" not in declarations("method")
 
@@ -95,6 +95,6 @@ def test_third_parties_add_declarations(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("fresh_registry")
 def test_third_parties_cannot_replace_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("retention", "tests.test_project:CLASHING", "queryveil.measure")
-    monkeypatch.setattr(spec, "entry_points", lambda group: [point])
+    monkeypatch.setattr(names, "entry_points", lambda group: [point])
     with pytest.raises(UnknownNameError, match="retention"):
         declarations("measure")

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.names import Name, Parameter, Value, declarations, nearest
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Scores, Verdict
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.errors import InputError, UnknownNameError
 from queryveil.histories.build import Unit, build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
+from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import GeneratedLog
 from queryveil.logs.generate import generate as generate_log
 from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
 from queryveil.release.reader import Release
 from queryveil.release.reader import load as load_release
 from queryveil.semantics.options import MEANING, Meaning
-from queryveil.spec import Name, Parameter, Value, declarations, nearest
-from queryveil.types import Profiles, Progress, Scores, Verdict, silent
 from queryveil.workflows.searching import Searcher as Searcher
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from queryveil.spec import Bound, Declaration, Integer, Parameter, Real, Word
+from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
 
 COMMON_LIMITS = (
     "The guarantee holds for this release alone: two releases of the same or overlapping logs may together reveal "
@@ -36,7 +36,7 @@ class GuaranteeDeclaration(Declaration):
     principles: Mapping[str, Principle] = field(default_factory=dict)
     principle_parameter: str = "principle"  # whose value names the form
 
-    def _form(self, bound: Bound) -> Principle:
+    def _form(self, bound: ResolvedName) -> Principle:
         """Return the form that is promised."""
         if not self.principles:
             return Principle(self.promise)
@@ -44,12 +44,12 @@ class GuaranteeDeclaration(Declaration):
         is_global = chosen == "mean" and bound.word("average") == "global"
         return self.principles[GLOBAL_MEAN if is_global else chosen]
 
-    def limit_sentences(self, bound: Bound) -> list[str]:
+    def limit_sentences(self, bound: ResolvedName) -> list[str]:
         """Return what the guarantee does not cover, its own limits first."""
         own = self._form(bound).limits
         return [limit.format(**bound.values) for limit in (*own, *self.limits, *COMMON_LIMITS)]
 
-    def sentence(self, bound: Bound) -> str:
+    def sentence(self, bound: ResolvedName) -> str:
         """Return the promise with its parameters filled in."""
         return self._form(bound).promise.format(**bound.values)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from queryveil.attacks.base import Queries, Setting, Table, Tables
-from queryveil.spec import Name, resolve
+from queryveil.core.names import Name, resolve
 
 Rows = Sequence[Iterable[int]]
 

@@ -11,10 +11,11 @@ from queryveil.attacks.base import Game, Knowledge, play
 from queryveil.attacks.crowds import LEFT_OUT, OTHER_PEOPLE, search
 from queryveil.attacks.known_terms import BEYOND, run
 from queryveil.attacks.targets import draw_items, draw_rows, draw_wrong, held, still_shown
-from queryveil.errors import GuaranteeError, InputError
+from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
+from queryveil.core.results import AttackResult
 from queryveil.methods.km import run as run_km
-from queryveil.spec import resolve
-from queryveil.types import AttackResult, silent
 from tests.attacks.settings import groups, setting
 from tests.builders import profiles_of, rows
 from tests.twins import attacks as twin

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from queryveil.attacks.base import play
 from queryveil.attacks.infer import Secrets, learn, prior_of, run
-from queryveil.errors import InputError
-from queryveil.spec import resolve
-from queryveil.types import AttackResult
+from queryveil.core.errors import InputError
+from queryveil.core.names import resolve
+from queryveil.core.results import AttackResult
 from tests.attacks.settings import groups, setting
 from tests.attacks.test_crowds import pairs
 from tests.twins import attacks as twin

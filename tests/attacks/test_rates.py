@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from queryveil.attacks.rates import rate_of, risk_of
-from queryveil.types import Rate
+from queryveil.core.results import Rate
 
 
 def test_a_rate_is_the_mean_with_wilsons_interval() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from queryveil._version import __version__
 from queryveil.cli import run
-from queryveil.spec import KINDS, declarations, plural
+from queryveil.core.names import KINDS, declarations, plural
 
 
 @pytest.fixture(scope="module")

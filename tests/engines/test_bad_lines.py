@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 
 SECRET = "xylophonist"
 TIME = "2006-03-01 07:17:12"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 
 DAY = datetime(2006, 3, 1)
 Rows = list[tuple[str, str, datetime | None]]

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 import queryveil
+from queryveil.core.errors import InputError, LogError
 from queryveil.engines.local.connection import careful
-from queryveil.errors import InputError, LogError
 
 SECRET = "xylophonist"
 

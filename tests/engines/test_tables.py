@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 
 START = datetime(2006, 3, 1, 7, 17, 12)
 ROWS = [(i % 10, f"query {i}", START + timedelta(minutes=i)) for i in range(30)]
@@ -154,5 +154,5 @@ def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
 def test_a_closed_log_says_so() -> None:
     with queryveil.read(arrow()) as log:
         pass
-    with pytest.raises(queryveil.errors.QueryveilError, match="the log is closed already"):
+    with pytest.raises(queryveil.core.errors.QueryveilError, match="the log is closed already"):
         log.to_arrow()

@@ -6,19 +6,20 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from queryveil.errors import InputError, InternalError
+from queryveil.core.errors import InputError, InternalError
+from queryveil.core.names import declarations, resolve
+from queryveil.core.results import Verdict
 from queryveil.experiments.burghardt import evaluate, examples, grid, printed, result_tables
 from queryveil.experiments.burghardt.grid import TARGETS, Outcome, Task, mean_of, run_once
 from queryveil.experiments.burghardt.supports import Holders
 from queryveil.experiments.evaluation import Evaluation
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market, make_market
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility import market as market_measure
 from queryveil.measures.utility import retention
 from queryveil.measures.utility.correlations import significance
 from queryveil.methods.utilities import Worth
-from queryveil.spec import declarations, resolve
-from queryveil.types import Profiles, Verdict
 from tests.builders import profiles_of, rows
 from tests.twins.km import Supports, fis_figures
 

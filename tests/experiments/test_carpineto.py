@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from queryveil.errors import GuaranteeError, InputError
+from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.progress import silent
 from queryveil.experiments import carpineto
 from queryveil.experiments.carpineto.runs import ByPeople, Task, drawn, heavy, up_to
-from queryveil.types import Lists, Profiles, silent
+from queryveil.histories.profiles import Profiles
+from queryveil.lexicons.private_words import PersonalWordLists
 from tests.builders import profiles_of
 
-LISTS = Lists(frozenset({"smith"}), frozenset(), frozenset(), frozenset({"paris"}), frozenset({"clinic"}))
+LISTS = PersonalWordLists(frozenset({"smith"}), frozenset(), frozenset(), frozenset({"paris"}), frozenset({"clinic"}))
 QUERIES = ("tea", "red shoes", "clinic", "smith", "paris hotel", "news", "maps", "dark clinic", "weather", "mail")
 
 

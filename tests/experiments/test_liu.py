@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from queryveil.api import generate, profiles
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.experiments import liu
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.experiments.liu import examples, printed

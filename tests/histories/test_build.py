@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import queryveil
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 from queryveil.histories.occurrences import occurrences
 from queryveil.histories.parts import part_of
+from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokeniser
 from queryveil.logs.characters import terms
 from queryveil.logs.options import Cleaning
@@ -73,7 +74,7 @@ def built_by_the_twin(rows: list[Row], **options: Any) -> Built | None:
     return (histories, dict.fromkeys(COUNTED, 0) | twin.counts) if histories else None
 
 
-def check_order(profiles: queryveil.types.Profiles) -> None:
+def check_order(profiles: Profiles) -> None:
     """Entries fall with the number of people, ties by text; rows ascend and are unique; owners ascend."""
     holders: dict[int, set[int]] = {}
     for h in range(profiles.n_histories):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import LogPair
 from queryveil.histories.matching import Match
 from queryveil.histories.pairs import Side, pair_sides, side_of
-from queryveil.types import LogPair
 
 WORDS = "abcd"
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
-from queryveil.errors import InputError, LogError, OutputError
+from queryveil.core.errors import InputError, LogError, OutputError
 from queryveil.histories.profile_files import is_profile_file, read_profiles
-from queryveil.types import Profiles
+from queryveil.histories.profiles import Profiles
 
 ROWS = "user,term,weight\nann,tea,2\nann,java,0.5\nbob,tea,1\nbob,milk,0\n"
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.logs.options import Cleaning, seconds
 from queryveil.logs.scrub import scrub
-from queryveil.types import Profiles
 
 EPOCH = datetime(1970, 1, 1)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil
-from queryveil.errors import LogError, UnknownNameError
+from queryveil.core.errors import LogError, UnknownNameError
 
 START = datetime(2006, 3, 1, 7, 17, 12)
 N = 30

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from queryveil.errors import InputError, OutputError, UnknownNameError
+from queryveil.core.errors import InputError, OutputError, UnknownNameError
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.lexicons.wordnet import load
 from queryveil.logs.generate import GeneratedLog, generate

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.logs.options import Cleaning, Reading, seconds
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.market.table import FIGURES, read_market
 from queryveil.market.values import read_values
 

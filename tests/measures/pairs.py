@@ -5,8 +5,9 @@ from math import log2
 
 import numpy as np
 
-from queryveil.spec import resolve
-from queryveil.types import LogPair, Score
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import resolve
+from queryveil.core.results import Score
 
 Counts = Mapping[str, int]
 NIL = "\0"

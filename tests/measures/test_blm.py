@@ -3,11 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.names import resolve
 from queryveil.measures.utility.blm import compute_blm, compute_lm
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import ReleasedVocabularies
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import VOCABULARIES, goods
 

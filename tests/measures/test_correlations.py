@@ -6,7 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import resolve
 from queryveil.market.table import make_market
 from queryveil.measures import CORRELATIONS
 from queryveil.measures.base import Comparison
@@ -18,7 +19,6 @@ from queryveil.measures.utility.correlations import (
     known_to_market,
     significance,
 )
-from queryveil.spec import resolve
 from tests.builders import profiles_of
 
 NAN = float("nan")

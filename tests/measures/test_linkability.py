@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil.measures.privacy.linkability as linkability
-from queryveil.errors import UnknownNameError
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import resolve
+from queryveil.core.results import Score
 from queryveil.measures import DECLARATIONS, LINKABILITY
-from queryveil.spec import resolve
-from queryveil.types import Score
 from tests.twins.linkability import Person, Row, arrays
 
 # group 3: a is held by 3 of 4, b by 1 of 4; group 7: c by 1 of 2; e and f are not published; one of 8 is suppressed

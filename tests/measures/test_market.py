@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import resolve
+from queryveil.core.results import Score
 from queryveil.market.table import Market, make_market
 from queryveil.measures import MARKET
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import Coverage, compute, coverage
-from queryveil.spec import resolve
-from queryveil.types import Score
 from tests.builders import profiles_of
 
 NAN = float("nan")

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from queryveil.core.names import resolve
+from queryveil.core.results import Score
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.patterns import compute
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.distances import distance
 from queryveil.semantics.network import Network
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Score
 from tests.builders import profiles_of
 from tests.measures.test_blm import GOODS, LG, SSC, Bag, released_of, typed
 from tests.methods.generalize.goods import VOCABULARIES, goods

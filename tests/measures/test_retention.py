@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from queryveil.core.names import resolve
+from queryveil.core.results import Score
+from queryveil.histories.profiles import Profiles
 from queryveil.measures import RETENTION
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
 from queryveil.measures.utility.retention import HISTORIES_COUNTED, compute
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Score
 from tests.builders import profiles_of
 
 # 10 occurrences, 8 pairs, 4 distinct terms, 4 histories

@@ -11,11 +11,11 @@ from ir_measures import AP, P, nDCG
 
 import queryveil
 from queryveil.cli import run
+from queryveil.core.results import Score, Scores
 from queryveil.measures import SEARCH
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS, NDCG, PRECISION
 from queryveil.search.evaluation.trec import run_name
 from queryveil.search.evaluation.variants import EVERYBODY, OURS, OURS_LEFT, PLAIN, RANDOM, RANDOM_LEFT, VARIANTS
-from queryveil.types import Score, Scores
 from tests.measures.searched import MEASURE, Place, make
 
 

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil.measures.privacy.unique as unique
-from queryveil.errors import UnknownNameError
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import resolve
+from queryveil.core.results import Score
+from queryveil.histories.profiles import Profiles
 from queryveil.measures import UNIQUE
 from queryveil.measures.base import Comparison
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Score
 from tests.builders import profiles_of, rows
 
 LETTERS = "abcdefghij"

@@ -10,6 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from queryveil.core.names import declarations, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.growth import Grown, holders, potentials
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.supports import Tree
@@ -22,8 +26,6 @@ from queryveil.methods.km import run
 from queryveil.methods.objectives import objective
 from queryveil.methods.utilities import Worth
 from queryveil.release.reader import ReleasedHistories
-from queryveil.spec import declarations, resolve
-from queryveil.types import Kept, Profiles, Progress, only, silent
 from queryveil.workflows.verify import check_histories
 from tests.builders import profiles_of, rows
 from tests.twins.growth import People, holders_of, is_anonymous, people_of, potentials_of
@@ -74,7 +76,7 @@ def made(
     seed: int = 7,
     start: Mask | None = None,
     progress: Progress = silent,
-) -> Kept:
+) -> KeptPairs:
     rng = np.random.default_rng(seed)
     return run(profiles, resolve("method", name), rng=rng, worth=worth, start=start, progress=progress)
 
@@ -83,19 +85,19 @@ def verifies(profiles: Profiles, mask: Mask, k: int, m: int) -> bool:
     """Say what the independent verifier says, counting people; of nothing it says nothing."""
     if not mask.any():
         return True
-    left = only(profiles, mask)
+    left = profiles.select(mask)
     released = ReleasedHistories(
         np.arange(left.n_histories), left.indptr, left.ids, left.counts, left.vocabulary.entries, None
     )
     return check_histories(released, f"km(k={k}, m={m})", profiles.owner, silent).holds
 
 
-def share(profiles: Profiles, target: str, kept: Kept) -> float:
+def share(profiles: Profiles, target: str, kept: KeptPairs) -> float:
     """Return how much of the target is kept, in %."""
     return objective(target, profiles, WORTH).kept(kept.mask)[0]
 
 
-def plain(kept: Kept) -> tuple[list[bool], dict[str, object]]:
+def plain(kept: KeptPairs) -> tuple[list[bool], dict[str, object]]:
     """Return a result as something that can be compared."""
     return kept.mask.tolist(), dict(kept.summary)
 
@@ -181,7 +183,7 @@ def ground_of(profiles: Profiles, k: int) -> Plot:
 
 def check_supports(profiles: Profiles, mask: Mask, tree: Tree, k: int) -> People:
     """Check that the supports are those of what is kept, and none is below k; return who holds what."""
-    kept, owners = rows(only(profiles, mask)), profiles.owner.tolist()
+    kept, owners = rows(profiles.select(mask)), profiles.owner.tolist()
     people = people_of(kept, owners, 2)
     pairs = ((t, x) for t in range(len(tree.start2) - 1) for x in tree.term2[tree.start2[t] : tree.start2[t + 1]])
     assert tree.support2.tolist() == [len(people[x, t]) for t, x in pairs]
@@ -193,7 +195,7 @@ def check_grown(ground: Plot, log: Grown, tree: Tree) -> None:
     mask = ground.mask(log)
     people = check_supports(ground.profiles, mask, tree, ground.k)
     assert log.support1.tolist() == [len(people[(t,)]) for t in range(ground.n_terms)]
-    assert log.size.tolist() == np.diff(only(ground.profiles, mask).indptr).tolist()
+    assert log.size.tolist() == np.diff(ground.profiles.select(mask).indptr).tolist()
 
 
 @settings(max_examples=200, deadline=None)
@@ -264,7 +266,7 @@ def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed:
         for more in nonempty_subsets(np.flatnonzero((profiles.ids == t) & ~kept).tolist()):
             mask = kept.copy()
             mask[list(more)] = True
-            assert not is_anonymous(rows(only(profiles, mask)), profiles.owner.tolist(), k, 2)
+            assert not is_anonymous(rows(profiles.select(mask)), profiles.owner.tolist(), k, 2)
 
 
 @settings(max_examples=150, deadline=None)
@@ -282,7 +284,7 @@ def test_nothing_of_a_log_of_pairs_can_come_back_alone(profiles: Profiles, k: in
     for place in np.flatnonzero(grown & ~kept):
         more = kept.copy()
         more[place] = True
-        assert not is_anonymous(rows(only(profiles, more)), profiles.owner.tolist(), k, m)
+        assert not is_anonymous(rows(profiles.select(more)), profiles.owner.tolist(), k, m)
 
 
 # Ctrl-C

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queryveil.core.names import declarations, resolve
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.pairs import LISTED
 from queryveil.kernels.triples import MARKED
 from queryveil.methods import combinations
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth
-from queryveil.spec import declarations, resolve
-from queryveil.types import Profiles
 from tests.builders import profiles_of, rows
 from tests.twins.km import algorithm_1
 

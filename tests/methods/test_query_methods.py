@@ -3,21 +3,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import GuaranteeError, UnknownNameError
+from queryveil.core.errors import GuaranteeError, UnknownNameError
+from queryveil.core.names import resolve
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
+from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.methods.ppp import run as run_ppp
 from queryveil.methods.query_k import run as run_query_k
 from queryveil.methods.query_k import smallest_k
 from queryveil.release.content import queries_content
 from queryveil.release.reader import histories_of
-from queryveil.spec import resolve
-from queryveil.types import Kept, Lists, Profiles
 from queryveil.verifiers.ppp import verify as verify_ppp
 from queryveil.verifiers.query_k import verify as verify_query_k
 from queryveil.workflows.running import method_of
 from tests.builders import profiles_of
 from tests.twins.queries import private, released, shared
 
-LISTS = Lists(
+LISTS = PersonalWordLists(
     names=frozenset({"kowalski"}),
     first_names=frozenset({"john", "may"}),
     last_names=frozenset({"park", "kowalski"}),
@@ -29,7 +31,7 @@ QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 LOGS = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), min_size=1, max_size=6)
 
 
-def rows(profiles: Profiles, kept: Kept) -> list[tuple[int, str]]:
+def rows(profiles: Profiles, kept: KeptPairs) -> list[tuple[int, str]]:
     table = queries_content(profiles, kept.mask).rows
     return list(zip(table["user"].to_pylist(), table["query"].to_pylist(), strict=True))
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import resolve
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.suppress import run
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Profiles
 from tests.builders import profiles_of
 
 Bag = dict[str, int]

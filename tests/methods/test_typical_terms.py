@@ -1,14 +1,14 @@
 from pathlib import Path
 
+from queryveil.core.names import resolve
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.methods.vocabulary import run
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Published
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import goods
 
 
-def first(published: Published) -> list[str]:
+def first(published: PublishedVocabularies) -> list[str]:
     return [published.terms[i] for i in published.ids[: published.indptr[1]]]
 
 

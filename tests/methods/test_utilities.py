@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import declarations, resolve
 from queryveil.market.table import Market, make_market
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth, value_of_terms
-from queryveil.spec import declarations, resolve
 from tests.builders import profiles_of
 
 NAN = float("nan")

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from queryveil.core.names import resolve
+from queryveil.core.results import Verdict
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth
 from queryveil.release.reader import ReleasedHistories
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Verdict
 from queryveil.workflows.verify import check_histories
 from tests.builders import profiles_of, rows
 from tests.twins.km import Supports, algorithm_1, fis_figures

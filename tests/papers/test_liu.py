@@ -5,6 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import best_savings, distance
 from queryveil.kernels.clusters_growing import begin, centre_of
 from queryveil.methods.vocabulary import rule_of, run
@@ -13,8 +17,6 @@ from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance as term_distance
 from queryveil.semantics.network import Network
 from queryveil.semantics.taxonomy import read_taxonomy
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Published, silent
 from tests.builders import profiles_of
 
 TREE = """child,parent
@@ -64,7 +66,7 @@ def away(profiles: Profiles, network: Network, method: str, one: int, other: int
     return int(distance(centre, bags, other, reach, -(1 << 60), 1 << 60)[0])
 
 
-def shown(published: Published) -> list[dict[str, int]]:
+def shown(published: PublishedVocabularies) -> list[dict[str, int]]:
     """Return the published bag of every history."""
     rows = np.split(np.arange(len(published.ids)), published.indptr[1:-1])
     return [{published.terms[published.ids[i]]: int(published.counts[i]) for i in row} for row in rows]

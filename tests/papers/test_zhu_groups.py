@@ -8,11 +8,12 @@ when the first seed is UP_1 or UP_2. From 0.625 on four terms are enough for two
 import numpy as np
 import pytest
 
+from queryveil.core.names import resolve
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability import run
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Grouped, Profiles, Vocabulary
 
 PROFILES = (
     {"kitten": 1.0, "riding": 0.8},
@@ -38,7 +39,7 @@ def example() -> Profiles:
     )
 
 
-def terms(grouped: Grouped, g: int) -> set[str]:
+def terms(grouped: Grouping, g: int) -> set[str]:
     return {WORDS[i] for i in grouped.ids[grouped.indptr[g] : grouped.indptr[g + 1]]}
 
 

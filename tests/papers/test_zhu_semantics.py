@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Unknown
 from queryveil.semantics.wordnet import wordnet
-from queryveil.types import Features, Profiles
 from tests.builders import profiles_of
 from tests.twins.augmentation import augmented
 
@@ -28,13 +28,13 @@ def profiles() -> Profiles:
     return replace(found, weights=np.array(weights))
 
 
-def dense(features: Features) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def dense(features: FeatureMatrix) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     table = np.zeros((len(features.indptr) - 1, features.n_dimensions))
     table[np.repeat(np.arange(len(table)), np.diff(features.indptr)), features.ids] = features.values
     return table
 
 
-def similarity(features: Features, one: int, other: int) -> float:
+def similarity(features: FeatureMatrix, one: int, other: int) -> float:
     table = dense(features)
     return float(table[one] @ table[other] / np.linalg.norm(table[one]) / np.linalg.norm(table[other]))
 

@@ -10,10 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import queryveil.verifiers.linkability as linkability
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName, declarations, resolve
+from queryveil.core.results import Verdict
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.linkability import run
-from queryveil.spec import Bound, declarations, resolve
-from queryveil.types import Features, Grouped, Profiles, Verdict
 from tests.builders import profiles_of, rows
 from tests.twins.linkability import Person, Row, arrays, count_violations
 
@@ -29,14 +31,14 @@ def weighed_log(n_people: int, n_terms: int, seed: int) -> Profiles:
     return replace(made, weights=rng.uniform(0.1, 2, len(made.ids)))
 
 
-def grouped_by(profiles: Profiles, bound: Bound, seed: int, exact_up_to: int = 1000) -> Grouped:
+def grouped_by(profiles: Profiles, bound: ResolvedName, seed: int, exact_up_to: int = 1000) -> Grouping:
     """Run the method with profiles compared by their own weights."""
     assert profiles.weights is not None
-    features = Features(profiles.indptr, profiles.ids, profiles.weights, len(profiles.vocabulary))
+    features = FeatureMatrix(profiles.indptr, profiles.ids, profiles.weights, len(profiles.vocabulary))
     return run(profiles, features, bound, rng=np.random.default_rng(seed), exact_up_to=exact_up_to)
 
 
-def written(profiles: Profiles, grouped: Grouped) -> tuple[list[Row], list[Person]]:
+def written(profiles: Profiles, grouped: Grouping) -> tuple[list[Row], list[Person]]:
     """Return what is published and what is kept in private; a group without a row is not published."""
     assert profiles.weights is not None
     entries, bounds = profiles.vocabulary.entries, profiles.indptr
@@ -55,11 +57,11 @@ def written(profiles: Profiles, grouped: Grouped) -> tuple[list[Row], list[Perso
     return sorted(published), people
 
 
-def floor_of(bound: Bound) -> int:
+def floor_of(bound: ResolvedName) -> int:
     return int(bound.values.get("floor", -(-1 // linkability.exact(bound.real("p")))))
 
 
-def judge(bound: Bound, published: Sequence[Row], people: Sequence[Person]) -> Verdict:
+def judge(bound: ResolvedName, published: Sequence[Row], people: Sequence[Person]) -> Verdict:
     """Judge what a run of the method claims."""
     claim = declarations("method")["linkability"].claim(bound)  # type: ignore[attr-defined]
     released, members = arrays(published, people)

@@ -9,13 +9,15 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
+from queryveil.core.results import Verdict
 from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.km import run
 from queryveil.release.content import Content, histories_content, log_content
 from queryveil.release.reader import histories_of
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Verdict, silent
 from queryveil.workflows.verify import check_histories
 from tests.builders import profiles_of
 from tests.twins.content import Row, histories_rows, log_contents

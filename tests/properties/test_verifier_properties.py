@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import queryveil.verifiers.km as km
-from queryveil.spec import resolve
-from queryveil.types import Verdict, Violation
+from queryveil.core.names import resolve
+from queryveil.core.results import Verdict, Violation
 
 # Ids, texts and their order are three different things: the order of the texts is not that of the ids.
 TERMS = ("pear", "Zebra", "apple", "éclair", "fig", "ape", "日本", "zebra", "b c")

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queryveil.core.progress import silent
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import Rule
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance
 from queryveil.semantics.wordnet import wordnet
-from queryveil.types import Profiles, silent
 from tests.builders import profiles_of
 from tests.twins import vocabulary as twins
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from queryveil.cli import run
+from queryveil.core.names import resolve
+from queryveil.histories.profiles import Profiles
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
 from queryveil.release.content import Content, histories_content
 from queryveil.release.reader import load
 from queryveil.release.writer import check_places, staging, write_data, write_manifest, write_report
-from queryveil.spec import resolve
-from queryveil.types import Profiles
 from tests.builders import profiles_of
 
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.chmod", "os.truncate"}

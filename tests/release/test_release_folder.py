@@ -15,7 +15,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.errors import GuaranteeError, InputError, OutputError
+from queryveil.core.errors import GuaranteeError, InputError, OutputError
 from queryveil.logs.generate import generate
 from queryveil.release import writer
 

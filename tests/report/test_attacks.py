@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 from queryveil.attacks import DECLARATIONS
+from queryveil.core.results import AttackResult, Rate, Risk
 from queryveil.report.attacked import Attacked
 from queryveil.report.attacks import TITLE, TOO_WEAK, render_attacks
-from queryveil.types import AttackResult, Rate, Risk
 from tests.report.test_report import HOSTILE, cells, parse, text
 
 

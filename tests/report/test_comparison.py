@@ -5,10 +5,10 @@ from itertools import product
 from typing import Any
 from xml.etree import ElementTree
 
+from queryveil.core.results import Score, Verdict
 from queryveil.report.compared import Compared, Run
 from queryveil.report.comparison import render_comparison
 from queryveil.report.comparison_charts import LABEL_HEIGHT, Point, axis_end, privacy_chart
-from queryveil.types import Score, Verdict
 from tests.report.test_report import cells, parse, text
 
 COUNTS = {"people": 5000, "histories": 5000, "terms": 30_000, "pairs": 230_000, "occurrences": 340_000}

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from queryveil.core.results import Score, Verdict, Violation
 from queryveil.report import render
-from queryveil.types import Score, Verdict, Violation
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'text'"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import CorpusError
+from queryveil.core.errors import CorpusError
 from queryveil.search import folder as folders
 from queryveil.search.analyser import Analyser
 from queryveil.search.analysis import BatchAnalyser

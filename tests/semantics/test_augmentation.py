@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.expansion import Unknown, Weighting
 from queryveil.semantics.network import Network
 from queryveil.semantics.wordnet import wordnet
-from queryveil.types import Features, Profiles
 from tests.builders import profiles_of
 from tests.semantics.networks import WORDS, networks
 from tests.twins.augmentation import augmented, numbered
@@ -26,7 +26,7 @@ REAL_WORDS = (
 )
 
 
-def rows_of(features: Features) -> list[list[tuple[int, float]]]:
+def rows_of(features: FeatureMatrix) -> list[list[tuple[int, float]]]:
     bounds = zip(features.indptr, features.indptr[1:], strict=False)
     return [list(zip(features.ids[a:b].tolist(), features.values[a:b].tolist(), strict=True)) for a, b in bounds]
 

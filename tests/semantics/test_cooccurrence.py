@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.meaning_neighbours import nearest
 from queryveil.semantics import cooccurrence
 from queryveil.semantics.cooccurrence import learn
-from queryveil.types import Profiles
 from tests.builders import profiles_of
 
 Ties = dict[str, list[tuple[str, float]]]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.distances import ancestry, distance
 from queryveil.semantics.network import Network

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.kernels.meaning import paths_up
 from queryveil.semantics import DECLARATIONS
 from queryveil.semantics.network import Network

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.distances import distance
 from queryveil.semantics.taxonomy import read_taxonomy

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.tree import ANY, UNKNOWN, TermTree, term_tree
 from queryveil.semantics.wordnet import wordnet

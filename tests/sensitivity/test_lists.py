@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.sensitivity.lists import load_lists
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.logs.characters import terms
 from queryveil.sensitivity.files import BUNDLED, Record, model_bytes, read_model
 from queryveil.sensitivity.model import Model, load_model

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 
-from queryveil.errors import InputError, OutputError
+from queryveil.core.errors import InputError, OutputError
 from queryveil.sensitivity.labels import read_labels
 from queryveil.sensitivity.training import Examples, Setting, cross_validate, judge, train
 from queryveil.sensitivity.words import features, with_forms

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from queryveil.cli import run as command
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.serve.app import close, create_app
 from queryveil.serve.jobs import CANCELLED, INTERRUPTED, KILLED, LOG_DELETED, Jobs
 from queryveil.serve.settings import Settings

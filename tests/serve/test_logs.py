@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.serve.logs import Guess, Logs
 from queryveil.serve.settings import Settings
 from tests.serve.conftest import Lab

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from queryveil.errors import ReleaseError
+from queryveil.core.errors import ReleaseError
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import RunRow, Store, now
 from queryveil.workflows.people import People

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.serve.store import NAME, ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name, new_id, now
 
 LOG = LogRow("l1", "one", "upload", "/somewhere", "one.tsv", {"format": "aol"}, "", "2026")

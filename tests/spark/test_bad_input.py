@@ -10,8 +10,8 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
+from queryveil.core.errors import InputError, LogError
 from queryveil.engines.spark import session as sessions
-from queryveil.errors import InputError, LogError
 from tests.spark.logs import write_log
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_what_cannot_be_read(spark: "SparkSession", tmp_path: Path) -> None:
         read_it(partition_by="country")
     with pytest.raises(LogError, match="needs times"):
         read_it(history="day")
-    with pytest.raises(queryveil.errors.GuaranteeError, match="nothing would be left"):
+    with pytest.raises(queryveil.core.errors.GuaranteeError, match="nothing would be left"):
         read_it()
     assert {path.name for path in tmp_path.iterdir()} == {"log.csv"}
 

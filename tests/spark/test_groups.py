@@ -10,10 +10,10 @@ import pytest
 
 import queryveil
 from queryveil.cli import run as run_command
+from queryveil.core.names import resolve
 from queryveil.methods.distributed import linkability
 from queryveil.methods.distributed.likeness import joined_small
 from queryveil.release.groups import groups_of, load_members
-from queryveil.spec import resolve
 from queryveil.verifiers.linkability import verify as verify_here
 from queryveil.workflows.distributed.verify import check_groups
 from tests.spark.conftest import back_here
@@ -179,6 +179,6 @@ def test_what_has_no_spark_form(
 def test_nobody_can_be_grouped(spark: "SparkSession", tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("user,query\nanna,red\nbert,blue\ncarl,red\n")
-    with pytest.raises(queryveil.errors.GuaranteeError, match="make no legal group"):
+    with pytest.raises(queryveil.core.errors.GuaranteeError, match="make no legal group"):
         run(spark, log, tmp_path, 2, "linkability(p=0.4, floor=1, principle=diversity, l=40)")
     assert {path.name for path in tmp_path.iterdir()} == {"log.csv"}

@@ -7,7 +7,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run as run_command
-from queryveil.types import Score
+from queryveil.core.results import Score
 from tests.spark.logs import write_log
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_somebodys_log(made: tuple[Path, Path], spark: "SparkSession", tmp_path:
     who.write_text("original,released\np1,a\np2,b\n")
     told: dict[str, Any] = {"map": who, "measures": ("impressions", "jsd")}
     same(measure(spark, released, log, **told), measure(None, released, log, **told))
-    with pytest.raises(queryveil.errors.InputError, match="no person of the release is in the original"):
+    with pytest.raises(queryveil.core.errors.InputError, match="no person of the release is in the original"):
         measure(spark, released, log)
 
 
@@ -108,7 +108,7 @@ def test_a_kind_without_a_spark_form(spark: "SparkSession", made: tuple[Path, Pa
     log = made[1]
     options: dict[str, Any] = {"seed": 1, "max_bad_lines": "1"}
     queryveil.anonymize(log, "linkability(p=0.4)", tmp_path / "r", private=tmp_path / "p", **options)
-    with pytest.raises(queryveil.errors.InputError, match="is of kind groups, which has no Spark form"):
+    with pytest.raises(queryveil.core.errors.InputError, match="is of kind groups, which has no Spark form"):
         measure(spark, tmp_path / "r", log)
-    with pytest.raises(queryveil.errors.InputError, match="there is no release or log"):
+    with pytest.raises(queryveil.core.errors.InputError, match="there is no release or log"):
         measure(spark, tmp_path / "x", log)

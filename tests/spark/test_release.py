@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.histories.profiles import Profiles
 from queryveil.release import private as privates
 from queryveil.release.content import histories_content
 from queryveil.release.reader import load
-from queryveil.types import Profiles
 from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made, back_here
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import psutil
 import pytest
 
 import queryveil
+from queryveil.core.errors import InputError
 from queryveil.engines.spark import session as sessions
 from queryveil.engines.spark.session import Cluster
-from queryveil.errors import InputError
 from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made
 from tests.spark.logs import write_log
 

@@ -4,8 +4,8 @@ import math
 from collections import defaultdict
 from fractions import Fraction
 
+from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network
-from queryveil.types import Profiles
 
 Dimension = tuple[int, int]  # (0, node) or (1, entry): the order in which dimensions are numbered
 Vector = dict[Dimension, float]

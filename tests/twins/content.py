@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from queryveil.histories.occurrences import Occurrences
-from queryveil.types import Profiles
+from queryveil.histories.profiles import Profiles
 
 Row = tuple[object, ...]
 

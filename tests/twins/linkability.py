@@ -8,14 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from queryveil.spec import Bound
-from queryveil.types import Members, ReleasedGroups
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.names import ResolvedName
 
 Row = tuple[int, str, float]  # group, term, weight
 Person = tuple[int | None, Mapping[str, float]]  # group, profile
 
 
-def arrays(rows: Sequence[Row], people: Sequence[Person]) -> tuple[ReleasedGroups, Members]:
+def arrays(rows: Sequence[Row], people: Sequence[Person]) -> tuple[ReleasedGroups, GroupMembers]:
     """Return rows and people as they are read from a release: rows keep their order within a group."""
     groups = sorted({group for group, _, _ in rows})
     terms = sorted({term for _, term, _ in rows})
@@ -29,7 +29,7 @@ def arrays(rows: Sequence[Row], people: Sequence[Person]) -> tuple[ReleasedGroup
     )
     every = [*terms, *sorted({term for _, profile in people for term in profile} - set(terms), reverse=True)]
     profiles = [sorted((every.index(term), weight) for term, weight in profile.items()) for _, profile in people]
-    members = Members(
+    members = GroupMembers(
         np.array([groups.index(group) if group in groups else -1 for group, _ in people], np.int32),
         np.cumsum([0, *map(len, profiles)]),
         np.array([term for profile in profiles for term, _ in profile], np.int32),
@@ -39,12 +39,16 @@ def arrays(rows: Sequence[Row], people: Sequence[Person]) -> tuple[ReleasedGroup
     return released, members
 
 
-def count_violations(bound: Bound, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str) -> int:
+def count_violations(
+    bound: ResolvedName, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str
+) -> int:
     """Return how often the claim is broken in the first way in which it is; 0 where it holds."""
     return next((n for n in _violations(bound, rows, people, floor, average) if n), 0)
 
 
-def _violations(bound: Bound, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str) -> Iterator[int]:
+def _violations(
+    bound: ResolvedName, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str
+) -> Iterator[int]:
     published = {group: [term for g, term, _ in rows if g == group] for group, _, _ in rows}
     yield sum(one == other for terms in published.values() for one, other in pairwise(terms))
     yield sum(one > other for terms in published.values() for one, other in pairwise(terms))
@@ -64,7 +68,7 @@ def _violations(bound: Bound, rows: Sequence[Row], people: Sequence[Person], flo
 
 
 def _broken(
-    bound: Bound,
+    bound: ResolvedName,
     p: Fraction,
     n: int,
     held: Mapping[str, int],

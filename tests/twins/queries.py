@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from queryveil.types import Lists
+from queryveil.lexicons.private_words import PersonalWordLists
 
 Issued = Sequence[tuple[str, str]]
 
@@ -12,7 +12,7 @@ def shared(log: Issued, k: int) -> list[tuple[str, str]]:
     return [(person, query) for person, query in log if len({p for p, q in log if q == query}) >= k]
 
 
-def private(query: str, lists: Lists) -> bool:
+def private(query: str, lists: PersonalWordLists) -> bool:
     """Say whether some words of a query, side by side, are a name, a place or a private phrase."""
     words = query.split(" ")
     runs = [" ".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, len(words) + 1)]

@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 import queryveil.verifiers.km as km
-from queryveil.errors import InternalError
+from queryveil.core.errors import InternalError
+from queryveil.core.names import resolve
+from queryveil.core.results import Verdict, Violation
 from queryveil.guarantees import KM
-from queryveil.spec import resolve
-from queryveil.types import Verdict, Violation
 
 Rows = Sequence[Sequence[int]]
 

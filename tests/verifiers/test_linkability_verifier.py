@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import queryveil.verifiers.linkability as linkability
-from queryveil.errors import InternalError, ReleaseError
+from queryveil.core.errors import InternalError, ReleaseError
+from queryveil.core.names import resolve
+from queryveil.core.results import Verdict, Violation
 from queryveil.guarantees import LINKABILITY
-from queryveil.spec import resolve
-from queryveil.types import Verdict, Violation
 from tests.twins.linkability import Person, Row, arrays
 
 

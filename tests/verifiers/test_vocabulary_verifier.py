@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.spec import resolve
-from queryveil.types import ReleasedVocabularies
+from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.names import resolve
 from queryveil.verifiers.vocabulary import verify
 
 CLAIM = resolve("guarantee", "vocabulary_k(k=2)")

@@ -8,10 +8,10 @@ import pytest
 
 import queryveil
 from queryveil.attacks.known_terms import BEYOND
-from queryveil.errors import InputError, OutputError, ReleaseError, UnknownNameError
+from queryveil.core.errors import InputError, OutputError, ReleaseError, UnknownNameError
+from queryveil.core.results import AttackResult
 from queryveil.release.reader import Release
 from queryveil.report.attacked import Attacked
-from queryveil.types import AttackResult
 from queryveil.workflows.attack import attack as run
 from queryveil.workflows.attacking import pairs_of
 from tests.workflows.small_log import write_log

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import queryveil
+from queryveil.core.errors import GuaranteeError, InputError, InternalError, OutputError, UnknownNameError
+from queryveil.core.results import Score
 from queryveil.engines import open_log
-from queryveil.errors import GuaranteeError, InputError, InternalError, OutputError, UnknownNameError
+from queryveil.histories.outcomes import KeptPairs
 from queryveil.logs.generate import generate
 from queryveil.report.compared import ORIGINAL
-from queryveil.types import Kept, Score
 from queryveil.workflows import compare as workflow
 from queryveil.workflows.running import run_method
 from tests.workflows.small_log import write_log
@@ -132,7 +133,7 @@ def test_nothing_left_is_a_row_and_nothing_at_all_an_error(tmp_path: Path) -> No
 
 
 def test_a_chain_goes_on_from_the_last_run_that_could_be_made(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(bound: Any, *arguments: Any, **options: Any) -> Kept:
+    def failing(bound: Any, *arguments: Any, **options: Any) -> KeptPairs:
         if bound["m"] == 2:
             raise GuaranteeError(f"{bound}: not today.")
         return run_method(bound, *arguments, **options)
@@ -144,8 +145,8 @@ def test_a_chain_goes_on_from_the_last_run_that_could_be_made(log: Path, monkeyp
 
 
 def test_a_result_that_does_not_verify_is_an_error(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def everything(bound: Any, profiles: Any, *arguments: Any, **options: Any) -> Kept:
-        return Kept(np.ones(len(profiles.ids), np.bool_))
+    def everything(bound: Any, profiles: Any, *arguments: Any, **options: Any) -> KeptPairs:
+        return KeptPairs(np.ones(len(profiles.ids), np.bool_))
 
     monkeypatch.setattr(workflow, "run_method", everything)
     with pytest.raises(InternalError, match="was refused by its own verifier"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import queryveil
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.release import private as privates
 from queryveil.workflows.before_after import look, person_of, some_people
 from queryveil.workflows.crowds import crowds

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
-from queryveil.errors import GuaranteeError, InputError, ReleaseError
+from queryveil.core.errors import GuaranteeError, InputError, ReleaseError
 from queryveil.release.private import load_counted
 from queryveil.workflows.anonymized import Anonymized
 

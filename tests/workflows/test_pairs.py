@@ -10,7 +10,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.types import Score
+from queryveil.core.results import Score
 
 BEFORE = [
     ("ann", "red shoes"),

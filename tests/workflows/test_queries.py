@@ -8,7 +8,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 
 LOG = """user,query,time
 ann,Cheap flights,2026-01-01 10:00:00

@@ -8,7 +8,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.errors import InputError, UnknownNameError
+from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.search.folder import NAME
 
 DOCUMENTS = [

@@ -13,11 +13,11 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import Name, resolve
 from queryveil.logs.generate import generate
 from queryveil.logs.options import Cleaning
 from queryveil.methods.utilities import Worth
-from queryveil.spec import Name, resolve
 from queryveil.workflows.running import run_method
 from queryveil.workflows.starting import chains, is_start, open_start
 from tests.workflows.small_log import write_log

@@ -18,14 +18,15 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.errors import InputError, ReleaseError, UnknownNameError
+from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
+from queryveil.core.names import resolve
+from queryveil.core.results import Violation
+from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import generate
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
 from queryveil.release.content import Content, histories_content
 from queryveil.release.writer import staging, write_data, write_manifest, write_report
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Violation
 from tests.builders import profiles_of
 
 CLAIM = "km(k=4, m=2)"

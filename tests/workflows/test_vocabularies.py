@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
-from queryveil.errors import GuaranteeError, InputError, ReleaseError, UnknownNameError
+from queryveil.core.errors import GuaranteeError, InputError, ReleaseError, UnknownNameError
 from queryveil.workflows.anonymized import Anonymized
 
 TOPICS = (

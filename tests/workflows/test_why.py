@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil
-from queryveil.errors import InputError, ReleaseError
+from queryveil.core.errors import InputError, ReleaseError
 from queryveil.workflows.fates import COULD_STAY, Fate, Why
 from queryveil.workflows.reasons import Postings, Search
 from tests.twins.reasons import smallest_combination

@@ -8,10 +8,10 @@ guess. A fourth one is its success on the log merely pseudonymised: an attack th
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from queryveil.spec import Declaration, Integer, Parameter, Word
+from queryveil.core.names import Declaration, Integer, Parameter, Word
 
 if TYPE_CHECKING:  # listing attacks imports nothing heavy
-    from queryveil.types import Risk
+    from queryveil.core.results import Risk
 
 TERM_KINDS = ("histories", "log", "queries", "vocabularies")
 MOST_KNOWN = 6  # terms: more would find nearly everybody in any log

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
 from queryveil.kernels.attacks import Published, post
-from queryveil.spec import Bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Setting:
     """A release beside its log, and what attacks may use."""
 
     kind: str
-    claim: Bound
+    claim: ResolvedName
     terms: Tables  # keys are numbers of terms
     term_number: Mapping[str, int]
     owner_of: NDArray[np.int32]  # (people of the log,): the owner in the release, -1 where nothing was released

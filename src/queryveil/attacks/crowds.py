@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from queryveil.attacks.base import Game, Knowledge, View
 from queryveil.attacks.rates import rate_of, risk_of
+from queryveil.core.progress import Progress
+from queryveil.core.results import AttackResult, Rate, Risk
 from queryveil.kernels.attacks import find_crowds
-from queryveil.types import AttackResult, Progress, Rate, Risk
 
 LEFT_OUT = "the same people, each taken out of the release"
 OTHER_PEOPLE = "people of another log"

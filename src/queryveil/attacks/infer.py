@@ -29,9 +29,10 @@ from queryveil.attacks.crowds import LEFT_OUT, OTHER_PEOPLE, TARGETS_PER_CALL
 from queryveil.attacks.known_terms import terms
 from queryveil.attacks.rates import rate_of, risk_of
 from queryveil.attacks.targets import draw_items, draw_rows, held, refuse_none
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult
 from queryveil.kernels.attacks_beliefs import believe
-from queryveil.spec import Bound
-from queryveil.types import AttackResult, Progress, silent
 
 NEEDED_SIZE = "terms, of which one is to be learnt,"
 
@@ -55,7 +56,9 @@ class Learnt:
     is_right: NDArray[np.bool_]
 
 
-def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+def run(
+    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
     """Attack with m terms: the belief in another term of the person, and the best guess."""
     m, game = bound.integer("m"), play(setting, setting.terms)
     rows = draw_rows(game.people, m + 1, setting.most_targets, rng)
@@ -82,7 +85,11 @@ def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: P
 
 
 def _result(
-    bound: Bound, label: str, successes: Sequence[NDArray[Any]], baseline: NDArray[np.float64], controlled_by: str
+    bound: ResolvedName,
+    label: str,
+    successes: Sequence[NDArray[Any]],
+    baseline: NDArray[np.float64],
+    controlled_by: str,
 ) -> AttackResult:
     """Put the successes in the release, the control and the log together."""
     rate, control, original = map(rate_of, successes)

@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from queryveil.attacks.base import Game, Knowledge, Setting, play
 from queryveil.attacks.crowds import Attempt, attack
 from queryveil.attacks.targets import draw_rows, draw_wrong, know, know_strangers, refuse_none, still_shown
-from queryveil.spec import Bound
-from queryveil.types import AttackResult, Progress, silent
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult
 
 MORE = 2  # known terms are m to m + 2
 BEYOND = "more terms than the release protects against"
 
 
-def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+def run(
+    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
     """Attack with m, m + 1 and m + 2 terms: by those who share all of them, and by score with wrong ones besides."""
     m, n_wrong, game = bound.integer("m"), bound.integer("wrong"), play(setting, setting.terms)
     people = game.people if bound.word("of") == "log" else still_shown(game)

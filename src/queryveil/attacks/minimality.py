@@ -14,17 +14,20 @@ from numpy.typing import NDArray
 from queryveil.attacks.base import Game, Known, Setting, View, play
 from queryveil.attacks.rates import rate_of, risk_of
 from queryveil.attacks.targets import draw_wrong, held
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult, Rate
 from queryveil.kernels.attacks_deleted import judge
-from queryveil.spec import Bound
-from queryveil.types import AttackResult, Progress, Rate, silent
 
 ANOTHER_HISTORY = "somebody else's history in its place"
 QUESTIONS_PER_CALL = 100  # about a second where histories are long
 GUESS = 0.5
 
 
-def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+def run(
+    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
     """Attack one deleted term of every released history that lost one, or of those drawn."""
     game = play(setting, setting.terms)
     unit, deleted = _draw_deleted(setting, game, rng)

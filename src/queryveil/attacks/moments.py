@@ -9,14 +9,17 @@ import numpy as np
 from queryveil.attacks.base import Setting, Table, Tables, play
 from queryveil.attacks.crowds import Attempt, attack
 from queryveil.attacks.targets import draw_rows, know, know_strangers, refuse_none
-from queryveil.errors import InternalError
-from queryveil.spec import Bound
-from queryveil.types import AttackResult, Progress, silent
+from queryveil.core.errors import InternalError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
-def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+def run(
+    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
     """Attack with m moments, as precisely as the unit says."""
     if setting.moments is None:
         raise InternalError("the attack time was run without times; please report this.")

@@ -11,12 +11,15 @@ import numpy as np
 from queryveil.attacks.base import Setting, Table, Tables, play
 from queryveil.attacks.crowds import Attempt, attack
 from queryveil.attacks.targets import draw_rows, know, know_strangers, refuse_none
-from queryveil.errors import InternalError
-from queryveil.spec import Bound
-from queryveil.types import AttackResult, Progress, silent
+from queryveil.core.errors import InternalError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult
 
 
-def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+def run(
+    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
     """Attack with m terms, each with the number of queries that have it."""
     m = bound.integer("m")
     tables = [setting.terms.release, setting.terms.original, setting.terms.others]

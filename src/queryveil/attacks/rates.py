@@ -9,8 +9,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from queryveil.core.results import Rate
 from queryveil.measures.privacy.unique import wilson
-from queryveil.types import Rate
 
 
 def rate_of(successes: NDArray[Any]) -> Rate:

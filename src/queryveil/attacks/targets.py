@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.attacks.base import Game, Knowledge, Known
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 
 _ATTEMPTS = 20  # at a wrong item; who holds nearly everything gets none
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from queryveil.attacks.base import Game, Knowledge, Queries, Setting, play
 from queryveil.attacks.crowds import Attempt, attack
-from queryveil.errors import InputError, InternalError
+from queryveil.core.errors import InputError, InternalError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult
 from queryveil.lexicons.names import female_names, last_names, male_names
-from queryveil.spec import Bound
-from queryveil.types import AttackResult, Progress, silent
 
 NOBODY = "{} needs people who searched for a first and a last name that few others did, and the log has none."
 ASSUMED = "of people with a name that is taken to be their own"
@@ -23,7 +24,9 @@ ASSUMED = "of people with a name that is taken to be their own"
 FullName = tuple[str, str]
 
 
-def run(setting: Setting, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[AttackResult]:
+def run(
+    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
     """Attack with both names of everybody who has one."""
     if setting.queries is None:
         raise InternalError("the attack vanity was run without queries; please report this.")

@@ -24,7 +24,7 @@ from queryveil.cli import (
     verify,
     why,
 )
-from queryveil.errors import QueryveilError, sentence_of
+from queryveil.core.errors import QueryveilError, sentence_of
 
 INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
 

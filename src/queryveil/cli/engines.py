@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from queryveil.errors import InputError, UnknownNameError
-from queryveil.spec import declarations, nearest
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.names import declarations, nearest
 
 if TYPE_CHECKING:
     from queryveil.engines.spark.session import Cluster

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from queryveil.cli.output import print_json, table
-from queryveil.errors import UnknownNameError
-from queryveil.spec import KINDS, declarations, nearest, plural
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import KINDS, declarations, nearest, plural
 
 
 def register(app: typer.Typer) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.spec import Flag, Integer, Parameter
+from queryveil.core.names import Flag, Integer, Parameter
 
 
 def with_parameters(*groups: Sequence[Parameter]) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from queryveil.types import Progress, Score, silent
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import typer
 
 from queryveil.cli.options import whole_number
 from queryveil.cli.output import print_json, table
-from queryveil.types import printable
+from queryveil.core.display import printable
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit

@@ -8,7 +8,7 @@ import typer
 
 from queryveil.cli.options import whole_number
 from queryveil.cli.output import print_json, progress_bar, table
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 
 
 def register(app: typer.Typer) -> None:

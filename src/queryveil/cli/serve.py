@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from queryveil.cli.options import whole_number
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 
 _SIZES = {"kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 _SHORTEST_TOKEN = 16  # characters

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from queryveil.core.names import Declaration
+from queryveil.core.progress import Progress, silent
 from queryveil.logs.options import Cleaning, Reading
-from queryveil.spec import Declaration
-from queryveil.types import Progress, silent
 
 LOCAL = Declaration(
     name="local",
@@ -101,7 +101,7 @@ class QueryLog(Protocol):
 
 def open_log(source: LogSource, *, engine: str = "local", progress: Progress = silent) -> QueryLog:
     """Open and clean a log on an engine."""
-    from queryveil.spec import declarations
+    from queryveil.core.names import declarations
 
     log: QueryLog = declarations("engine")[engine].load()(source, progress=progress)
     return log

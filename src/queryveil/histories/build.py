@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.errors import LogError
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import QueryLog, Step
-from queryveil.errors import LogError
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.histories.tokens import Crew, Entries, Tokeniser, text_bytes
 from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.stop_words import ENGLISH
-from queryveil.types import Profiles, Progress, Vocabulary, silent
 
 Unit = Literal["term", "query", "entry"]
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.errors import LogError
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, Step
 from queryveil.engines.spark.reading import RawLog, read
-from queryveil.errors import LogError
 from queryveil.histories.build import NO_TERMS, NoTermsError, Unit, build
+from queryveil.histories.profiles import Profiles
 from queryveil.logs.formats import Layout
 from queryveil.logs.scrub import KINDS
-from queryveil.types import Profiles, Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

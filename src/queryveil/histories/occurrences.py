@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from queryveil.engines import QueryLog
 from queryveil.histories.build import Unit, tokeniser_of
-from queryveil.types import Profiles
+from queryveil.histories.profiles import Profiles
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import LogPair
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import QueryLog
-from queryveil.errors import InputError
 from queryveil.histories.matching import Finder, Issued, Match, word_sets
+from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Crew, Tokeniser
 from queryveil.lexicons.stop_words import ENGLISH
-from queryveil.types import LogPair, Profiles, Progress, silent
 
 Whole = NDArray[np.int64]
 WAITING = 40  # batches: so that the next log is opened while the last is worked on, and memory is bounded

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.histories.build import entry_order
-from queryveil.types import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles, Vocabulary
 
 
 def part_of(profiles: Profiles, part: int) -> tuple[Profiles, NDArray[np.int64]]:

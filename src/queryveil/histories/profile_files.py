@@ -12,9 +12,9 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 from queryveil.histories.build import entry_order
-from queryveil.types import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles, Vocabulary
 
 COLUMNS = ("user", "term", "weight")
 _PARQUET = b"PAR1"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from queryveil.errors import InternalError
+from queryveil.core.errors import InternalError
 
 FOLDER = Path(__file__).parent / "data"
 

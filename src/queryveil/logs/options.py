@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from queryveil.errors import InputError
-from queryveil.spec import Flag, Integer, Parameter, Text, Value, Word, nearest
+from queryveil.core.errors import InputError
+from queryveil.core.names import Flag, Integer, Parameter, Text, Value, Word, nearest
 
 _DURATION = r"[1-9][0-9]{0,5}[smhd]"
 ROLES = ("user", "query", "time", "rank", "url")

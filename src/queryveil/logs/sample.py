@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 from queryveil.logs.lines import Compression, open_decompressed
 from queryveil.logs.zstd import check_complete
 

@@ -7,7 +7,7 @@ blocks is (RFC 8878, section 3.1.1), so walking the block headers to the last on
 from pathlib import Path
 from typing import BinaryIO
 
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _RLE_BLOCK = 1

@@ -10,7 +10,7 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.logs.characters import terms
 
 TERM = "term"

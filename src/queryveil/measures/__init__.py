@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from queryveil.spec import Declaration, Integer, Parameter, Real, Word
+from queryveil.core.names import Declaration, Integer, Parameter, Real, Word
 
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."

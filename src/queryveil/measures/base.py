@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
 from queryveil.semantics.network import Network
 from queryveil.semantics.wordnet import wordnet
-from queryveil.types import Profiles
 
 UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 

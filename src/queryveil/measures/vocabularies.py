@@ -6,9 +6,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.loss import Clusters
 from queryveil.semantics.network import Network
-from queryveil.types import Profiles, Published, ReleasedVocabularies
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,7 @@ class Vocabularies:
         )
 
 
-def released_from(published: Published) -> tuple[ReleasedVocabularies, NDArray[np.int64]]:
+def released_from(published: PublishedVocabularies) -> tuple[ReleasedVocabularies, NDArray[np.int64]]:
     """Return what a method publishes as it would be read back, and the original history behind each released one."""
     by_text = np.array(sorted(range(len(published.terms)), key=published.terms.__getitem__), np.int64)
     rank = np.empty(len(by_text), np.int32)

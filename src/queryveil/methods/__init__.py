@@ -3,13 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from queryveil.errors import UnknownNameError
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import (
+    Declaration,
+    Flag,
+    Integer,
+    Name,
+    Parameter,
+    Real,
+    ResolvedName,
+    Word,
+    declarations,
+    resolve,
+)
 from queryveil.guarantees import KM as KM_GUARANTEE
 from queryveil.guarantees import LINKABILITY as LINKABILITY_GUARANTEE
 from queryveil.guarantees import PPP as PPP_GUARANTEE
 from queryveil.guarantees import QUERY_K as QUERY_K_GUARANTEE
 from queryveil.guarantees import VOCABULARY_K as VOCABULARY_GUARANTEE
-from queryveil.spec import Bound, Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, resolve
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class Method(Declaration):
     one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
     needs_lists: bool = False  # of names, places and private words
 
-    def check(self, bound: Bound) -> None:
+    def check(self, bound: ResolvedName) -> None:
         """Refuse parameters that do not go together."""
         given = [name for name in self.one_of if name in bound.values]
         if self.one_of and len(given) != 1:
@@ -30,7 +41,7 @@ class Method(Declaration):
                 f"{bound}: {self.name} takes {names}, and one of them only; give that one.", field=self.one_of[0]
             )
 
-    def claim(self, bound: Bound, settled: Mapping[str, int] = {}) -> Bound:
+    def claim(self, bound: ResolvedName, settled: Mapping[str, int] = {}) -> ResolvedName:
         """Return the guarantee that a run with these parameters claims; some of them the run may have settled."""
         parameters = declarations("guarantee")[self.guarantee].parameters
         values = {**bound.values, **settled}

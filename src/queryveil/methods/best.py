@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.growth import Grown
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.returning import put_back
@@ -21,7 +23,6 @@ from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import BUDGET, delete, lay_out
 from queryveil.methods.growth import Plot, grow_terms, improve, plot
 from queryveil.methods.objectives import Objective
-from queryveil.types import Profiles, Progress, only
 
 Mask = NDArray[np.bool_]
 _MOST_TRIES = 64
@@ -154,14 +155,14 @@ def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: NDArray[np.float64],
     if rule.target != UTILITY:  # degrees are those of Algorithm 1 on the whole log, which changes them meanwhile
         utility = np.bincount(rows.ids, weights=gain).astype(np.float64)
         rule = rule._replace(target=UTILITY, utility=utility, degree=np.zeros((5, 0), np.int64))
-    start = only(rows, grown)
+    start = rows.select(grown)
     people = count_people(start.indptr, start.ids, start.owner, len(start.vocabulary))
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
     tree = count_combinations(start, len(people), rule.k, rule.m, progress)
     kept, _ = delete(start, people, tree, rule, progress)
     log = lay_out(start, len(people))
     log.alive[:] = kept
-    alive = only(start, kept)
+    alive = start.select(kept)
     support1 = count_people(alive.indptr, alive.ids, alive.owner, len(people)).astype(np.int32)
     scratch = make_scratch(int(np.diff(start.indptr).max(initial=0)), len(people), rule.m)
     history = 0

@@ -3,12 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName, declarations
+from queryveil.core.progress import Progress
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.deletion import degrees, sweep
 from queryveil.kernels.state import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.kernels.supports import Tree, is_one_each
 from queryveil.methods.utilities import Worth
-from queryveil.spec import Bound, declarations
-from queryveil.types import Profiles, Progress
 
 # Steps of kernel work between two progress reports: well under a second.
 BUDGET = 20_000_000
@@ -55,7 +56,7 @@ def lay_out(profiles: Profiles, n_frequent: int) -> Log:
 
 
 def rule_for(
-    profiles: Profiles, bound: Bound, worth: Worth, tree: Tree, n_frequent: int, rng: np.random.Generator
+    profiles: Profiles, bound: ResolvedName, worth: Worth, tree: Tree, n_frequent: int, rng: np.random.Generator
 ) -> Rule:
     """Return how the term to delete is chosen under the target."""
     m, target = bound.integer("m"), bound.word("target")

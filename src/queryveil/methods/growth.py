@@ -14,11 +14,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.choice import choose_anew, make_room
 from queryveil.kernels.growth import Grown, grow, holders, potentials
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.supports import Tree, is_one_each
-from queryveil.types import Profiles, Progress, only
 
 _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
 _WORKERS = min(4, os.cpu_count() or 1)
@@ -74,7 +75,7 @@ class Plot:
 
     def kept(self, mask: NDArray[np.bool_]) -> Grown:
         """Return a log of which something is kept."""
-        alive = only(self.profiles, mask)
+        alive = self.profiles.select(mask)
         people = count_people(alive.indptr, alive.ids, alive.owner, self.n_terms)
         return self._log(mask[self.place], people.astype(np.int32))
 

@@ -13,26 +13,28 @@ ties go to the largest id instead of a random one, so that a run can be repeated
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
 from queryveil.methods.best import best
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import delete, rule_for
 from queryveil.methods.objectives import objective
 from queryveil.methods.utilities import Worth
-from queryveil.spec import Bound
-from queryveil.types import Kept, Profiles, Progress, only, silent
 
 
 def run(
     profiles: Profiles,
-    bound: Bound,
+    bound: ResolvedName,
     *,
     rng: np.random.Generator,
     worth: Worth = Worth(),
     start: NDArray[np.bool_] | None = None,
     progress: Progress = silent,
-) -> Kept:
+) -> KeptPairs:
     """Return which (history, term) pairs stay so that the log is (k,m)-anonymous.
 
     `start` is what a run with a weaker guarantee kept; only that is looked at.
@@ -42,7 +44,7 @@ def run(
         raise GuaranteeError(
             f"{bound}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
         )
-    rows = profiles if start is None else only(profiles, start)
+    rows = profiles if start is None else profiles.select(start)
     people = count_people(rows.indptr, rows.ids, rows.owner, len(rows.vocabulary))
     people = people[: int(np.flatnonzero(people >= k).max(initial=-1)) + 1]  # of the terms that can stay
     tree = count_combinations(rows, len(people), k, m, progress)
@@ -57,4 +59,4 @@ def run(
     if start is not None:
         started, mask = mask, np.zeros(len(profiles.ids), np.bool_)
         mask[start] = started
-    return Kept(mask, {**summary, "pairs deleted": int(np.count_nonzero(~mask))})
+    return KeptPairs(mask, {**summary, "pairs deleted": int(np.count_nonzero(~mask))})

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.utilities import Worth, value_of_terms
-from queryveil.types import Profiles
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from queryveil.errors import GuaranteeError
-from queryveil.spec import Bound
-from queryveil.types import Kept, Lists, Profiles, Progress, silent
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
+from queryveil.lexicons.private_words import PersonalWordLists
 
 _REPORT_EVERY = 50_000  # queries, below a second
 
 
-def run(profiles: Profiles, bound: Bound, *, lists: Lists, progress: Progress = silent, **unused: Any) -> Kept:
+def run(
+    profiles: Profiles, bound: ResolvedName, *, lists: PersonalWordLists, progress: Progress = silent, **unused: Any
+) -> KeptPairs:
     """Return which (history, query) pairs stay: those of queries with such a word, or those of all others."""
     entries = profiles.vocabulary.entries
     phrases = lists.places | lists.words
@@ -34,10 +39,10 @@ def run(profiles: Profiles, bound: Bound, *, lists: Lists, progress: Progress = 
         raise GuaranteeError(f"{bound}: {which} a name, place or private word, so nothing would be left of the log.")
     issued = int(profiles.counts.sum(dtype=np.int64))
     held = int(profiles.counts[found[profiles.ids]].sum(dtype=np.int64))
-    return Kept(mask, {"issued queries with a name, place or private word": held, "issued queries": issued})
+    return KeptPairs(mask, {"issued queries with a name, place or private word": held, "issued queries": issued})
 
 
-def has_name(words: list[str], lists: Lists) -> bool:
+def has_name(words: list[str], lists: PersonalWordLists) -> bool:
     """Say whether a query has a word that is only a name, or a first name and after it a last name."""
     if not lists.names.isdisjoint(words):
         return True

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
-from queryveil.spec import Bound
-from queryveil.types import Kept, Profiles, Progress, silent
 
 
-def run(profiles: Profiles, bound: Bound, *, progress: Progress = silent, **unused: Any) -> Kept:
+def run(profiles: Profiles, bound: ResolvedName, *, progress: Progress = silent, **unused: Any) -> KeptPairs:
     """Return which (history, query) pairs stay so that each query was issued by k people."""
     people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
     if "k" in bound.values:
@@ -35,10 +37,10 @@ def run(profiles: Profiles, bound: Bound, *, progress: Progress = silent, **unus
         "issued queries left out": int(profiles.counts[~mask].sum(dtype=np.int64)),
         "people must have issued a query (k)": k,
     }
-    return Kept(mask, summary, {"k": k})
+    return KeptPairs(mask, summary, {"k": k})
 
 
-def _refuse_too_many(bound: Bound, k: int, n_people: int) -> None:
+def _refuse_too_many(bound: ResolvedName, k: int, n_people: int) -> None:
     if k > n_people:
         raise GuaranteeError(
             f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."

@@ -11,26 +11,30 @@ leaves somebody with fewer than k: the same terms stay as if the rarest were del
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people, gather
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.semantics.network import Network
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Published, only, silent
 
 
-def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
+def run(
+    profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
+) -> PublishedVocabularies:
     """Return what is left of every history: the terms that stay, as often as all who share them have them."""
     refuse_too_few_people(profiles, bound)
     progress("suppressing", 0, 1)
     n_terms = _most_terms(profiles, bound)
-    left = only(profiles, profiles.ids < n_terms)  # ids fall with the number of people
+    left = profiles.select(profiles.ids < n_terms)  # ids fall with the number of people
     history = np.repeat(np.arange(left.n_histories), np.diff(left.indptr))
     cell = _alike(left)[history] * np.int64(max(n_terms, 1)) + left.ids
     _, place = np.unique(cell, return_inverse=True)
     shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(shared, place, left.counts)
     progress("suppressing", 1, 1)
-    published = Published(
+    published = PublishedVocabularies(
         profiles.vocabulary.entries,
         left.indptr,
         left.ids,
@@ -41,7 +45,7 @@ def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progres
     return not_empty(published, bound)
 
 
-def _most_terms(profiles: Profiles, bound: Bound) -> int:
+def _most_terms(profiles: Profiles, bound: ResolvedName) -> int:
     """Return how many terms, the most common first, can stay so that k people share every vocabulary."""
     people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
     most = int(np.count_nonzero(people >= floor_of(bound)))

@@ -1,6 +1,6 @@
 """Target functions: what an anonymisation tries to keep (Burghardt et al. 2010, section 4.1)."""
 
-from queryveil.spec import Declaration
+from queryveil.core.names import Declaration
 
 _HERE = "queryveil.methods.utilities"
 

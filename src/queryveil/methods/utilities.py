@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
 from queryveil.market.table import COLUMNS, FIGURES, Market
-from queryveil.types import Profiles
 
 NEEDS_VALUES = "target=file needs the values of terms; give a file with the columns term, value by --values."
 NEEDS_MARKET = f"target={{}} needs a market table; give a file with the columns term, {', '.join(COLUMNS)} by --market."

@@ -2,17 +2,18 @@
 
 import numpy as np
 
-from queryveil.errors import GuaranteeError
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Published
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 
 
-def floor_of(bound: Bound) -> int:
+def floor_of(bound: ResolvedName) -> int:
     """Return how many people must hold a term that is published: k, if not given."""
     return int(bound.values.get("floor", bound["k"]))
 
 
-def refuse_too_few_people(profiles: Profiles, bound: Bound) -> None:
+def refuse_too_few_people(profiles: Profiles, bound: ResolvedName) -> None:
     """Refuse a log in which fewer than k people have a vocabulary at all."""
     n_people = len(np.unique(profiles.owner[np.diff(profiles.indptr) > 0]))
     if n_people < bound.integer("k"):
@@ -22,7 +23,7 @@ def refuse_too_few_people(profiles: Profiles, bound: Bound) -> None:
         )
 
 
-def not_empty(published: Published, bound: Bound) -> Published:
+def not_empty(published: PublishedVocabularies, bound: ResolvedName) -> PublishedVocabularies:
     """Return what is published if it is anything."""
     if not len(published.ids):
         raise GuaranteeError(

@@ -12,8 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.outcomes import Grouping, PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.types import Grouped, Profiles, Published
 
 _END = b"\xff\xff\xff\xff"
 _DECIMALS = 9  # of a published weight: what sums in another order differ by is cut off
@@ -116,7 +117,7 @@ def _joint_ranks(rank: NDArray[np.int32], issued: Occurrences, query: NDArray[np
     return ranks
 
 
-def groups_content(profiles: Profiles, grouped: Grouped) -> Content:
+def groups_content(profiles: Profiles, grouped: Grouping) -> Content:
     """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
     rank, texts = _text_order(profiles.vocabulary.entries, grouped.ids)
     group = np.repeat(np.arange(grouped.n_groups), np.diff(grouped.indptr))
@@ -141,7 +142,7 @@ def groups_content(profiles: Profiles, grouped: Grouped) -> Content:
     return Content("groups", rows, place[grouped.group])
 
 
-def vocabularies_content(published: Published) -> Content:
+def vocabularies_content(published: PublishedVocabularies) -> Content:
     """Return the rows `user, term, count, level` of what is published, terms in the order of their texts."""
     rank, texts = _text_order(published.terms, published.ids)
     n_histories = len(published.indptr) - 1

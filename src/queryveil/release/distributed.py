@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from queryveil.core.files import write_file
 from queryveil.engines.spark.work import Work
-from queryveil.files import write_file
 from queryveil.release import manifest as manifests
 from queryveil.release.private import COUNTED, MEMBERSHIP, PROFILES, RUN, parquet_bytes
 from queryveil.release.writer import PART_ROWS

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from queryveil.errors import OutputError
-from queryveil.files import sync_folder, write_file
+from queryveil.core.errors import OutputError
+from queryveil.core.files import sync_folder, write_file
 from queryveil.release import places
 from queryveil.release.writer import named
 

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from queryveil.errors import ReleaseError
+from queryveil.core.errors import ReleaseError
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.release.private import MEMBERSHIP, PROFILES
 from queryveil.release.reader import as_array
-from queryveil.types import Members, Profiles, ReleasedGroups, Vocabulary
 
 
 def groups_of(rows: pa.Table) -> ReleasedGroups:
@@ -33,7 +34,7 @@ def groups_of(rows: pa.Table) -> ReleasedGroups:
     )
 
 
-def members_of(profiles: Profiles, release_id: NDArray[np.int64], released: ReleasedGroups) -> Members:
+def members_of(profiles: Profiles, release_id: NDArray[np.int64], released: ReleasedGroups) -> GroupMembers:
     """Return the private side of a release from what it was made of."""
     place = dict(zip(released.terms, range(len(released.terms)), strict=True))
     others = [entry for entry in profiles.vocabulary.entries if entry not in place]
@@ -44,10 +45,10 @@ def members_of(profiles: Profiles, release_id: NDArray[np.int64], released: Rele
     weights = np.ones(len(ids)) if profiles.weights is None else profiles.weights
     group = np.searchsorted(released.groups, release_id).astype(np.int32)
     group[~np.isin(release_id, released.groups)] = -1
-    return Members(group, profiles.indptr, ids[order], weights[order], (*released.terms, *others))
+    return GroupMembers(group, profiles.indptr, ids[order], weights[order], (*released.terms, *others))
 
 
-def load_members(private: Path, released: ReleasedGroups) -> tuple[Members, NDArray[np.int64]]:
+def load_members(private: Path, released: ReleasedGroups) -> tuple[GroupMembers, NDArray[np.int64]]:
     """Return the private side of a release from its private folder, and the group of every person in the release."""
     try:
         membership = pq.ParquetFile(private / MEMBERSHIP).read(columns=["history", "release_id"])

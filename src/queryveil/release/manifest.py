@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil._version import __version__
-from queryveil.errors import ReleaseError
+from queryveil.core.errors import ReleaseError
+from queryveil.core.names import ResolvedName
+from queryveil.core.rows import count_runs
 from queryveil.guarantees import COMMON_LIMITS, GuaranteeDeclaration
-from queryveil.spec import Bound
-from queryveil.types import Profiles, count_runs
+from queryveil.histories.profiles import Profiles
 
 NAME = "manifest.json"
 COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
@@ -42,8 +43,8 @@ _HASH_ROWS = 200_000
 
 def make(
     kind: str,
-    method: Bound,
-    claim: Bound,
+    method: ResolvedName,
+    claim: ResolvedName,
     rows: pa.Table,
     *,
     floor: int,

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from queryveil import files
-from queryveil.errors import OutputError
+from queryveil.core import files
+from queryveil.core.errors import OutputError
 
 NEW, ASIDE = "new", "aside"
 _JOURNAL, _WITHDRAWN, _OLD = "journal.json", "withdrawn", "old"

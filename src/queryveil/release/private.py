@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from queryveil.errors import OutputError, ReleaseError
-from queryveil.files import write_file
+from queryveil.core.errors import OutputError, ReleaseError
+from queryveil.core.files import write_file
+from queryveil.histories.profiles import Profiles
 from queryveil.release.reader import as_array
-from queryveil.types import Profiles
 
 if TYPE_CHECKING:  # what makes a release is not loaded to verify one
     from queryveil.release.content import Content

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from queryveil.errors import ReleaseError
+from queryveil.core.display import Tabular
+from queryveil.core.errors import ReleaseError
 from queryveil.release import manifest as manifests
-from queryveil.types import Tabular
 
 _TYPES = {
     "user": pa.int64(),

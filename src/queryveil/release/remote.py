@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from queryveil.core.errors import OutputError
+from queryveil.core.files import scratch, write_file
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
-from queryveil.errors import OutputError
-from queryveil.files import scratch, write_file
 from queryveil.release.private import RUN, bind
 from queryveil.release.writer import Staging, staging
 

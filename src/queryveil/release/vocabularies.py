@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from queryveil.errors import ReleaseError
+from queryveil.core.errors import ReleaseError
+from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.release.reader import as_array
-from queryveil.types import ReleasedVocabularies
 
 
 def vocabularies_of(rows: pa.Table) -> ReleasedVocabularies:

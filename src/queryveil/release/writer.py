@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.errors import OutputError
-from queryveil.files import Interrupts, sync_folder, write_file
+from queryveil.core.errors import OutputError
+from queryveil.core.files import Interrupts, sync_folder, write_file
 from queryveil.release import manifest as manifests
 from queryveil.release import places
 from queryveil.release.private import RUN, bind, check_apart, parquet_bytes

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from queryveil.core.results import AttackResult
 from queryveil.report.charts import BAR, draw
 from queryveil.report.figures import percent
 from queryveil.report.markup import Markup
-from queryveil.types import AttackResult
 
 _SERIES = {"original log": "var(--before)", "release": "var(--after)", "control": "var(--series-2)"}
 _CHARACTER = 7.5  # about as wide as one of a label

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from queryveil.types import AttackResult, Rate, html_table
+from queryveil.core.display import html_table
+from queryveil.core.results import AttackResult, Rate
 
 HEADINGS = (
     "attack",

@@ -6,12 +6,12 @@ person and no term.
 
 from collections.abc import Mapping, Sequence
 
+from queryveil.core.results import AttackResult, Rate, Risk
 from queryveil.report.attack_charts import attack_chart
 from queryveil.report.attacked import Attacked, interval
 from queryveil.report.document import document
 from queryveil.report.figures import number, percent
 from queryveil.report.markup import Markup, facts, join, table, tag
-from queryveil.types import AttackResult, Rate, Risk
 
 TITLE = "Attacks on a released search log"
 QUESTIONS: Mapping[Risk, str] = {

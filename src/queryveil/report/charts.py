@@ -10,7 +10,7 @@ from typing import Any
 
 import vl_convert
 
-from queryveil.errors import InternalError
+from queryveil.core.errors import InternalError
 from queryveil.report.figures import percent
 from queryveil.report.markup import Markup, tag
 

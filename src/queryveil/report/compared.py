@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from queryveil.spec import Value, parse
-from queryveil.types import Score, Tabular, Verdict, html_table
+from queryveil.core.display import Tabular, html_table
+from queryveil.core.names import Value, parse
+from queryveil.core.results import Score, Verdict
 
 ORIGINAL = "original log"
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from queryveil.core.names import Value
+from queryveil.core.results import Score
 from queryveil.report.compared import Column, Compared, Run
 from queryveil.report.comparison_charts import Point, axis_end, growth_chart, privacy_chart
 from queryveil.report.document import document
@@ -9,8 +11,6 @@ from queryveil.report.figures import percent, plural
 from queryveil.report.markup import Markup, table, tag
 from queryveil.report.scores import known_terms
 from queryveil.report.sections import cleaning_section
-from queryveil.spec import Value
-from queryveil.types import Score
 
 TITLE = "Comparison of methods on one search log"
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from queryveil.core.results import Score, Verdict
 from queryveil.report.document import document
 from queryveil.report.groups import groups_section
 from queryveil.report.markup import Markup
@@ -15,7 +16,6 @@ from queryveil.report.sections import (
     verdict_section,
 )
 from queryveil.report.vocabularies import vocabularies_section
-from queryveil.types import Score, Verdict
 
 TITLE = "Report on a released search log"
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queryveil.errors import UnknownNameError
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import parse
+from queryveil.core.results import Score
 from queryveil.report.charts import retention_chart, unique_chart
 from queryveil.report.figures import UNKNOWN, amount, number, percent, plural
 from queryveil.report.markup import Markup, join, table, tag
-from queryveil.spec import parse
-from queryveil.types import Score
 
 NOT_MEASURED = "This was not measured for this report."
 

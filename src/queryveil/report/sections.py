@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from queryveil.core.results import Verdict
 from queryveil.report.figures import number, plural
 from queryveil.report.markup import Markup, facts, join, table, tag
-from queryveil.types import Verdict
 
 HEADLINES = {
     "holds": "The guarantee holds",

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from queryveil.core.results import Score
 from queryveil.report.figures import amount, number, plural
 from queryveil.report.markup import Markup, table, tag
 from queryveil.report.scores import notes
-from queryveil.types import Score
 
 
 def vocabularies_section(counts: Mapping[str, Any], checked: int, scores: Sequence[Score]) -> Markup:

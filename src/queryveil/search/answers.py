@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.kernels import uncompiled
 from queryveil.search.ranking import Ranked, rerank
 from queryveil.search.vectors import ProfileVector

@@ -12,7 +12,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
-from queryveil.errors import InternalError, OutputError
+from queryveil.core.errors import InternalError, OutputError
 
 # "index_format v7": what an engine of this version reads
 FORMAT: str = tantivy.__version__.rpartition(", ")[2]  # type: ignore[attr-defined]

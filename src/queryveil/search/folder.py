@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from queryveil._version import __version__
-from queryveil.errors import CorpusError
-from queryveil.files import sync_folder, write_file
+from queryveil.core.errors import CorpusError
+from queryveil.core.files import sync_folder, write_file
 from queryveil.search.analyser import ANALYSER
 
 NAME = "index.json"

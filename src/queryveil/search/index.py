@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.errors import CorpusError
+from queryveil.core.errors import CorpusError
 from queryveil.search import folder as folders
 from queryveil.search.analyser import Analyser
 from queryveil.search.documents import Documents, open_documents

@@ -4,7 +4,7 @@ One declaration for each network; the code that makes it is imported when it is 
 the path of a taxonomy or None, and a progress callback.
 """
 
-from queryveil.spec import Declaration
+from queryveil.core.names import Declaration
 
 _PAPER = "Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010"
 

@@ -19,12 +19,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import indptr_of
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.meaning import add_up, choose, count_dimensions
 from queryveil.semantics.expansion import Expansion, Unknown, Weighting, expand
 from queryveil.semantics.network import Network
-from queryveil.semantics.rows import indptr_of
-from queryveil.types import Features, Profiles, Progress, silent
 
 _PAIRS_PER_CHUNK = 200_000
 _STAGE = "augmenting"
@@ -38,7 +39,7 @@ def augment(
     weighting: Weighting = "content",
     unknown: Unknown = "keep",
     progress: Progress = silent,
-) -> Features:
+) -> FeatureMatrix:
     """Return the dimensions of meaning of every history; only dimensions that some history has are numbered."""
     if a < 0:
         raise InputError(f"a must be a whole number of at least 0, not {a}; 0 takes synonyms only.")
@@ -55,7 +56,7 @@ def augment(
 class Part:
     """What some of all people are compared by: dimensions are weighed once everybody is counted."""
 
-    features: Features  # nodes not weighed yet
+    features: FeatureMatrix  # nodes not weighed yet
     dimensions: NDArray[np.int32]  # what each is: a node of the network, or behind these an entry of the vocabulary
     people: NDArray[np.int64]  # (dimensions,): how many of these people hold it
 
@@ -118,7 +119,7 @@ def _add_up(
     census: _Census,
     content: NDArray[np.float64],
     progress: Progress,
-) -> Features:
+) -> FeatureMatrix:
     """Return the sums of weights over the used dimensions, numbered anew in their order."""
     number = (np.cumsum(census.is_used) - 1).astype(np.int32)
     n_dimensions = int(np.count_nonzero(census.is_used))
@@ -133,7 +134,7 @@ def _add_up(
         progress(_STAGE, profiles.n_histories + first, 2 * profiles.n_histories)
         add_up(*rows, own, own_factors, chosen, *outputs, first, last, seen, total, indptr, ids, values)
     progress(_STAGE, 2 * profiles.n_histories, 2 * profiles.n_histories)
-    return Features(indptr, ids, values, n_dimensions)
+    return FeatureMatrix(indptr, ids, values, n_dimensions)
 
 
 def _chunks(profiles: Profiles) -> Iterator[tuple[int, int]]:

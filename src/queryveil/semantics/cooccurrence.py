@@ -11,12 +11,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people, gather, sort_rows
 from queryveil.kernels.meaning_neighbours import neighbours
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.lemmas import Lexicon, folded
 from queryveil.semantics.network import Network
-from queryveil.types import Profiles, Progress, silent
 
 LEAST_PEOPLE = 5  # a term fewer people hold has no neighbours to trust
 LEAST_SHARED = 3  # people who must hold both terms

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import gather_rows
 from queryveil.kernels.meaning_distance import ancestors, meetings
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.network import Network
-from queryveil.semantics.rows import positions_in
 
 _NO_LIMIT = np.iinfo(np.int64).max
 
@@ -63,7 +63,7 @@ def ancestry_of(network: Network, words: NDArray[np.int32], *, limit: int | None
     network.require_hierarchy()
     most = _NO_LIMIT if limit is None else limit
     is_known = words >= 0
-    known_indptr, positions = positions_in(network.sense_indptr, words[is_known])
+    known_indptr, positions = gather_rows(network.sense_indptr, words[is_known])
     indptr = np.zeros(len(words) + 1, np.int64)
     np.cumsum(_spread(np.diff(known_indptr), is_known), out=indptr[1:])
     indptr, nodes, heights = ancestors(indptr, network.senses[positions], network.edge_indptr, network.edges, most)

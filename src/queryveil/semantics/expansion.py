@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import gather_rows, indptr_of
+from queryveil.histories.profiles import Vocabulary
 from queryveil.kernels.meaning import paths_up, words_on_paths
 from queryveil.kernels.meaning_neighbours import nearest
 from queryveil.semantics.network import MOST_PATHS, Network
-from queryveil.semantics.rows import indptr_of, positions_in
-from queryveil.types import Vocabulary
 
 Weighting = Literal["content", "paper"]
 Unknown = Literal["drop", "keep"]
@@ -75,7 +75,7 @@ def _by_paths(
 
     Only senses of the first part of speech are looked at: nouns where the word can be one.
     """
-    indptr, positions = positions_in(network.sense_indptr, words)
+    indptr, positions = gather_rows(network.sense_indptr, words)
     senses = network.senses[positions]
     parts = network.parts[senses]
     is_first = parts == np.repeat(parts[indptr[:-1]], np.diff(indptr))
@@ -86,7 +86,7 @@ def _by_paths(
     evidence_indptr, evidence, sizes = words_on_paths(
         candidate_indptr, hop_indptr, hops, network.word_indptr, network.node_words, slot_of_word
     )
-    output_indptr, positions = positions_in(hop_indptr, np.arange(len(sizes)), a + 1)
+    output_indptr, positions = gather_rows(hop_indptr, np.arange(len(sizes)), a + 1)
     return Expansion(
         slots,
         own,

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.kernels.meaning import paths_up
 from queryveil.semantics.lemmas import Lexicon, lemmatize
 

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.profiles import Profiles
 from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.network import Network
 from queryveil.semantics.taxonomy import read_taxonomy
 from queryveil.semantics.wordnet import wordnet
-from queryveil.types import Profiles, Progress, silent
 
 
 def open_wordnet(profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent) -> Network:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from queryveil.errors import InputError
-from queryveil.spec import Parameter, Word
+from queryveil.core.errors import InputError
+from queryveil.core.names import Parameter, Word
 
 MEANING: tuple[Parameter, ...] = (
     Parameter("network", Word(kind="network"), "what tells how terms are related in meaning", "wordnet"),

@@ -13,7 +13,7 @@ from typing import TextIO
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.lexicons.tables import offsets
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.lemmas import Lexicon, folded

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
-from queryveil.types import Profiles
 
 Weights = Literal["paper", "counts", "tfidf"]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.lexicons.tables import FOLDER
 from queryveil.logs.characters import terms
 

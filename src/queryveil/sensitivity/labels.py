@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.sensitivity.training import Examples
 from queryveil.sensitivity.words import features
 

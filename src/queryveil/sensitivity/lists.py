@@ -3,15 +3,15 @@
 from functools import cache
 from pathlib import Path
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.lexicons import names, places, private_words, wordnet
+from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.logs.characters import terms
-from queryveil.types import Lists
 
 _SHORTEST = 3  # letters of a word that is a name or a place by itself: "an", "le" and "so" are last names too
 
 
-def load_lists(more_places: Path | None = None) -> Lists:
+def load_lists(more_places: Path | None = None) -> PersonalWordLists:
     """Return the bundled lists, with a user's places added."""
     first = _folded((*names.female_names().names, *names.male_names().names))
     last = _folded(names.last_names().names)
@@ -19,7 +19,7 @@ def load_lists(more_places: Path | None = None) -> Lists:
     where = frozenset(place for place in _folded(tuple(places.load())) if len(place) >= _SHORTEST)
     if more_places is not None:
         where |= read_places(more_places)
-    return Lists(alone, first, last, where, _folded(tuple(private_words.load())))
+    return PersonalWordLists(alone, first, last, where, _folded(tuple(private_words.load())))
 
 
 def _folded(texts: tuple[str, ...]) -> frozenset[str]:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import BernoulliNB
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
 from queryveil.sensitivity.model import Model, probability
 from queryveil.sensitivity.words import with_forms
-from queryveil.types import Progress, silent
 
 FOLDS = 10
 _DECIMALS = 4  # of a weight: what sums in another order differ by is cut off

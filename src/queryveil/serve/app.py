@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from queryveil._version import __version__
-from queryveil.errors import QueryveilError
+from queryveil.core.errors import QueryveilError
 from queryveil.serve import api, pages
 from queryveil.serve.desk import Desk
 from queryveil.serve.guard import Guard, check_form, load_secret

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from queryveil.core.names import Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, plural
 from queryveil.logs.options import CLEANING, READING
 from queryveil.methods import Method
 from queryveil.semantics.options import MEANING
-from queryveil.spec import Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, plural
 
 KINDS = ("method", "guarantee", "target", "measure", "attack", "format", "corpus")
 OPTIONS: Mapping[str, tuple[Parameter, ...]] = {"reading": READING, "cleaning": CLEANING, "meaning": MEANING}

@@ -18,7 +18,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from queryveil.errors import sentence_of
+from queryveil.core.errors import sentence_of
 from queryveil.serve.logs import too_large
 from queryveil.serve.rendering import problem
 from queryveil.serve.settings import LOOPBACK, Settings, host_in

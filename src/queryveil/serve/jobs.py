@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from queryveil.errors import InputError, sentence_of
+from queryveil.core.errors import InputError, sentence_of
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name, new_id, now
 from queryveil.serve.work import BUNDLED, INDEX, KINDS, PRIVATE, RELEASE, RESULT, Task, asked_for, main, resolved

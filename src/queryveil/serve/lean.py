@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.serve.metrics import Metrics
 from queryveil.serve.searching import SearchRequest, find, refusal
 from queryveil.serve.settings import LOOPBACK, host_in

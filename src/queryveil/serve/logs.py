@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from queryveil.errors import InputError, QueryveilError
+from queryveil.core.errors import InputError, QueryveilError
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id, now
@@ -122,7 +122,7 @@ def _given(reading: Mapping[str, str]) -> dict[str, str]:
 
     given = {name: reading[name].strip() for name in ("format", "columns") if reading.get(name, "").strip()}
     if Reading(**given).format:
-        from queryveil.spec import resolve
+        from queryveil.core.names import resolve
 
         resolve("format", given["format"])
     return given

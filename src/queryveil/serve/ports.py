@@ -3,7 +3,7 @@
 import resource
 import socket
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 
 BACKLOG = 4_096  # connections that may wait to be taken
 

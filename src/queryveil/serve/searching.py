@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.serve.store import UnknownIdError
 
 if TYPE_CHECKING:

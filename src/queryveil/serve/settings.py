@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 
 NAME = "state.sqlite"
 OVER = ("done", "failed", "cancelled", "interrupted")

@@ -13,14 +13,15 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import UnknownNameError, sentence_of
-from queryveil.files import write_file
+from queryveil.core.errors import UnknownNameError, sentence_of
+from queryveil.core.files import write_file
+from queryveil.core.progress import Progress
+from queryveil.core.results import Score, Verdict
 from queryveil.serve.parents import end_with_parent
-from queryveil.types import Progress, Score, Verdict
 
 if TYPE_CHECKING:
+    from queryveil.core.names import ResolvedName
     from queryveil.engines import LogSource
-    from queryveil.spec import Bound
 
 RELEASE, PRIVATE, RESULT, INDEX = "release", "private", "result.json", "index"  # in a run's folder
 BUNDLED = "wordnet"  # the corpus that needs no file
@@ -162,7 +163,7 @@ def _measure(task: Task, progress: Progress) -> dict[str, Any]:
 
 def _needs(spec: Mapping[str, Any], what: str) -> bool:
     """Say whether a measure is asked for that needs a market table, or an index."""
-    from queryveil.spec import resolve
+    from queryveil.core.names import resolve
 
     asked = (resolve("measure", name).declaration for name in spec.get("measures", ()))
     return any(getattr(measure, what, False) for measure in asked)
@@ -202,9 +203,9 @@ _WORK: Mapping[str, Callable[[Task, Progress], dict[str, Any]]] = {
 KINDS = tuple(_WORK)
 
 
-def resolved(kind: str, name: str, field: str) -> "Bound":
+def resolved(kind: str, name: str, field: str) -> "ResolvedName":
     """Return a text name checked; what is wrong is said of its parameter, else of the field it stands in."""
-    from queryveil.spec import resolve
+    from queryveil.core.names import resolve
 
     try:
         return resolve(kind, name)
@@ -225,10 +226,10 @@ def asked_for(
     spec: Mapping[str, Any], log: Path, reading: Mapping[str, str], files: Mapping[str, Path], market: Path | None
 ) -> tuple["LogSource", Any]:
     """Return what a run of a method is told, refusing what no run can do with the sentence of the command line."""
+    from queryveil.core.names import nearest
     from queryveil.logs.options import CLEANING, Cleaning
     from queryveil.methods.utilities import check_worth
     from queryveil.semantics.options import MEANING, Meaning
-    from queryveil.spec import nearest
     from queryveil.workflows.anonymize import Options, check
 
     bound = resolved("method", spec.get("method", ""), "method")

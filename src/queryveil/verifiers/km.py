@@ -16,7 +16,10 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InternalError
+from queryveil.core.errors import InternalError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict, Violation
 from queryveil.kernels import uncompiled
 from queryveil.kernels.verify.combinations import (
     COMBINATIONS,
@@ -29,8 +32,6 @@ from queryveil.kernels.verify.combinations import (
     Tally,
     walk,
 )
-from queryveil.spec import Bound
-from queryveil.types import Progress, Verdict, Violation, silent
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -40,7 +41,7 @@ FEW_OCCURRENCES = 20_000
 
 
 def verify(
-    bound: Bound,
+    bound: ResolvedName,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     owner: NDArray[np.int32],

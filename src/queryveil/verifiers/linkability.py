@@ -20,9 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InternalError, ReleaseError
-from queryveil.spec import Bound
-from queryveil.types import Members, Progress, ReleasedGroups, Verdict, Violation, silent
+from queryveil.core.errors import InternalError, ReleaseError
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict, Violation
 
 PAIRS_AT_ONCE = 4_000_000  # sorted in well under a second, so that an interrupt is noticed
 TOLERANCE = 1e-9  # of an entropy
@@ -54,9 +56,9 @@ class Counts(NamedTuple):
 
 
 def verify(
-    bound: Bound,
+    bound: ResolvedName,
     released: ReleasedGroups,
-    members: Members | None,
+    members: GroupMembers | None,
     *,
     floor: int,
     progress: Progress = silent,
@@ -81,7 +83,7 @@ def verify(
 
 
 def _faults(
-    bound: Bound, released: ReleasedGroups, members: Members, floor: int, progress: Progress
+    bound: ResolvedName, released: ReleasedGroups, members: GroupMembers, floor: int, progress: Progress
 ) -> Iterator[Fault]:
     """Yield the ways in which the claim is broken; each takes for granted that it is not broken in those before."""
     yield from _damages(released, members)
@@ -110,7 +112,7 @@ def exact(value: float) -> Fraction:
     return simple if float(simple) == value else Fraction(str(value))
 
 
-def _damages(released: ReleasedGroups, members: Members) -> Iterator[Fault]:
+def _damages(released: ReleasedGroups, members: GroupMembers) -> Iterator[Fault]:
     """Yield what no release has that is whole."""
     nowhere = int(np.count_nonzero((members.group < -1) | (members.group >= len(released.groups))))
     if nowhere:
@@ -147,7 +149,7 @@ def _row_group(released: ReleasedGroups) -> Whole:
     return np.repeat(np.arange(len(released.groups)), np.diff(released.indptr))
 
 
-def _count(released: ReleasedGroups, members: Members, floor: int, progress: Progress) -> Counts:
+def _count(released: ReleasedGroups, members: GroupMembers, floor: int, progress: Progress) -> Counts:
     """Count all that the claim is about."""
     known = np.bincount(members.ids, minlength=len(members.terms))
     before = np.concatenate((np.zeros(1, np.int64), np.cumsum(known[members.ids] >= floor, dtype=np.int64)))
@@ -164,7 +166,7 @@ def _count(released: ReleasedGroups, members: Members, floor: int, progress: Pro
     )
 
 
-def _holders(released: ReleasedGroups, members: Members, progress: Progress) -> Whole:
+def _holders(released: ReleasedGroups, members: GroupMembers, progress: Progress) -> Whole:
     """Return how many members hold each row's term: all their pairs are sorted, and each row finds its own among them.
 
     Time grows with pairs · log pairs, memory with the pairs of as many groups as are looked at together.
@@ -320,7 +322,7 @@ def more(violations: int) -> str:
     return f" (and {violations - 1:,} more such)" if violations > 1 else ""
 
 
-def _refuse_wrong_arrays(released: ReleasedGroups, members: Members) -> None:
+def _refuse_wrong_arrays(released: ReleasedGroups, members: GroupMembers) -> None:
     """Raise unless the arrays are those of one release and of its private side."""
     _refuse_wrong_rows("release", released.indptr, released.ids, released.weights, len(released.terms))
     _refuse_wrong_rows("private side", members.indptr, members.ids, members.weights, len(members.terms))

@@ -12,19 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.spec import Bound
-from queryveil.types import Lists, Progress, Verdict, silent
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict
+from queryveil.lexicons.private_words import PersonalWordLists
 
 
 def verify(
-    bound: Bound,
+    bound: ResolvedName,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     owner: NDArray[np.int32],
     queries: Sequence[str],
     *,
     counted: Literal["people", "histories"],
-    lists: Lists,
+    lists: PersonalWordLists,
     partition: NDArray[np.int32] | None = None,
     progress: Progress = silent,
 ) -> Verdict:
@@ -42,7 +44,7 @@ def verify(
     return Verdict(claim, "violated", "nothing", len(queries), n_wrong, reason=reason, unit="queries")
 
 
-def _are_private(queries: Sequence[str], lists: Lists) -> NDArray[np.bool_]:
+def _are_private(queries: Sequence[str], lists: PersonalWordLists) -> NDArray[np.bool_]:
     """Say of every query whether it holds a name, place or private word."""
     texts = pc.split_pattern(pa.array(queries, pa.string()), " ")
     words = pc.list_flatten(texts)

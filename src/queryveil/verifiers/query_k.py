@@ -10,12 +10,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.spec import Bound
-from queryveil.types import Progress, Verdict, Violation, silent
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict, Violation
 
 
 def verify(
-    bound: Bound,
+    bound: ResolvedName,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     owner: NDArray[np.int32],

@@ -11,12 +11,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.spec import Bound
-from queryveil.types import Progress, ReleasedVocabularies, Verdict, Violation, silent
+from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict, Violation
 
 
 def verify(
-    bound: Bound,
+    bound: ResolvedName,
     released: ReleasedVocabularies,
     owner: NDArray[np.int32],
     *,

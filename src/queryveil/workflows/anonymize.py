@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil._version import __version__
+from queryveil.core.errors import InputError
+from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.errors import InputError
 from queryveil.histories.build import Unit, build
 from queryveil.histories.occurrences import occurrences
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
+from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.market.table import Market
 from queryveil.methods import Method
 from queryveil.release import manifest as manifests
@@ -24,8 +30,6 @@ from queryveil.release.reader import Release
 from queryveil.release.writer import check_places, staging
 from queryveil.semantics.options import Meaning
 from queryveil.sensitivity.lists import load_lists
-from queryveil.spec import Bound, Name, resolve
-from queryveil.types import Kept, Lists, Profiles, Progress, Score, Verdict, silent
 from queryveil.workflows.ahead import load_ahead
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.beside import set_beside
@@ -124,7 +128,7 @@ def _by_meaning(kind: str) -> Callable[..., Anonymized]:
     return publish
 
 
-def check(bound: Bound, source: LogSource, options: Options) -> tuple[Method, str]:
+def check(bound: ResolvedName, source: LogSource, options: Options) -> tuple[Method, str]:
     """Return the method's declaration and the kind of release, if the options fit it."""
     declared = method_of(bound)
     declared.check(bound)
@@ -155,7 +159,7 @@ def _unit(kind: str) -> Unit:
     return "query" if kind == "queries" else "term"
 
 
-def _lists(bound: Bound, options: Options) -> Lists | None:
+def _lists(bound: ResolvedName, options: Options) -> PersonalWordLists | None:
     """Return the lists of names, places and private words, where the method looks for them."""
     if method_of(bound).needs_lists:
         return load_lists(options.places)
@@ -164,7 +168,7 @@ def _lists(bound: Bound, options: Options) -> Lists | None:
     return None
 
 
-def _start(bound: Bound, kind: str, source: LogSource, options: Options, progress: Progress) -> Start | None:
+def _start(bound: ResolvedName, kind: str, source: LogSource, options: Options, progress: Progress) -> Start | None:
     """Return the release that the run is to start from, where one was given."""
     if options.start_from is not None:
         private = options.start_from_private
@@ -189,10 +193,10 @@ def _content(log: QueryLog, profiles: Profiles, mask: NDArray[np.bool_], kind: s
 
 
 def _manifest(
-    bound: Bound,
-    claim: Bound,
+    bound: ResolvedName,
+    claim: ResolvedName,
     profiles: Profiles,
-    kept: Kept,
+    kept: KeptPairs,
     content: Content,
     cleaning: Mapping[str, Any],
     source: LogSource,
@@ -223,7 +227,7 @@ def _judge(
     profiles: Profiles,
     content: Content,
     market: Market | None,
-    lists: Lists | None,
+    lists: PersonalWordLists | None,
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[Verdict, list[Score]]:

@@ -7,11 +7,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from queryveil.core.display import Tabular
+from queryveil.core.errors import InputError
+from queryveil.core.results import Score, Scores, Verdict
 from queryveil.engines import LogSource
 from queryveil.engines.local import expand
-from queryveil.errors import InputError
 from queryveil.release.reader import load
-from queryveil.types import Score, Scores, Tabular, Verdict
 
 
 @dataclass(frozen=True)

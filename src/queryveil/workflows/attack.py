@@ -9,13 +9,14 @@ import numpy as np
 
 from queryveil._version import __version__
 from queryveil.attacks import Attack
-from queryveil.errors import InputError, OutputError
-from queryveil.files import check_new_file, write_new_file
+from queryveil.core.errors import InputError, OutputError
+from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.release.reader import Release, load
 from queryveil.report.attacked import Attacked
-from queryveil.spec import Bound, Name, resolve
-from queryveil.types import AttackResult, Progress, silent
 from queryveil.workflows.attacking import LogSide, read_side, set_up
 
 MOST_TARGETS = 5_000
@@ -86,7 +87,7 @@ def _run(
     loaded: Release,
     against: Sequence[Path],
     private: Path,
-    bounds: Sequence[Bound],
+    bounds: Sequence[ResolvedName],
     is_asked: bool,
     options: AttackOptions,
     progress: Progress,
@@ -113,7 +114,7 @@ def _run(
     return results, failed
 
 
-def _refuse_missing(bound: Bound, side: LogSide) -> None:
+def _refuse_missing(bound: ResolvedName, side: LogSide) -> None:
     """Refuse an attack for which the log lacks something."""
     needs = _declared(bound).needs
     if needs == "times" and side.moments is None:
@@ -122,7 +123,7 @@ def _refuse_missing(bound: Bound, side: LogSide) -> None:
         raise InputError(f"{bound} needs a log of queries, and --against is a file of profiles; leave it out.")
 
 
-def _usual(release: Release) -> list[Bound]:
+def _usual(release: Release) -> list[ResolvedName]:
     """Return every attack, with as many known terms as the guarantee is about."""
     claim = resolve("guarantee", release.manifest["guarantee"])
     m = min(claim.values.get("m", USUAL_M), 4)
@@ -130,13 +131,13 @@ def _usual(release: Release) -> list[Bound]:
     return [resolve("attack", name) for name in names]
 
 
-def _declared(bound: Bound) -> Attack:
+def _declared(bound: ResolvedName) -> Attack:
     if not isinstance(bound.declaration, Attack):
         raise InputError(f"the attack {bound.declaration.name} is not declared as an attack; mend its package.")
     return bound.declaration
 
 
-def _problem(bound: Bound, release: Release) -> str:
+def _problem(bound: ResolvedName, release: Release) -> str:
     """Say why an attack cannot be run on a release; nothing where it can."""
     declared = _declared(bound)
     if release.kind not in declared.kinds:

@@ -10,16 +10,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.attacks.base import Queries, Setting, Table, Tables
+from queryveil.core.errors import InputError
+from queryveil.core.names import resolve
+from queryveil.core.progress import Progress
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.errors import InputError
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
+from queryveil.histories.profiles import Profiles
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of
 from queryveil.release.reader import Release, as_array, histories_of
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Progress
 
 Whole = NDArray[np.int64]
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, as_array, load
-from queryveil.types import Progress, silent
 from queryveil.workflows.why import why
 
 UNKNOWN_PERSON = (

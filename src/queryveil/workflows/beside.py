@@ -6,15 +6,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.names import resolve
+from queryveil.core.progress import Progress
 from queryveil.histories.build import assemble
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures.base import Comparison
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.release.reader import Release, histories_of
 from queryveil.release.vocabularies import vocabularies_of
 from queryveil.semantics.options import Meaning
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Progress
 from queryveil.workflows.meaning import known_terms, open_network
 
 

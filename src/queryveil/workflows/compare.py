@@ -9,18 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil._version import __version__
+from queryveil.core.errors import GuaranteeError, InputError, OutputError
+from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource, open_log
-from queryveil.errors import GuaranteeError, InputError, OutputError
-from queryveil.files import check_new_file, write_new_file
 from queryveil.histories.build import build
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.utilities import Worth, check_worth
 from queryveil.release import manifest as manifests
 from queryveil.release.content import histories_content
 from queryveil.release.reader import Release
 from queryveil.report.compared import Compared, Run
 from queryveil.report.comparison import TITLE, render_comparison
-from queryveil.spec import Bound, Name, parse_sweep, refuse_too_many, resolve
-from queryveil.types import Kept, Profiles, Progress, Score, Verdict, silent
 from queryveil.workflows.beside import set_beside
 from queryveil.workflows.measure import check_measure, default_measures, score
 from queryveil.workflows.running import confirmed, histories_behind, method_of, run_method
@@ -99,7 +102,7 @@ def _is_page(path: Path) -> bool:
         return f"<title>{TITLE}</title>".encode() in stream.read(_BEGINNING)
 
 
-def _bounds(methods: Sequence[str | Name]) -> list[Bound]:
+def _bounds(methods: Sequence[str | Name]) -> list[ResolvedName]:
     """Return every run that is asked for, once, in the order it is first asked for."""
     names = [name for method in methods for name in parse_sweep(method)]
     if not names:
@@ -112,14 +115,14 @@ def _bounds(methods: Sequence[str | Name]) -> list[Bound]:
     return list({str(bound): bound for bound in bounds}.values())
 
 
-def _worth(bounds: Iterable[Bound], options: CompareOptions, charset: str) -> Worth:
+def _worth(bounds: Iterable[ResolvedName], options: CompareOptions, charset: str) -> Worth:
     """Read what terms are worth, once it is clear that every target has the file it needs."""
     for bound in bounds:
         check_worth(bound.values.get("target"), values=options.values is not None, market=options.market is not None)
     return read_worth(None, options.values, options.market, charset)
 
 
-def _run_all(bounds: Sequence[Bound], task: _Task, reuse: bool, progress: Progress) -> list[Run]:
+def _run_all(bounds: Sequence[ResolvedName], task: _Task, reuse: bool, progress: Progress) -> list[Run]:
     """Make all runs, chain by chain, and return them in the order they were asked for."""
     made: dict[str, Run] = {}
     for chain in chains(bounds) if reuse else [[bound] for bound in bounds]:
@@ -136,7 +139,7 @@ def _within(stage: str, progress: Progress) -> Progress:
 
 
 def _run(
-    bound: Bound, task: _Task, start: tuple[str, NDArray[np.bool_]] | None, progress: Progress
+    bound: ResolvedName, task: _Task, start: tuple[str, NDArray[np.bool_]] | None, progress: Progress
 ) -> tuple[Run, tuple[str, NDArray[np.bool_]] | None]:
     """Make one run, and return with it what the next of its chain may start from."""
     rng = np.random.default_rng(task.seed)  # as for a release with this seed
@@ -163,7 +166,7 @@ def _run(
 
 
 def _judge(
-    bound: Bound, kept: Kept, task: _Task, rng: np.random.Generator, progress: Progress
+    bound: ResolvedName, kept: KeptPairs, task: _Task, rng: np.random.Generator, progress: Progress
 ) -> tuple[Verdict, list[Score]]:
     """Verify and measure the rows that a release would hold."""
     content = histories_content(task.profiles, kept.mask)

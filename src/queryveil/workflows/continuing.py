@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.later import Before, Continued
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of
 from queryveil.release.reader import load
-from queryveil.spec import Bound
-from queryveil.types import Profiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Older:
         return counted | {person: id_of[made.number[group]] for person, group in gone if made.number[group] >= 0}
 
 
-def open_older(release: Path, private: Path | None, claim: Bound) -> Older:
+def open_older(release: Path, private: Path | None, claim: ResolvedName) -> Older:
     """Read an older release of groups and its private folder, if they were made under the same guarantee."""
     if private is None:
         raise InputError("--groups needs the private folder of that release; give it by --groups-private.")

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-from queryveil.types import Tabular, html_table
+from queryveil.core.display import Tabular, html_table
 
 OWNER_ONLY = "For the owner of the log only: this shows what a person searched for. Nothing was written."
 COULD_STAY = "it could have stayed: every combination with the kept terms would still be shared widely enough"

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from queryveil._version import __version__
+from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress
+from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource, open_log
-from queryveil.errors import GuaranteeError, InputError
 from queryveil.histories.build import build
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profile_files import COLUMNS, is_profile_file, read_profiles
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.later import Continued, go_on
 from queryveil.methods.linkability.principles import floor_of, without_rare
 from queryveil.release import manifest as manifests
@@ -24,8 +29,6 @@ from queryveil.release.writer import check_places, staging
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.options import Meaning
 from queryveil.semantics.weights import weighted
-from queryveil.spec import Bound
-from queryveil.types import Grouped, Profiles, Progress, Score, Verdict
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.continuing import Older, open_older
 from queryveil.workflows.meaning import Place, known_terms, open_network
@@ -35,7 +38,7 @@ from queryveil.workflows.verify import check_groups
 from queryveil.workflows.writing import write_verified
 
 
-def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
+def group(source: LogSource, bound: ResolvedName, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
     """Write a release of groups; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     refuse(source, bound, has_private=place.private is not None)
@@ -57,7 +60,7 @@ def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progr
     )
     continued = None
     if older is None:
-        grouped: Grouped = method_of(bound).load()(profiles, features, bound, rng=rng, progress=progress)
+        grouped: Grouping = method_of(bound).load()(profiles, features, bound, rng=rng, progress=progress)
     else:
         continued = go_on(profiles, features, older.before(profiles), bound, rng=rng, progress=progress)
         grouped = continued.grouped
@@ -88,7 +91,7 @@ def group(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progr
     )
 
 
-def _older(place: Place, claim: Bound) -> Older | None:
+def _older(place: Place, claim: ResolvedName) -> Older | None:
     """Return the older groups to go on from, where some were given."""
     if place.groups is not None:
         return open_older(place.groups, place.groups_private, claim)
@@ -105,7 +108,7 @@ def _counted(profiles: Profiles, content: Content, older: Older | None, continue
     return older.counted_now(profiles, continued, content.release_id)
 
 
-def refuse(source: LogSource, bound: Bound, *, has_private: bool) -> None:
+def refuse(source: LogSource, bound: ResolvedName, *, has_private: bool) -> None:
     """Refuse to make groups without a private folder, and what cuts a person's queries apart: groups are of people."""
     if not has_private:
         raise InputError(f"{bound} needs a private folder: who is in which group stands there; give --private.")
@@ -139,7 +142,7 @@ def _weighed(profiles: Profiles, meaning: Meaning) -> Profiles:
     return weighted(profiles, "counts" if meaning.weights == "counts" else "tfidf")
 
 
-def _counts(profiles: Profiles, grouped: Grouped) -> dict[str, Any]:
+def _counts(profiles: Profiles, grouped: Grouping) -> dict[str, Any]:
     before = manifests.counts_of(profiles)
     n_people = int(np.count_nonzero(grouped.group >= 0))
     if n_people == 0:
@@ -151,7 +154,12 @@ def _counts(profiles: Profiles, grouped: Grouped) -> dict[str, Any]:
 
 
 def _judge(
-    release: Release, profiles: Profiles, content: Content, bound: Bound, rng: np.random.Generator, progress: Progress
+    release: Release,
+    profiles: Profiles,
+    content: Content,
+    bound: ResolvedName,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> tuple[Verdict, list[Score]]:
     """Verify a release that has been written, and measure it."""
     released = groups_of(release.rows)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from queryveil.errors import CorpusError, InputError, OutputError
+from queryveil.core.errors import CorpusError, InputError, OutputError
+from queryveil.core.progress import Progress, silent
 from queryveil.release import places
 from queryveil.release.writer import check_place, named
 from queryveil.search.building import Builder
@@ -12,7 +13,6 @@ from queryveil.search.corpora.base import Document
 from queryveil.search.corpora.reading import find_corpus, read
 from queryveil.search.folder import NAME
 from queryveil.search.index import Index, open_index
-from queryveil.types import Progress, silent
 
 _BATCH, _CHARACTERS = 4_096, 10_000_000  # of documents that are analysed together
 

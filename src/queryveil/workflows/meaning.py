@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from queryveil.core.names import declarations
+from queryveil.core.progress import Progress
+from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network
 from queryveil.semantics.options import Meaning
-from queryveil.spec import declarations
-from queryveil.types import Profiles, Progress, only
 
 
 @dataclass(frozen=True)
@@ -32,4 +33,4 @@ def known_terms(profiles: Profiles, network: Network, meaning: Meaning) -> Profi
     if meaning.unknown_terms == "keep":
         return profiles
     known = network.find_all(profiles.vocabulary.entries) >= 0
-    return only(profiles, known[profiles.ids])
+    return profiles.select(known[profiles.ids])

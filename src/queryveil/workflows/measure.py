@@ -7,9 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import GroupMembers, LogPair, ReleasedGroups
+from queryveil.core.files import check_new_file
+from queryveil.core.names import Name, ResolvedName, declarations, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.errors import InputError
-from queryveil.files import check_new_file
 from queryveil.histories.build import build
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.market.table import read_market
@@ -20,8 +24,6 @@ from queryveil.measures.vocabularies import Vocabularies
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, histories_of, load
-from queryveil.spec import Bound, Name, declarations, resolve
-from queryveil.types import LogPair, Members, Progress, ReleasedGroups, Score, silent
 from queryveil.workflows.beside import set_beside, vocabularies_beside
 from queryveil.workflows.pair_scores import USUAL, check_people, is_paired, needs_model, score_pair, write_people
 from queryveil.workflows.pairs import Pairing, pair_files, pair_release, pair_terms
@@ -73,7 +75,7 @@ def _is_log(release: Path) -> bool:
     return release.is_file() or (not release.exists() and glob.has_magic(str(release)))
 
 
-def _check(bounds: Sequence[Bound], kind: str, options: MeasureOptions) -> None:
+def _check(bounds: Sequence[ResolvedName], kind: str, options: MeasureOptions) -> None:
     """Refuse measures and options that do not go with the kind of release, before any work is done."""
     for bound in bounds:
         check_measure(bound, options.market is not None, kind, may_pair=True)
@@ -85,7 +87,7 @@ def _check(bounds: Sequence[Bound], kind: str, options: MeasureOptions) -> None:
 
 
 def _measure_log(
-    released: Path, against: Sequence[Path], asked: Sequence[Bound], options: MeasureOptions, progress: Progress
+    released: Path, against: Sequence[Path], asked: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
 ) -> list[Score]:
     """Score somebody's released log."""
     for flag, value in (("--private", options.private), ("--market", options.market)):
@@ -100,7 +102,11 @@ def _measure_log(
 
 
 def _measure_release(
-    release: Release, against: Sequence[Path], bounds: Sequence[Bound], options: MeasureOptions, progress: Progress
+    release: Release,
+    against: Sequence[Path],
+    bounds: Sequence[ResolvedName],
+    options: MeasureOptions,
+    progress: Progress,
 ) -> list[Score]:
     """Score a release of histories, of queries or of their terms; the log is opened once."""
     paired = [bound for bound in bounds if is_paired(bound)]
@@ -124,7 +130,9 @@ def _measure_release(
     return sorted(scores, key=lambda each: order.get(each.measure, len(order)))
 
 
-def _scores_of(pair: LogPair, bounds: Sequence[Bound], options: MeasureOptions, progress: Progress) -> list[Score]:
+def _scores_of(
+    pair: LogPair, bounds: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
+) -> list[Score]:
     """Score a pair of logs, and write the figures of every person where asked to."""
     scores = score_pair(pair, bounds, np.random.default_rng(options.seed), progress)
     if options.people is not None:
@@ -172,7 +180,7 @@ def _usual(release: Release, options: MeasureOptions) -> tuple[str, ...]:
 
 
 def _measure_groups(
-    release: Release, bounds: Sequence[Bound], options: MeasureOptions, progress: Progress
+    release: Release, bounds: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
 ) -> list[Score]:
     """Score a release of groups against the profiles in its private folder."""
     if options.private is None:
@@ -190,7 +198,7 @@ def _measure_groups(
 
 def score_groups(
     released: ReleasedGroups,
-    members: Members,
+    members: GroupMembers,
     measures: Sequence[str | Name],
     rng: np.random.Generator,
     progress: Progress,
@@ -206,7 +214,7 @@ def score_groups(
     return scores
 
 
-def check_measure(bound: Bound, has_market: bool, kind: str = "histories", *, may_pair: bool = False) -> None:
+def check_measure(bound: ResolvedName, has_market: bool, kind: str = "histories", *, may_pair: bool = False) -> None:
     """Refuse a measure that cannot be taken of a kind of release, and one of market value without a market table."""
     measure = bound.declaration
     if is_paired(bound) and not may_pair:

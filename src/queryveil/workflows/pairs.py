@@ -9,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import nearest
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.errors import InputError
 from queryveil.histories.matching import MATCHES, Match
 from queryveil.histories.pairs import Sensitivity, Side, pair_sides, read_sides, side_of, sides_of_profiles
 from queryveil.logs.options import Cleaning, Reading
@@ -19,8 +22,6 @@ from queryveil.measures.base import Comparison
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, as_array
 from queryveil.sensitivity.model import load_model
-from queryveil.spec import nearest
-from queryveil.types import LogPair, Progress, silent
 
 # As somebody else's logs stand; only rows that are clicks of one query are one query.
 AS_IT_STANDS = Cleaning(scrub=False, bots=0)

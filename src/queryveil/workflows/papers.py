@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from queryveil._version import __version__
+from queryveil.core.errors import InputError
+from queryveil.core.files import scratch
+from queryveil.core.names import Name, resolve
+from queryveil.core.progress import Progress
 from queryveil.engines import LogSource, open_log
-from queryveil.errors import InputError
 from queryveil.experiments import burghardt, carpineto, liu, zhu
 from queryveil.experiments.evaluation import Evaluation
-from queryveil.files import scratch
 from queryveil.histories.build import Unit, build
+from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import generate
 from queryveil.market.table import read_market
 from queryveil.measures.utility.market import coverage
@@ -22,8 +25,6 @@ from queryveil.report.reproduced import Reproduced
 from queryveil.search.index import open_index
 from queryveil.sensitivity.lists import load_lists
 from queryveil.sensitivity.model import load_model
-from queryveil.spec import Name, resolve
-from queryveil.types import Profiles, Progress
 from queryveil.workflows.indexing import index as make_index
 
 USERS_OF_ONE = 110  # of a log like aol, of whom one or more searched enough for the evaluation of Zhu and Xiong

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from queryveil.core.errors import InputError, OutputError
+from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, open_log
-from queryveil.errors import InputError, OutputError
-from queryveil.files import check_new_file, write_new_file
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, profile_bytes
 from queryveil.semantics.options import Meaning
 from queryveil.semantics.weights import weighted
-from queryveil.types import Progress, silent
 
 _SUFFIXES = (".csv", ".tsv", ".parquet")
 

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 
 from queryveil._version import __version__
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress
+from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource, open_log
-from queryveil.errors import InputError
 from queryveil.histories.build import build
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.vocabularies import floor_of
 from queryveil.release import manifest as manifests
 from queryveil.release import private as privates
@@ -20,8 +25,6 @@ from queryveil.release.reader import Release
 from queryveil.release.writer import check_places, staging
 from queryveil.semantics.network import Network
 from queryveil.semantics.options import Meaning
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Published, Score, Verdict
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.beside import vocabularies_beside
 from queryveil.workflows.meaning import Place, known_terms, open_network
@@ -34,7 +37,7 @@ LEAST_KNOWN = 0.01  # share of a log's occurrences that a taxonomy must know, el
 _MEASURES = ("blm", "patterns")
 
 
-def publish(source: LogSource, bound: Bound, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
+def publish(source: LogSource, bound: ResolvedName, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
     """Write a release of vocabularies; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     _refuse_what_does_not_fit(source, bound, place, meaning)
@@ -46,7 +49,7 @@ def publish(source: LogSource, bound: Bound, place: Place, meaning: Meaning, pro
     network = open_network(profiles, meaning, progress)
     known = _coverage(profiles, network, meaning)
     profiles = known_terms(profiles, network, meaning)
-    published: Published = method_of(bound).load()(profiles, network, bound, progress=progress)
+    published: PublishedVocabularies = method_of(bound).load()(profiles, network, bound, progress=progress)
     progress("writing", 0, 1)
     content = vocabularies_content(published)
     manifest = manifests.make(
@@ -73,7 +76,7 @@ def publish(source: LogSource, bound: Bound, place: Place, meaning: Meaning, pro
     return Anonymized(place.out, place.private, manifest, verdict, tuple(scores), summary, time.monotonic() - started)
 
 
-def _refuse_what_does_not_fit(source: LogSource, bound: Bound, place: Place, meaning: Meaning) -> None:
+def _refuse_what_does_not_fit(source: LogSource, bound: ResolvedName, place: Place, meaning: Meaning) -> None:
     """Refuse options that mean nothing for vocabularies, before anything is read."""
     if source.cleaning.partition_by:
         raise InputError(f"{bound} looks at the whole log, so it goes without --partition-by; leave that out.")
@@ -103,7 +106,7 @@ def _coverage(profiles: Profiles, network: Network, meaning: Meaning) -> dict[st
     }
 
 
-def _counts(profiles: Profiles, published: Published, content: Content) -> dict[str, Mapping[str, int]]:
+def _counts(profiles: Profiles, published: PublishedVocabularies, content: Content) -> dict[str, Mapping[str, int]]:
     is_released = content.release_id >= 0
     counts = (
         len(np.unique(profiles.owner[is_released])),

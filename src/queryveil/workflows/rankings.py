@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.measures import NEEDS_INDEX, Measure
 from queryveil.release.folder import write_folder
 from queryveil.release.reader import Release
 from queryveil.release.writer import check_place
-from queryveil.spec import Bound, resolve
 
 if TYPE_CHECKING:  # an index is opened only where something is searched
     from queryveil.measures.utility.search import Searched
@@ -28,7 +28,7 @@ class SearchPlaces:
     index: Path | None = None
     trec: Path | None = None
 
-    def check(self, measures: Sequence[Bound]) -> None:
+    def check(self, measures: Sequence[ResolvedName]) -> None:
         """Refuse places without a measure that needs them, and the other way round, before anything is read."""
         searching = [bound for bound in measures if _needs_index(bound)]
         if searching and self.index is None:
@@ -41,7 +41,7 @@ class SearchPlaces:
             check_place(self.trec, QRELS, force=False)
 
 
-def _needs_index(bound: Bound) -> bool:
+def _needs_index(bound: ResolvedName) -> bool:
     return isinstance(bound.declaration, Measure) and bound.declaration.needs_index
 
 
@@ -53,7 +53,7 @@ class Rankings:
         self._kept: list[Evaluation] = []
         self._searched: Searched | None = None
 
-    def context(self, bound: Bound) -> dict[str, "Searched"]:
+    def context(self, bound: ResolvedName) -> dict[str, "Searched"]:
         """Return what the function of a measure takes besides what all take; the index is opened once."""
         if not _needs_index(bound) or self._places.index is None:
             return {}

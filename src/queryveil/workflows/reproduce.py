@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from queryveil._version import __version__
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.names import nearest
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource
-from queryveil.errors import InputError, UnknownNameError
 from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
 from queryveil.report.reproduced import Reproduced
 from queryveil.report.reproduction import render_reproduction
-from queryveil.spec import nearest
-from queryveil.types import Progress, silent
 from queryveil.workflows.papers import FOR_THE_OWNER, PAPERS, ReproduceOptions, is_given
 
 PAGE, NUMBERS = "page.html", "numbers.json"

@@ -5,20 +5,24 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import GuaranteeError, InternalError
+from queryveil.core.errors import GuaranteeError, InternalError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict
+from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.parts import part_of
+from queryveil.histories.profiles import Profiles
+from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.methods import Method
 from queryveil.methods.utilities import Worth
 from queryveil.release.content import Content
 from queryveil.release.reader import Release
-from queryveil.spec import Bound
-from queryveil.types import Kept, Lists, Profiles, Progress, Verdict, silent
 from queryveil.workflows.verify import check_release
 
 TOO_FEW = "parts with too few people"
 
 
-def method_of(bound: Bound) -> Method:
+def method_of(bound: ResolvedName) -> Method:
     """Return the declaration of a method by its bound name."""
     declared = bound.declaration
     if not isinstance(declared, Method):
@@ -27,20 +31,20 @@ def method_of(bound: Bound) -> Method:
 
 
 def run_method(
-    bound: Bound,
+    bound: ResolvedName,
     profiles: Profiles,
     worth: Worth,
     *,
     rng: np.random.Generator,
     start: NDArray[np.bool_] | None = None,
-    lists: Lists | None = None,
+    lists: PersonalWordLists | None = None,
     progress: Progress = silent,
-) -> Kept:
+) -> KeptPairs:
     """Run the method on the log, or on each of its parts apart; `start` is what a weaker guarantee kept."""
     method = method_of(bound).load()
     if profiles.partition is None:
         more = {} if lists is None else {"lists": lists}
-        kept: Kept = method(profiles, bound, rng=rng, worth=worth, start=start, progress=progress, **more)
+        kept: KeptPairs = method(profiles, bound, rng=rng, worth=worth, start=start, progress=progress, **more)
         return _not_empty(kept, bound)
     mask = np.zeros(len(profiles.ids), np.bool_)
     suppressed, chosen = 0, Counter[str]()
@@ -54,10 +58,10 @@ def run_method(
         mask[place] = kept.mask
         chosen[kept.summary.get("chosen", kept.summary["algorithm"])] += 1
     parts = {"parts": len(profiles.partition_values), TOO_FEW: suppressed, "parts by what was chosen": dict(chosen)}
-    return _not_empty(Kept(mask, {"algorithm": bound["algorithm"], **parts}), bound)
+    return _not_empty(KeptPairs(mask, {"algorithm": bound["algorithm"], **parts}), bound)
 
 
-def _not_empty(kept: Kept, bound: Bound) -> Kept:
+def _not_empty(kept: KeptPairs, bound: ResolvedName) -> KeptPairs:
     if not kept.mask.any():
         raise GuaranteeError(f"{bound}: nothing would be left of the log; lower k or m, or give a larger log.")
     return kept
@@ -71,7 +75,7 @@ def histories_behind(content: Content) -> NDArray[np.int64]:
 
 
 def confirmed(
-    release: Release, people: NDArray[np.int32], progress: Progress = silent, lists: Lists | None = None
+    release: Release, people: NDArray[np.int32], progress: Progress = silent, lists: PersonalWordLists | None = None
 ) -> Verdict:
     """Return the verdict on a release of ours, which must hold: a release that its verifier refuses is our bug."""
     verdict = check_release(release, release.manifest["guarantee"], people=people, lists=lists, progress=progress)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from queryveil.errors import InputError, ReleaseError, UnknownNameError
+from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
+from queryveil.core.evidence import ReleasedGroups
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.release import places
 from queryveil.release.groups import groups_of
@@ -15,7 +16,6 @@ from queryveil.release.reader import load
 from queryveil.search.answers import Answer, Asking, answer, answer_once
 from queryveil.search.index import Index, open_index
 from queryveil.search.vectors import ProfileVector
-from queryveil.types import ReleasedGroups
 
 
 class Searcher:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from queryveil.errors import InputError, OutputError
-from queryveil.files import check_new_file, write_new_file
+from queryveil.core.errors import InputError, OutputError
+from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.progress import Progress, silent
 from queryveil.sensitivity.files import Record, is_model, model_bytes
 from queryveil.sensitivity.model import Explanation, Model, load_model
-from queryveil.types import Progress, silent
 
 if TYPE_CHECKING:  # scikit-learn takes long to import
     from queryveil.sensitivity.training import Judgement

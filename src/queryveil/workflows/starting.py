@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.histories.occurrences import pair_places
+from queryveil.histories.profiles import Profiles
 from queryveil.logs.options import Cleaning
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, histories_of, load
-from queryveil.spec import Bound, resolve
-from queryveil.types import Profiles, Progress, silent
 from queryveil.workflows.running import method_of
 from queryveil.workflows.verify import verify_release
 
@@ -27,7 +28,7 @@ from queryveil.workflows.verify import verify_release
 _GROWING = {"km": ("k", "m")}
 
 
-def is_start(weaker: Bound, bound: Bound) -> bool:
+def is_start(weaker: ResolvedName, bound: ResolvedName) -> bool:
     """Say whether a run may start from another's result: the same method, its guarantee no stronger."""
     growing = _growing(bound)
     return (
@@ -37,12 +38,12 @@ def is_start(weaker: Bound, bound: Bound) -> bool:
     )
 
 
-def chains(bounds: Iterable[Bound]) -> list[list[Bound]]:
+def chains(bounds: Iterable[ResolvedName]) -> list[list[ResolvedName]]:
     """Put the runs of a sweep into chains: each may start from the one before it.
 
     The runs of a chain differ in m alone, which grows. Along k too much would be lost to compare by (decision 0010).
     """
-    found: dict[tuple[object, ...], list[Bound]] = {}
+    found: dict[tuple[object, ...], list[ResolvedName]] = {}
     for bound in bounds:
         found.setdefault(_without(bound, _growing(bound)[-1:]), []).append(bound)
     return [
@@ -50,11 +51,11 @@ def chains(bounds: Iterable[Bound]) -> list[list[Bound]]:
     ]
 
 
-def _growing(bound: Bound) -> tuple[str, ...]:
+def _growing(bound: ResolvedName) -> tuple[str, ...]:
     return _GROWING.get(method_of(bound).guarantee, ())
 
 
-def _without(bound: Bound, names: Iterable[str]) -> tuple[object, ...]:
+def _without(bound: ResolvedName, names: Iterable[str]) -> tuple[object, ...]:
     """Return a method and its parameters but for some."""
     left_out = set(names)
     return bound.declaration.name, *(item for item in bound.values.items() if item[0] not in left_out)
@@ -98,7 +99,13 @@ def _same(ours: pa.Table, theirs: pa.Table) -> bool:
 
 
 def open_start(
-    place: Path, private: Path | None, bound: Bound, kind: str, cleaning: Cleaning, *, progress: Progress = silent
+    place: Path,
+    private: Path | None,
+    bound: ResolvedName,
+    kind: str,
+    cleaning: Cleaning,
+    *,
+    progress: Progress = silent,
 ) -> Start:
     """Read and verify the release that a run is to start from, and refuse one that it cannot start from."""
     if private is None:
@@ -117,7 +124,7 @@ def open_start(
     return Start(release, private)
 
 
-def _why_not(made_by: Bound, bound: Bound) -> str:
+def _why_not(made_by: ResolvedName, bound: ResolvedName) -> str:
     growing = _growing(bound)
     if not growing or _without(made_by, growing) != _without(bound, growing):
         return f"{bound} can start only from a release made in the same way, with k and m no larger."

@@ -10,13 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError, ReleaseError
+from queryveil.core.errors import InputError, ReleaseError
+from queryveil.core.evidence import GroupMembers, ReleasedVocabularies
+from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict
+from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load
 from queryveil.release.vocabularies import vocabularies_of
-from queryveil.spec import Bound, Name, resolve
-from queryveil.types import Lists, Members, Progress, ReleasedVocabularies, Verdict, silent
 
 _OF_QUERIES = ("query_k", "ppp")  # guarantees about whole queries
 
@@ -74,7 +77,7 @@ def _places_of(release: Release) -> str | None:
     return lists.get("places") if isinstance(lists, dict) else None
 
 
-def _lists(claim: str | Name, places: Path | None) -> Lists | None:
+def _lists(claim: str | Name, places: Path | None) -> PersonalWordLists | None:
     """Return the lists of names, places and private words, where the claim is about them."""
     if resolve("guarantee", claim).declaration.name == "ppp":
         from queryveil.sensitivity.lists import load_lists
@@ -121,7 +124,7 @@ def check_release(
     claim: str | Name,
     *,
     people: NDArray[np.int32] | None = None,
-    lists: Lists | None = None,
+    lists: PersonalWordLists | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Check a claim on the rows of a release; `people` tells who is behind each released history."""
@@ -140,7 +143,9 @@ def _verify_groups(release: Release, claim: str | Name, private: Path | None, pr
     return replace(verdict, state="violated", reason="; ".join([*faults, verdict.reason])) if faults else verdict
 
 
-def check_groups(release: Release, claim: str | Name, members: Members | None, progress: Progress = silent) -> Verdict:
+def check_groups(
+    release: Release, claim: str | Name, members: GroupMembers | None, progress: Progress = silent
+) -> Verdict:
     """Check a claim on the groups of a release with its members."""
     bound = resolve("guarantee", claim)
     if bound.declaration.name != "linkability":
@@ -185,7 +190,7 @@ def check_vocabularies(
 
 
 def _shared(
-    bound: Bound,
+    bound: ResolvedName,
     released: ReleasedVocabularies,
     people: NDArray[np.int32] | None,
     progress: Progress,
@@ -211,7 +216,7 @@ def _judge(
     faults: Sequence[str],
     people: NDArray[np.int32] | None,
     progress: Progress,
-    lists: Lists | None = None,
+    lists: PersonalWordLists | None = None,
 ) -> Verdict:
     """Check a claim on the rows; a release that is not what it says it is violates its claim in any case."""
     verdict = check_histories(released, claim, people, progress, lists)
@@ -223,7 +228,7 @@ def check_histories(
     claim: str | Name,
     people: NDArray[np.int32] | None,
     progress: Progress,
-    lists: Lists | None = None,
+    lists: PersonalWordLists | None = None,
 ) -> Verdict:
     """Run the verifier of the claimed guarantee on histories × terms."""
     bound = resolve("guarantee", claim)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import InputError, ReleaseError
+from queryveil.core.errors import InputError, ReleaseError
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.logs.characters import fold
 from queryveil.logs.options import Cleaning
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, load
-from queryveil.spec import Bound, resolve
-from queryveil.types import Progress, silent
 from queryveil.workflows.fates import Fate, Why
 from queryveil.workflows.holdings import Log, Rows, load_log
 from queryveil.workflows.reasons import Search
@@ -74,7 +74,9 @@ def _term(log: Log, histories: Sequence[int], term: str, release: Release) -> in
     return int(number)
 
 
-def _fates(log: Log, original: Rows, released: Rows, history: int, wanted: int | None, bound: Bound) -> list[Fate]:
+def _fates(
+    log: Log, original: Rows, released: Rows, history: int, wanted: int | None, bound: ResolvedName
+) -> list[Fate]:
     """Say of the terms of a history, or of the one that is wanted, what became of them; removed ones first."""
     row = log.row(history)
     terms, counts, part = log.rows.term[row], log.count[row], int(log.rows.part[history])

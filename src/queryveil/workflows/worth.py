@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES, read_market
 from queryveil.market.values import read_values
 from queryveil.measures.utility.market import Coverage, coverage
 from queryveil.methods.utilities import Worth, check_worth
-from queryveil.types import Profiles
 
 
 def read_worth(target: Any, values: Path | None, market: Path | None, charset: str) -> Worth:

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from queryveil.core.results import Score, Verdict
 from queryveil.release import manifest as manifests
 from queryveil.release.content import Content
 from queryveil.release.reader import Release, load
 from queryveil.release.writer import Staging, write_data, write_manifest, write_report
 from queryveil.report import render
-from queryveil.types import Score, Verdict
 
 Judge = Callable[[Release], tuple[Verdict, list[Score]]]  # of a release that has been written and read back
 

@@ -10,13 +10,14 @@ import pyarrow as pa
 import pytest
 
 from queryveil.api import profiles, read
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
 from queryveil.histories.build import assemble
+from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import GeneratedLog, generate
 from queryveil.logs.generate.large import write_large
 from queryveil.logs.generate.large.shape import ALTAVISTA, AOL
 from queryveil.methods.km import run
-from queryveil.spec import resolve
-from queryveil.types import Profiles, silent
 
 USERS = 20_000
 

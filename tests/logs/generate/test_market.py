@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from queryveil.api import profiles
-from queryveil.errors import InputError, OutputError
+from queryveil.core.errors import InputError, OutputError
 from queryveil.logs.generate import generate
 
 # Table 3 of Burghardt et al. 2010: sign, and whether it is significant at the 0.01 level (one-tailed)

@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.generalize import run
 from queryveil.methods.generalize.parts import divide
 from queryveil.semantics.network import Network
 from queryveil.semantics.tree import TermTree, term_tree
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Published, silent
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import VOCABULARIES, goods
 from tests.twins import generalize as twin
@@ -23,11 +25,11 @@ from tests.twins import generalize as twin
 WORDS = ("dog", "cat", "wolf", "car", "bus", "truck", "wine", "beer", "run", "walk", "red", "qzx", "myspace", "animal")
 
 
-def generalized(profiles: Profiles, network: Network, method: str) -> Published:
+def generalized(profiles: Profiles, network: Network, method: str) -> PublishedVocabularies:
     return run(profiles, network, resolve("method", method))
 
 
-def bags(published: Published) -> list[dict[tuple[str, int], int]]:
+def bags(published: PublishedVocabularies) -> list[dict[tuple[str, int], int]]:
     return [
         {
             (published.terms[published.ids[i]], int(published.levels[i])): int(published.counts[i])

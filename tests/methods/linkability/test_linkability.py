@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.greedy import group_rows
 from queryveil.methods.linkability.principles import smallest_group, without_rare
 from queryveil.methods.linkability.representatives import representatives
 from queryveil.methods.linkability.task import ANYBODY, part_of, task_of
-from queryveil.spec import Bound, resolve
-from queryveil.types import Features, Grouped, Profiles, Progress, silent
 from tests.builders import profiles_of, rows
 from tests.twins.grouping import greedy_groups, legal_rule
 
@@ -32,7 +34,7 @@ def natural_log(n_people: int, seed: int, n_terms: int = 200, length: float = 8)
     return profiles_of([[f"t{i:03}" for i in rng.choice(n_terms, size, p=share / share.sum())] for size in sizes])
 
 
-def features_of(profiles: Profiles, seed: int = 0, n_dimensions: int = 30) -> Features:
+def features_of(profiles: Profiles, seed: int = 0, n_dimensions: int = 30) -> FeatureMatrix:
     """Make features: every term has its own dimension and one that it shares with others."""
     shared = np.random.default_rng(seed).integers(0, n_dimensions, len(profiles.vocabulary))
     found: list[dict[int, float]] = []
@@ -45,18 +47,18 @@ def features_of(profiles: Profiles, seed: int = 0, n_dimensions: int = 30) -> Fe
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in pairs]))).astype(np.int64)
     ids = np.array([dimension for row in pairs for dimension, _ in row], np.int32)
     values = np.array([value for row in pairs for _, value in row])
-    return Features(indptr, ids, values, n_dimensions + len(profiles.vocabulary))
+    return FeatureMatrix(indptr, ids, values, n_dimensions + len(profiles.vocabulary))
 
 
 def made(
     profiles: Profiles, name: str, *, seed: int = 1, progress: Progress = silent, exact_up_to: int = 10**6
-) -> Grouped:
+) -> Grouping:
     bound = resolve("method", name)
     rng = np.random.default_rng(seed)
     return run(profiles, features_of(profiles), bound, rng=rng, exact_up_to=exact_up_to, progress=progress)
 
 
-def check(profiles: Profiles, bound: Bound, grouped: Grouped) -> None:
+def check(profiles: Profiles, bound: ResolvedName, grouped: Grouping) -> None:
     """Check every group by counting from scratch, with none of the method's code."""
     p, principle = bound.real("p"), bound.word("principle")
     least = math.ceil(1 / p - 1e-9)
@@ -159,7 +161,7 @@ def test_the_greedy_equals_its_twin(
     assert sorted(found) == sorted(sorted(members) for members in expected)
 
 
-def cosines(profiles: Profiles, grouped: Grouped) -> float:
+def cosines(profiles: Profiles, grouped: Grouping) -> float:
     """Return the mean cosine of people to what their group publishes."""
     total = 0.0
     for row, g in zip(rows(profiles), grouped.group, strict=True):
@@ -199,12 +201,12 @@ def test_the_centroid_is_the_mean_over_members_and_the_union_over_holders() -> N
     assert union == {0: 0.75, 1: 1.0, 2: 0.25}
 
 
-def run_pair(profiles: Profiles, name: str) -> Grouped:
+def run_pair(profiles: Profiles, name: str) -> Grouping:
     """Put two people into one group."""
     return representatives(profiles, np.zeros(2, np.int32), resolve("method", name))
 
 
-def _weights(grouped: Grouped) -> dict[int, float]:
+def _weights(grouped: Grouping) -> dict[int, float]:
     return dict(zip(grouped.ids.tolist(), grouped.weights.tolist(), strict=True))
 
 

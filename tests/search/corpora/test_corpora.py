@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from queryveil.errors import CorpusError, UnknownNameError
+from queryveil.core.errors import CorpusError, UnknownNameError
+from queryveil.core.names import declarations
 from queryveil.search.corpora.base import Document
 from queryveil.search.corpora.reading import find_corpus, read
-from queryveil.spec import declarations
 
 REUTERS = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
 <REUTERS TOPICS="YES" OLDID="5544" NEWID="1">

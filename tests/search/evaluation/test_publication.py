@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queryveil.core.evidence import GroupMembers
+from queryveil.core.names import resolve
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.methods.linkability.representatives import representatives
 from queryveil.search.evaluation.publication import Rows, Rule, publish, publish_without, sum_up
-from queryveil.spec import resolve
-from queryveil.types import Members, Profiles, Vocabulary
 
 METHODS = (
     "linkability(p=0.5)",
@@ -24,12 +25,12 @@ METHODS = (
 N_TERMS = 12
 
 
-def people(seed: int, n_people: int = 20, n_groups: int = 4) -> Members:
+def people(seed: int, n_people: int = 20, n_groups: int = 4) -> GroupMembers:
     """Return random people in random groups; some are in none, some hold nothing."""
     rng = np.random.default_rng(seed)
     held = rng.random((n_people, N_TERMS)) < rng.random(N_TERMS) * 0.6
     group = rng.permutation(np.arange(n_people) % (n_groups + 1) - 1).astype(np.int32)
-    return Members(
+    return GroupMembers(
         group,
         np.concatenate((np.zeros(1, np.int64), np.cumsum(held.sum(axis=1)))),
         np.nonzero(held)[1].astype(np.int32),
@@ -43,7 +44,7 @@ def as_dicts(rows: Rows) -> list[dict[int, float]]:
     return [dict(zip(rows.ids[a:b].tolist(), rows.weights[a:b].tolist(), strict=True)) for a, b in bounds]
 
 
-def released(members: Members, method: str) -> list[dict[int, float]]:
+def released(members: GroupMembers, method: str) -> list[dict[int, float]]:
     """Return what the method itself publishes of the groups."""
     n_people = len(members.group)
     profiles = Profiles(
@@ -73,7 +74,7 @@ def test_as_the_method_publishes(method: str, seed: int) -> None:
         assert one == pytest.approx(other)
 
 
-def without(members: Members, person: int) -> Members:
+def without(members: GroupMembers, person: int) -> GroupMembers:
     """Return the people without one."""
     kept = np.repeat(np.arange(len(members.group)) != person, np.diff(members.indptr))
     lengths = np.delete(np.diff(members.indptr), person)

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.display import Tabular
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, Step
 from queryveil.engines.local.cleaning import clean
 from queryveil.engines.local.connection import Connection, careful
@@ -15,7 +17,6 @@ from queryveil.engines.local.inputs import expand, find_inputs
 from queryveil.engines.local.reading import append_table, count, create_raw, drop_bad_rows, read_file, read_table
 from queryveil.engines.local.selecting import Input
 from queryveil.logs.formats import Layout
-from queryveil.types import Progress, Tabular, silent
 
 __all__ = ["LocalLog", "expand", "open_log", "open_part"]
 

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pyarrow as pa
 
+from queryveil.core.errors import LogError
 from queryveil.engines import Step
 from queryveil.engines.local.reading import count
 from queryveil.engines.local.selecting import literal
-from queryveil.errors import LogError
 from queryveil.logs.options import Cleaning, seconds
 from queryveil.logs.scrub import ASCII_CANDIDATE, KINDS, OTHER_CANDIDATE, scrub
 

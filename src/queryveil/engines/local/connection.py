@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 
 import duckdb
 
-from queryveil.errors import InputError, LogError, OutputError, QueryveilError
-from queryveil.files import scratch
+from queryveil.core.errors import InputError, LogError, OutputError, QueryveilError
+from queryveil.core.files import scratch
 
 MAX_LINE_BYTES = 1_000_000
 MIN_MEMORY = 30_000_000

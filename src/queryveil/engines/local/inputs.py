@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from queryveil.core.errors import LogError
 from queryveil.engines import LogSource
 from queryveil.engines.local.selecting import Input
-from queryveil.errors import LogError
 from queryveil.logs.formats import Layout, find_format
 from queryveil.logs.formats.columns import check_column
 from queryveil.logs.formats.table import arrow_layout

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import duckdb
 import pyarrow as pa
 
+from queryveil.core.errors import LogError
 from queryveil.engines.local.connection import Connection, careful
 from queryveil.engines.local.selecting import (
     Input,
@@ -18,7 +19,6 @@ from queryveil.engines.local.selecting import (
     select_columns,
     unreadable_time,
 )
-from queryveil.errors import LogError
 from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
 from queryveil.logs.lines import count_lines, lines_at, write_with_even_ends
 from queryveil.logs.options import Reading

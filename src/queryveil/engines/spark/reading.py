@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from queryveil.core.errors import LogError
 from queryveil.engines import LogSource
 from queryveil.engines.spark.storage import Storage
-from queryveil.errors import LogError
 from queryveil.logs.formats import Layout, find_format
 from queryveil.logs.formats.columns import check_column, find_roles
 from queryveil.logs.formats.times import time_style

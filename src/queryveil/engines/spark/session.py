@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import InputError
-from queryveil.files import scratch
+from queryveil.core.errors import InputError
+from queryveil.core.files import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import LogError, OutputError
+from queryveil.core.errors import LogError, OutputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,15 +10,16 @@ from dataclasses import asdict
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.burghardt import input_tables, printed, result_tables
 from queryveil.experiments.burghardt.grid import Task, run_grid
 from queryveil.experiments.burghardt.supports import Holders
 from queryveil.experiments.burghardt.times import run_times, warm_up
 from queryveil.experiments.evaluation import Evaluation
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.methods.utilities import Worth
-from queryveil.types import Profiles, Progress, silent
 
 PAPER = printed.PAPER
 

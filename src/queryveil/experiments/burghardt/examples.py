@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from queryveil.experiments.burghardt.supports import Holders
 from queryveil.histories.build import assemble
-from queryveil.types import Profiles
+from queryveil.histories.profiles import Profiles
 
 LOOKED_AT = 400  # histories in which an example is looked for
 LONGEST = 40  # of these

@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InternalError
+from queryveil.core.errors import InternalError
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.burghardt.printed import KS, MS
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
 from queryveil.methods import Method
 from queryveil.methods.utilities import Worth, value_of_terms
-from queryveil.spec import Bound, resolve
-from queryveil.types import Profiles, Progress, silent
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")
 LOG_SIZE = "log size"
@@ -51,7 +52,7 @@ class Task:
         found = {name: value_of_terms(target, self.profiles, self.worth) for name, target in OWN_TARGET.items()}
         return {name: value for name, value in found.items() if value is not None}
 
-    def method(self, k: int, m: int, target: str) -> Bound:
+    def method(self, k: int, m: int, target: str) -> ResolvedName:
         """Return a run by its name."""
         return resolve("method", f"km(k={k}, m={m}, target={target}, algorithm={self.algorithm})")
 
@@ -101,7 +102,7 @@ def mean_of(runs: Sequence[Outcome]) -> Outcome:
     )
 
 
-def _verify(profiles: Profiles, mask: NDArray[np.bool_], bound: Bound, progress: Progress) -> int:
+def _verify(profiles: Profiles, mask: NDArray[np.bool_], bound: ResolvedName, progress: Progress) -> int:
     """Have the guarantee's verifier look at what was kept; return how many combinations it checked."""
     if not mask.any():
         return 0

@@ -8,6 +8,7 @@ import numpy as np
 from queryveil.experiments.burghardt import examples, printed
 from queryveil.experiments.burghardt.examples import Step
 from queryveil.experiments.burghardt.supports import Holders
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures.utility.correlations import (
     FREQUENCY,
@@ -19,7 +20,6 @@ from queryveil.measures.utility.correlations import (
     known_to_market,
 )
 from queryveil.report.reproduced import PaperTable
-from queryveil.types import Profiles
 
 BESIDE = "ours | the paper's"
 NONE = "–"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.supports import postings
-from queryveil.types import Profiles
 
 
 class Holders:

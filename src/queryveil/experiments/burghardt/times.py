@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.burghardt import printed
 from queryveil.experiments.burghardt.examples import SMITH, profiles_of
 from queryveil.experiments.burghardt.grid import TARGETS, Outcome, Task, run_once, within
-from queryveil.types import Progress, silent
 
 TARGET = "logsize"
 

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import GuaranteeError, InputError
+from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.carpineto import printed, tables
 from queryveil.experiments.carpineto.runs import By, ByPeople, Outcome, Task, drawn, heavy, outcome, release, up_to
 from queryveil.experiments.evaluation import Evaluation
-from queryveil.types import Lists, Profiles, Progress, silent
+from queryveil.histories.profiles import Profiles
+from queryveil.lexicons.private_words import PersonalWordLists
 
 PAPER = printed.PAPER
 DRAWS = 5  # of what is released by lot in Figure 2: one alone is mostly chance in a small log
@@ -25,7 +27,7 @@ FEWEST = 3  # heavy people, below which means and correlations are of nothing
 def evaluate(
     profiles: Profiles,
     sensitivity: NDArray[np.float64],
-    lists: Lists,
+    lists: PersonalWordLists,
     *,
     rng: np.random.Generator,
     progress: Progress = silent,

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InternalError
+from queryveil.core.errors import InternalError
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress
 from queryveil.experiments.carpineto.printed import HEAVY_PEOPLE
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
+from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.methods import Method
-from queryveil.spec import Bound, resolve
-from queryveil.types import Lists, LogPair, Profiles, Progress
 
 MEASURES = ("impressions", "jsd", "spi", "pel", "pel(estimate=joint)", "exposed")
 Mask = NDArray[np.bool_]
@@ -24,7 +27,7 @@ class Task:
 
     profiles: Profiles  # people × whole queries
     sensitivity: NDArray[np.float64]  # (entries,)
-    lists: Lists
+    lists: PersonalWordLists
     rng: np.random.Generator
     progress: Progress
 
@@ -84,7 +87,7 @@ def release(task: Task, method: str) -> Mask:
     return mask
 
 
-def _verify(task: Task, claim: Bound, mask: Mask) -> None:
+def _verify(task: Task, claim: ResolvedName, mask: Mask) -> None:
     """Have the guarantee's verifier look at what was kept; of nothing there is nothing to say."""
     if not mask.any():
         return

@@ -6,10 +6,10 @@ import numpy as np
 
 from queryveil.experiments.carpineto import printed
 from queryveil.experiments.carpineto.runs import By, Outcome, Task
+from queryveil.histories.profiles import Profiles
 from queryveil.measures.utility.correlations import Correlation, correlations
 from queryveil.report.comparison_charts import Point
 from queryveil.report.reproduced import PaperFigure, PaperTable
-from queryveil.types import Profiles
 
 JOINT = "pel(estimate=joint)"
 SHOWN = {"spi": "SPI", "exposed": "exposed", "pel": "PEL"}

@@ -9,12 +9,13 @@ from dataclasses import asdict
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.experiments.liu import examples, printed, result_tables
 from queryveil.experiments.liu.grid import Task, methods, publish, run_grid
+from queryveil.histories.profiles import Profiles
 from queryveil.semantics.wordnet import wordnet
-from queryveil.types import Profiles, Progress, silent
 
 PAPER = printed.PAPER
 PATTERNS = 1_000  # the most frequent ones, compared

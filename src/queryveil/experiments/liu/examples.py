@@ -5,15 +5,17 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.liu import printed
 from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, Task, publish
 from queryveil.histories.build import assemble
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.matching import assign, make_sides
 from queryveil.report.reproduced import PaperTable
 from queryveil.semantics.distances import distance
 from queryveil.semantics.network import Network
 from queryveil.semantics.taxonomy import taxonomy_of
-from queryveil.types import Profiles, Progress, Published, silent
 
 SHOWN = 9  # terms of a vocabulary in Table I, as many as in the paper
 _FAR = 1 << 40
@@ -134,7 +136,7 @@ def table_1(task: Task, progress: Progress = silent) -> PaperTable:
     )
 
 
-def _person(profiles: Profiles, generalized: Published | None) -> tuple[int, int]:
+def _person(profiles: Profiles, generalized: PublishedVocabularies | None) -> tuple[int, int]:
     """Return the person to be shown, and for how many LG publishes one name at most."""
     n_terms = np.diff(profiles.indptr)
     names = np.zeros_like(n_terms) if generalized is None else np.diff(generalized.indptr)
@@ -143,14 +145,14 @@ def _person(profiles: Profiles, generalized: Published | None) -> tuple[int, int
     return person, int(np.count_nonzero(~is_shown))
 
 
-def texts_of(published: Published | None) -> list[str]:
+def texts_of(published: PublishedVocabularies | None) -> list[str]:
     """Return the bag of every history as the paper writes it."""
     if published is None:
         return []
     return [_bag_text(_bag_of(published, history)) for history in range(len(published.indptr) - 1)]
 
 
-def _bag_of(published: Published, history: int) -> dict[str, int]:
+def _bag_of(published: PublishedVocabularies, history: int) -> dict[str, int]:
     rows = range(*published.indptr[history : history + 2].tolist())
     bag: dict[str, int] = {}
     for i in rows:

@@ -6,14 +6,16 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from queryveil.errors import GuaranteeError, InternalError
+from queryveil.core.errors import GuaranteeError, InternalError
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.liu.printed import EPSILONS, KS
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.measures.utility import blm, patterns
 from queryveil.measures.vocabularies import Vocabularies, released_from
 from queryveil.methods import Method
 from queryveil.semantics.network import Network
-from queryveil.spec import Bound, resolve
-from queryveil.types import Profiles, Progress, Published, silent
 
 LG_BAG, LG_SET, SUPPRESSION = "LG (bag)", "LG (set)", "suppression"
 SSC = {eps: f"SSC, ε = {eps}" for eps in EPSILONS}
@@ -74,7 +76,9 @@ def within(stage: str, progress: Progress) -> Progress:
     return lambda inner, done, total: progress(f"{stage}: {inner}", done, total)
 
 
-def publish(task: Task, name: str, progress: Progress = silent) -> tuple[Bound, Published | None, float]:
+def publish(
+    task: Task, name: str, progress: Progress = silent
+) -> tuple[ResolvedName, PublishedVocabularies | None, float]:
     """Run a method and have the verifier look at what it publishes; None where nothing would be left."""
     bound = resolve("method", name)
     began = time.perf_counter()
@@ -107,7 +111,7 @@ def run_once(task: Task, series: str, name: str, k: int, progress: Progress = si
     return Outcome(series, str(bound), k, seconds, loss, as_sets, recall, distance, kept)
 
 
-def _verify(profiles: Profiles, published: Published, bound: Bound, progress: Progress) -> None:
+def _verify(profiles: Profiles, published: PublishedVocabularies, bound: ResolvedName, progress: Progress) -> None:
     """Have the guarantee's verifier look at what is published."""
     if not isinstance(bound.declaration, Method):
         raise TypeError(f"{bound.declaration.name} is declared as a method but is none")

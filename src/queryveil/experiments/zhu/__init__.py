@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.experiments.zhu import printed
 from queryveil.experiments.zhu.examples import example_tables
@@ -17,8 +18,8 @@ from queryveil.experiments.zhu.figures import all_runs, figure_2, figure_3, figu
 from queryveil.experiments.zhu.grid import Grid, run_grid
 from queryveil.experiments.zhu.people import FEWEST, equal_profiles
 from queryveil.experiments.zhu.reading import read
+from queryveil.histories.profiles import Profiles
 from queryveil.search.index import Index
-from queryveil.types import Profiles, Progress, silent
 
 __all__ = ("FEWEST", "PAPER", "PEOPLE", "evaluate")
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from queryveil.core.names import resolve
 from queryveil.experiments.zhu import printed
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability import run
 from queryveil.report.reproduced import PaperTable
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import resolve
-from queryveil.types import Profiles, Vocabulary
 
 _SEED = 1  # of a generator that draws UP_1 or UP_2 as the first seed: else who is left over makes other groups
 

@@ -10,8 +10,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError, InternalError
+from queryveil.core.errors import InputError, InternalError
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.experiments.zhu import printed
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.measures.privacy.linkability import compute as link
 from queryveil.methods import Method
 from queryveil.methods.linkability.principles import floor_of, without_rare
@@ -33,8 +38,6 @@ from queryveil.search.index import Index
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Weighting
 from queryveil.semantics.wordnet import wordnet
-from queryveil.spec import Bound, resolve
-from queryveil.types import Features, Grouped, Members, Profiles, Progress, ReleasedGroups, silent
 
 PAPERS, OURS_SET = "the paper's settings", "our defaults"
 SETTINGS = {
@@ -69,7 +72,7 @@ class Grid:
 
 def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progress: Progress = silent) -> Grid:
     """Make all runs; the people are those of the profiles, 5 queries each."""
-    nobody = Members(np.full(profiles.n_histories, -1, np.int32), *_by_text(profiles))
+    nobody = GroupMembers(np.full(profiles.n_histories, -1, np.int32), *_by_text(profiles))
     lexicon = lexicon_of(index, nobody.terms)
     topics = choose_topics(index, lexicon, nobody, Plan(people=profiles.n_histories), rng=rng, progress=progress)
     if not topics.queries:
@@ -88,7 +91,7 @@ def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progres
 def _run(profiles: Profiles, searching: Searching, cell: Cell, rng: np.random.Generator) -> Outcome:
     settings, p, a = cell
     bound = resolve("method", SETTINGS[settings].format(p=p, a=a))
-    grouped: Grouped = bound.declaration.load()(profiles, _features(profiles, bound), bound, rng=rng)
+    grouped: Grouping = bound.declaration.load()(profiles, _features(profiles, bound), bound, rng=rng)
     released, members = _sides(profiles, grouped)
     _verify(bound, released, members)
     scores = {
@@ -102,7 +105,7 @@ def _run(profiles: Profiles, searching: Searching, cell: Cell, rng: np.random.Ge
     return Outcome(str(bound), grouped.n_groups, privacy, figures)
 
 
-def _features(profiles: Profiles, bound: Bound) -> Features:
+def _features(profiles: Profiles, bound: ResolvedName) -> FeatureMatrix:
     weighting: Weighting = "paper" if bound.word("weighting") == "paper" else "content"
     return augment(without_rare(profiles, bound), wordnet(), a=bound.integer("a"), weighting=weighting)
 
@@ -123,17 +126,17 @@ def _places(profiles: Profiles) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     return place, tuple(profiles.vocabulary[entry] for entry in order)
 
 
-def _sides(profiles: Profiles, grouped: Grouped) -> tuple[ReleasedGroups, Members]:
+def _sides(profiles: Profiles, grouped: Grouping) -> tuple[ReleasedGroups, GroupMembers]:
     """Return what would be released of groups, and its private side."""
     place, terms = _places(profiles)
     rows = np.repeat(np.arange(grouped.n_groups), np.diff(grouped.indptr))
     order = np.lexsort((place[grouped.ids], rows))
     ids, weights = place[grouped.ids][order], grouped.weights[order]
     released = ReleasedGroups(np.arange(grouped.n_groups), grouped.indptr, ids, weights, terms)
-    return released, Members(grouped.group, *_by_text(profiles))
+    return released, GroupMembers(grouped.group, *_by_text(profiles))
 
 
-def _verify(bound: Bound, released: ReleasedGroups, members: Members) -> None:
+def _verify(bound: ResolvedName, released: ReleasedGroups, members: GroupMembers) -> None:
     if not isinstance(bound.declaration, Method):
         raise TypeError(f"{bound.declaration.name} is declared as a method but is none")
     claim = bound.declaration.claim(bound)

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
+from queryveil.core.names import declarations, resolve
 from queryveil.logs.formats.aol import AOL
 from queryveil.logs.formats.base import Format, Layout
 from queryveil.logs.formats.excite import EXCITE
@@ -10,7 +11,6 @@ from queryveil.logs.formats.table import TABLE
 from queryveil.logs.formats.transactions import TRANSACTIONS
 from queryveil.logs.formats.ubi import UBI
 from queryveil.logs.sample import Sample
-from queryveil.spec import declarations, resolve
 
 __all__ = ["DECLARATIONS", "Format", "Layout", "find_format"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from queryveil.core.names import Declaration
 from queryveil.logs.sample import Sample
-from queryveil.spec import Declaration
 
 # stored: the column holds times, not texts; offset: ISO 8601 with offsets from UTC
 TimeStyle = Literal[

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from queryveil.errors import LogError
-from queryveil.spec import nearest
+from queryveil.core.errors import LogError
+from queryveil.core.names import nearest
 
 # What a column is called when nobody says: the first of these that the table has.
 USUAL_NAMES = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 from queryveil.logs.formats.base import Format, Layout, TimeStyle
 from queryveil.logs.formats.columns import find_roles, usual_roles
 from queryveil.logs.formats.json_lines import json_keys, json_records

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from queryveil.errors import LogError
+from queryveil.core.errors import LogError
 from queryveil.logs.formats.base import Format, Layout
 from queryveil.logs.sample import Sample
 

@@ -14,7 +14,9 @@ from typing import IO
 
 import numpy as np
 
-from queryveil.errors import InputError, UnknownNameError
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.names import nearest
+from queryveil.core.progress import Progress, silent
 from queryveil.logs.generate.demo import write_worded
 from queryveil.logs.generate.large import write_large
 from queryveil.logs.generate.large.shape import ALTAVISTA, AOL, LargeShape
@@ -22,8 +24,6 @@ from queryveil.logs.generate.market import market_table
 from queryveil.logs.generate.output import new_file
 from queryveil.logs.generate.shape import DEMO, Shape
 from queryveil.logs.generate.tally import Tally
-from queryveil.spec import nearest
-from queryveil.types import Progress, silent
 
 __all__ = ["SHAPES", "GeneratedLog", "LargeShape", "Shape", "generate"]
 

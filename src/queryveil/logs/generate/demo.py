@@ -4,12 +4,12 @@ from typing import IO
 
 import numpy as np
 
+from queryveil.core.progress import Progress
 from queryveil.logs.generate.block import make_block
 from queryveil.logs.generate.shape import Shape
 from queryveil.logs.generate.stock import make_stock
 from queryveil.logs.generate.tally import Tally
 from queryveil.logs.generate.usage import Usage
-from queryveil.types import Progress
 
 
 def write_worded(

@@ -8,8 +8,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, cast
 
-from queryveil.errors import OutputError
-from queryveil.files import check_new_file, sweep, workspace
+from queryveil.core.errors import OutputError
+from queryveil.core.files import check_new_file, sweep, workspace
 
 _COMPRESSION = 6
 _PURPOSE = "log"  # of the workspace that the file is made in

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.measures.privacy import exposed as exposing
 from queryveil.measures.privacy import impressions as impressing
 from queryveil.measures.privacy import spi as diverging
 from queryveil.measures.privacy.people import Figures, Spread, together
-from queryveil.spec import Bound
-from queryveil.types import LogPair, Progress, Score, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +26,7 @@ _ARRAYS = {"indptr": np.int64, "ids": np.int32, "before": np.int64, "after": np.
 _LEVELS = ("sensitivity", "own_sensitivity")
 PAIR_SCHEMA = ", ".join(["block INT", "unit STRING", *(f"{name} BINARY" for name in (*_ARRAYS, *_LEVELS))])
 _FOUND_SCHEMA = "block INT, people ARRAY<LONG>, unit STRING, totals ARRAY<LONG>, spreads ARRAY<DOUBLE>"
-Finding = Callable[[LogPair, Bound], Figures]
+Finding = Callable[[LogPair, ResolvedName], Figures]
 
 
 @dataclass(frozen=True)
@@ -50,27 +52,27 @@ def read_pair(row: dict[str, Any]) -> LogPair:
     return LogPair(**arrays, persons=(), **levels, unit=row["unit"])
 
 
-def spi(pair: DistributedPair, bound: Bound, *, progress: Progress = silent) -> list[Score]:
+def spi(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
     """Return the mean SPI over people."""
     return diverging.spi_scores(_found(pair, diverging.spi_figures, bound), bound)
 
 
-def jsd(pair: DistributedPair, bound: Bound, *, progress: Progress = silent) -> list[Score]:
+def jsd(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
     """Return the mean JSD over people."""
     return diverging.jsd_scores(_found(pair, diverging.jsd_figures, bound), bound)
 
 
-def impressions(pair: DistributedPair, bound: Bound, *, progress: Progress = silent) -> list[Score]:
+def impressions(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
     """Return the share of queries released, of those that are not the person's own, and of people with none."""
     return impressing.impressions_scores(_found(pair, impressing.impressions_figures, bound), bound)
 
 
-def exposed(pair: DistributedPair, bound: Bound, *, progress: Progress = silent) -> list[Score]:
+def exposed(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
     """Return the mean exposed sensitive mass over people, beside that of the original."""
     return exposing.exposed_scores(_found(pair, exposing.exposed_figures, bound), bound)
 
 
-def _found(pair: DistributedPair, finding: Finding, bound: Bound) -> Figures:
+def _found(pair: DistributedPair, finding: Finding, bound: ResolvedName) -> Figures:
     """Return what is found in all blocks, put together in their order."""
     rows = pair.frame.mapInArrow(_Find(finding, bound), _FOUND_SCHEMA).collect()
     parts = [_read_figures(row) for row in sorted(rows, key=lambda row: int(row["block"]))]
@@ -80,7 +82,7 @@ def _found(pair: DistributedPair, finding: Finding, bound: Bound) -> Figures:
 @dataclass(frozen=True)
 class _Find:
     finding: Finding
-    bound: Bound
+    bound: ResolvedName
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

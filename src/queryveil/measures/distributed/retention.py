@@ -1,12 +1,15 @@
 """Retention on a cluster; see `measures.utility.retention`."""
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.measures.distributed.base import DistributedComparison
 from queryveil.measures.utility.retention import scores_of
-from queryveil.spec import Bound
-from queryveil.types import Progress, Score, silent
 
 
-def compute(comparison: DistributedComparison, bound: Bound, *, seed: int, progress: Progress = silent) -> list[Score]:
+def compute(
+    comparison: DistributedComparison, bound: ResolvedName, *, seed: int, progress: Progress = silent
+) -> list[Score]:
     """Return distinct terms, log size, users and pairs of the release in percent of the original's."""
     progress("measuring retention", 0, 1)
     before, after = comparison.before, comparison.after

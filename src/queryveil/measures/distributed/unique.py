@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.kernels.crowds import Crowd, find_alone
 from queryveil.kernels.supports import postings
 from queryveil.measures.distributed.base import DistributedComparison
 from queryveil.measures.privacy.unique import MOST_HISTORIES, note_of, scores_of
-from queryveil.spec import Bound
-from queryveil.types import Progress, Score, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +30,9 @@ _DRAWN = "hash LONG, owner STRING, history INT, terms ARRAY<STRING>"
 Drawn = Sequence[tuple[str, Sequence[str]]]  # of every combination: whose it is, and its terms
 
 
-def compute(comparison: DistributedComparison, bound: Bound, *, seed: int, progress: Progress = silent) -> list[Score]:
+def compute(
+    comparison: DistributedComparison, bound: ResolvedName, *, seed: int, progress: Progress = silent
+) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     m = bound.integer("m")
     progress("counting who is singled out", 0, 2)

@@ -13,25 +13,29 @@ import math
 
 import numpy as np
 
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.measures.privacy.people import Figures, Reals, averaged, figures_of, needed, people_note, sum_by_person
 from queryveil.measures.privacy.spi import spi_by_person
 from queryveil.measures.privacy.unique import Z
-from queryveil.spec import Bound
-from queryveil.types import LogPair, Progress, Score, silent
 
 
-def exposed(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def exposed(
+    pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the mean exposed sensitive mass over people, beside that of the original."""
     return exposed_scores(exposed_figures(pair, bound), bound)
 
 
-def exposed_figures(pair: LogPair, bound: Bound) -> Figures:
+def exposed_figures(pair: LogPair, bound: ResolvedName) -> Figures:
     """Return the sensitive mass of people, in percent, and how much of it is exposed."""
     before = 100.0 * _mass(pair, needed(pair.own_sensitivity))
     return figures_of(pair, (), (before, 100.0 * exposed_by_person(pair, bound)))
 
 
-def exposed_scores(found: Figures, bound: Bound) -> list[Score]:
+def exposed_scores(found: Figures, bound: ResolvedName) -> list[Score]:
     """Score what is exposed by its figures."""
     before, after = found.spreads
     note = "of what a person searched for, the share that is sensitive and released; " + people_note(found)
@@ -39,7 +43,7 @@ def exposed_scores(found: Figures, bound: Bound) -> list[Score]:
     return [averaged(str(bound), label, after, highest=100.0, original=before.mean, better="lower", note=note)]
 
 
-def exposed_by_person(pair: LogPair, bound: Bound) -> Reals:
+def exposed_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
     """Return the exposed sensitive mass of every person, from 0 to 1."""
     return _mass(pair, needed(pair.sensitivity) * (pair.after > 0))
 
@@ -48,7 +52,7 @@ def _mass(pair: LogPair, sensitivity: Reals) -> Reals:
     return sum_by_person(pair, sensitivity * pair.share_before)
 
 
-def worst(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def worst(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return what is exposed of the q-th percentile person, and that person's like by SPI."""
     q = bound.real("q")
     mass, interval = percentile(100.0 * exposed_by_person(pair, bound), q)

@@ -2,23 +2,27 @@
 
 import numpy as np
 
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.measures.privacy.people import Figures, Reals, averaged, figures_of, people_note
-from queryveil.spec import Bound
-from queryveil.types import LogPair, Progress, Score, silent
 
 
-def impressions(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def impressions(
+    pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the share of queries released, of those that are not the person's own, and of people with none."""
     return impressions_scores(impressions_figures(pair, bound), bound)
 
 
-def impressions_figures(pair: LogPair, bound: Bound) -> Figures:
+def impressions_figures(pair: LogPair, bound: ResolvedName) -> Figures:
     """Return all queries, those released, those of them that are not the person's own, and the shares of people."""
     totals = (int(pair.before.sum()), int(pair.after.sum()), int(pair.after[pair.before == 0].sum()))
     return figures_of(pair, totals, (100.0 * impressions_by_person(pair, bound),))
 
 
-def impressions_scores(found: Figures, bound: Bound) -> list[Score]:
+def impressions_scores(found: Figures, bound: ResolvedName) -> list[Score]:
     """Score impressions by their figures."""
     total, released, foreign = found.totals
     what = "terms" if found.unit == "term" else "queries"
@@ -46,7 +50,7 @@ def impressions_scores(found: Figures, bound: Bound) -> list[Score]:
     ]
 
 
-def impressions_by_person(pair: LogPair, bound: Bound) -> Reals:
+def impressions_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
     """Return the share of every person's queries that is released."""
     share: Reals = pair.n_after / pair.n_before
     return share

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.spec import Bound
-from queryveil.types import Members, Progress, ReleasedGroups, Score, silent
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 
 PAIRS_AT_ONCE = 4_000_000  # looked up in about a second, so that an interrupt is noticed
 SLACK = 1e-12  # relative: what is equal in decimals may differ in binary
@@ -46,8 +48,8 @@ class Shared(NamedTuple):
 
 def compute(
     released: ReleasedGroups,
-    members: Members,
-    bound: Bound,
+    members: GroupMembers,
+    bound: ResolvedName,
     *,
     rng: np.random.Generator,
     progress: Progress = silent,
@@ -71,7 +73,7 @@ def _row_group(released: ReleasedGroups) -> Whole:
     return np.repeat(np.arange(len(released.groups)), np.diff(released.indptr))
 
 
-def _shared(released: ReleasedGroups, members: Members, progress: Progress) -> Shared:
+def _shared(released: ReleasedGroups, members: GroupMembers, progress: Progress) -> Shared:
     """Look every pair of a member and a term up among the rows of the member's group."""
     width = len(members.terms)
     cells = _row_group(released) * width + released.ids  # group and term as one number, ascending
@@ -118,7 +120,9 @@ def _probabilities(measure: str, shares: Reals, group: Whole, n_groups: int) -> 
     return [score(*figure) for figure in zip(PROBABILITIES, values, PROBABILITIES.values(), strict=True)]
 
 
-def _pairs_above(bound: Bound, released: ReleasedGroups, members: Members, shares: Reals, held: Whole) -> list[Score]:
+def _pairs_above(
+    bound: ResolvedName, released: ReleasedGroups, members: GroupMembers, shares: Reals, held: Whole
+) -> list[Score]:
     """Score how many of the terms of people that are published for their groups are above p."""
     p, total = bound.real("p"), int(held.sum())
     known = np.bincount(members.ids, minlength=len(members.terms))[released.ids] / max(1, len(members.group))
@@ -152,7 +156,7 @@ def _sizes(measure: str, sizes: Whole) -> list[Score]:
     ]
 
 
-def _suppressed(measure: str, members: Members) -> Score:
+def _suppressed(measure: str, members: GroupMembers) -> Score:
     """Score how many people are in no group."""
     n_people = len(members.group)
     value = 100.0 * np.count_nonzero(members.group < 0) / n_people if n_people else None
@@ -160,7 +164,7 @@ def _suppressed(measure: str, members: Members) -> Score:
     return Score(measure, "people suppressed", value, units_counted=n_people, better="lower", note=note)
 
 
-def _cosine(measure: str, released: ReleasedGroups, members: Members, product: Reals) -> Score:
+def _cosine(measure: str, released: ReleasedGroups, members: GroupMembers, product: Reals) -> Score:
     """Score how like people are to what is published of their group."""
     person = np.repeat(np.arange(len(members.group)), np.diff(members.indptr))
     own = np.sqrt(np.bincount(person, members.weights**2, minlength=len(members.group)))

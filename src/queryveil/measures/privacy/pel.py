@@ -12,12 +12,14 @@ A person with one distinct query has nothing to be learnt (H = 0) and is left ou
 
 import numpy as np
 
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.measures.privacy.people import Reals, averaged, figures_of, people_note, sum_by_person
-from queryveil.spec import Bound
-from queryveil.types import LogPair, Progress, Score, silent
 
 
-def pel(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def pel(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the mean PEL over the people who have more than one distinct query."""
     values = pel_by_person(pair, bound)
     known = values[~np.isnan(values)]
@@ -27,7 +29,7 @@ def pel(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Prog
     return [averaged(str(bound), "mean of people", known, highest=float("inf"), better="lower", note=note)]
 
 
-def pel_by_person(pair: LogPair, bound: Bound) -> Reals:
+def pel_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
     """Return the PEL of every person in percent; nan where there is nothing to be learnt."""
     entropy = _entropy(pair, pair.share_before)
     information = (_by_identity if bound.word("estimate") == "paper" else _by_fate)(pair)

@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import LogPair
+from queryveil.core.results import Score
 from queryveil.measures.privacy.unique import Z
-from queryveil.types import LogPair, Score
 
 Reals = NDArray[np.float64]
 

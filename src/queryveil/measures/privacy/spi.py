@@ -12,6 +12,10 @@ misses: a document that is surely sensitive has weight 0, released or not. So SP
 
 import numpy as np
 
+from queryveil.core.evidence import LogPair
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.measures.privacy.people import (
     SHOWN,
     Figures,
@@ -22,49 +26,47 @@ from queryveil.measures.privacy.people import (
     people_note,
     sum_by_person,
 )
-from queryveil.spec import Bound
-from queryveil.types import LogPair, Progress, Score, silent
 
 NIL = "these count as one nil document of weight 1"
 EQUAL_SIZES = "compare releases of equal size only: a sensitive document weighs little, released or not"
 
 
-def spi(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def spi(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the mean SPI over people."""
     return spi_scores(spi_figures(pair, bound), bound)
 
 
-def jsd(pair: LogPair, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def jsd(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
     """Return the mean JSD over people."""
     return jsd_scores(jsd_figures(pair, bound), bound)
 
 
-def spi_figures(pair: LogPair, bound: Bound) -> Figures:
+def spi_figures(pair: LogPair, bound: ResolvedName) -> Figures:
     """Return the SPI of people, and of those with something released."""
     return _figures(pair, spi_by_person(pair, bound))
 
 
-def jsd_figures(pair: LogPair, bound: Bound) -> Figures:
+def jsd_figures(pair: LogPair, bound: ResolvedName) -> Figures:
     """Return the JSD of people, and of those with something released."""
     return _figures(pair, jsd_by_person(pair, bound))
 
 
-def spi_scores(found: Figures, bound: Bound) -> list[Score]:
+def spi_scores(found: Figures, bound: ResolvedName) -> list[Score]:
     """Score SPI by its figures."""
     return _scores(found, bound, EQUAL_SIZES)
 
 
-def jsd_scores(found: Figures, bound: Bound) -> list[Score]:
+def jsd_scores(found: Figures, bound: ResolvedName) -> list[Score]:
     """Score JSD by its figures."""
     return _scores(found, bound, "")
 
 
-def spi_by_person(pair: LogPair, bound: Bound) -> Reals:
+def spi_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
     """Return the SPI of every person."""
     return divergence(pair, 1.0 - needed(pair.sensitivity))
 
 
-def jsd_by_person(pair: LogPair, bound: Bound) -> Reals:
+def jsd_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
     """Return the JSD of every person."""
     return divergence(pair, np.ones(len(pair.ids)))
 
@@ -88,7 +90,7 @@ def _figures(pair: LogPair, values: Reals) -> Figures:
     return figures_of(pair, (), (values, values[pair.n_after > 0]))
 
 
-def _scores(found: Figures, bound: Bound, caution: str) -> list[Score]:
+def _scores(found: Figures, bound: ResolvedName, caution: str) -> list[Score]:
     parts = [people_note(found), NIL, caution] if found.n_silent else [people_note(found), caution]
     note = "; ".join(filter(None, parts))
     everybody, shown = found.spreads

@@ -13,11 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.crowds import Crowd, find_alone
 from queryveil.kernels.supports import postings
 from queryveil.measures.base import Comparison
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Score, silent
 
 COMBINATIONS_PER_CALL = 5_000  # below a second, so that an interrupt is noticed
 MOST_HISTORIES = 100_000  # asked about: the 95 % interval is at most 0.62 percentage points wide
@@ -28,7 +30,7 @@ HISTORIES_COUNTED = "the share is of histories; which are one person's is known,
 
 
 def compute(
-    comparison: Comparison, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     m, original = bound.integer("m"), comparison.original
@@ -39,7 +41,9 @@ def compute(
     )
 
 
-def scores_of(bound: Bound, kind: str, before: tuple[int, int], after: tuple[int, int], note: str) -> list[Score]:
+def scores_of(
+    bound: ResolvedName, kind: str, before: tuple[int, int], after: tuple[int, int], note: str
+) -> list[Score]:
     """Return the score of how many were singled out, and of how many, in the original and in the release."""
     m, n_after = bound.integer("m"), after[1]
     value, interval = None, None

@@ -17,12 +17,13 @@ kinds of fruit became one does not show in it, which is why it flatters.
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.kernels.loss import Entries, Terms, loss_of_clusters
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.distances import Ancestry, ancestry
 from queryveil.semantics.tree import TermTree, term_tree
-from queryveil.spec import Bound
-from queryveil.types import Progress, Score, silent
 
 _PER_CALL = 64  # clusters between two reports
 _STAGE = "measuring loss"
@@ -30,7 +31,7 @@ _NEEDS_PRIVATE = "needs --private: whose vocabulary became which stands there"
 
 
 def compute_blm(
-    comparison: Vocabularies, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+    comparison: Vocabularies, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return bLM, and the share of all occurrences that a published one stands for."""
     n_all = int(comparison.original.counts.sum())
@@ -45,7 +46,7 @@ def compute_blm(
 
 
 def compute_lm(
-    comparison: Vocabularies, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+    comparison: Vocabularies, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return LM as if vocabularies were sets."""
     n_all = len(comparison.original.ids)

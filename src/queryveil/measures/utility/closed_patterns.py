@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress, silent
 from queryveil.kernels.patterns import Found, entry_codes, extend, extend_all, make_table, pair_codes
-from queryveil.types import Progress, silent
 
 _PER_CALL = 1_000  # patterns extended between two reports
 _PAIRED, _MOST_PAIRED = 8, 256  # entries of a row that are paired, on average, and of all

@@ -13,11 +13,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
 from queryveil.market.table import FIGURES, Market
 from queryveil.measures.base import Comparison
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Score, silent
 
 FREQUENCY, USERS = "term frequency", "users"
 VARIABLES = (FREQUENCY, USERS, *FIGURES)
@@ -41,7 +43,7 @@ class Correlation:
 
 
 def compute(
-    comparison: Comparison, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the correlations over the terms of the original, and over the release's with what is left of each."""
     market = comparison.needed_market(str(bound))

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
+from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES, Market
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Score, silent
 
 WORDS = {"bid": "a bid", "clicks": "clicks", "impressions": "impressions", "revenue": "a revenue"}
 
@@ -40,7 +42,7 @@ def _percent(share: float) -> str:
 
 
 def compute(
-    comparison: Comparison, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return bid, clicks, impressions and revenue of the release in percent of the original's."""
     market = comparison.needed_market(str(bound))

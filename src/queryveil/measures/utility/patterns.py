@@ -15,6 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.kernels.histories import gather
 from queryveil.kernels.patterns_near import most_shared, nearest
 from queryveil.measures.base import Comparison
@@ -22,8 +25,6 @@ from queryveil.measures.utility.closed_patterns import Patterns, closed_patterns
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.distances import ancestry
 from queryveil.semantics.network import Network
-from queryveil.spec import Bound
-from queryveil.types import Progress, Score, silent
 
 _PER_CALL = 20  # patterns between two reports
 _STAGE = "comparing patterns"
@@ -39,7 +40,7 @@ class _Side:
 
 
 def compute(
-    comparison: Comparison | Vocabularies, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+    comparison: Comparison | Vocabularies, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return Recall and sDist of the n most frequent closed patterns."""
     original = comparison.original

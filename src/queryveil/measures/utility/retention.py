@@ -9,15 +9,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
+from queryveil.histories.profiles import Profiles
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Score, silent
 
 HISTORIES_COUNTED = "histories, not people: which histories are one person's is known only with --private"
 
 
 def compute(
-    comparison: Comparison, bound: Bound, *, rng: np.random.Generator, progress: Progress = silent
+    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return distinct terms, log size, users and pairs of the release in percent of the original's."""
     original, released = comparison.original, comparison.released
@@ -36,7 +38,7 @@ def compute(
 
 
 def scores_of(
-    bound: Bound,
+    bound: ResolvedName,
     kind: str,
     *,
     terms: tuple[int, int],
@@ -55,13 +57,13 @@ def scores_of(
     ]
 
 
-def from_counts(bound: Bound, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
+def from_counts(bound: ResolvedName, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
     """Return the same figures from what was counted before and after, as a manifest gives it."""
     figures = {"distinct terms": "terms", "log size": "occurrences", "users": "people", "pairs": "pairs"}
     return [_score(bound, label, after[name], before[name]) for label, name in figures.items()]
 
 
-def _score(bound: Bound, label: str, kept: int | None, total: int, *, note: str = "") -> Score:
+def _score(bound: ResolvedName, label: str, kept: int | None, total: int, *, note: str = "") -> Score:
     value = None if kept is None else 100.0 * kept / total
     return Score(str(bound), label, value, original=100.0, units_counted=total, note=note)
 

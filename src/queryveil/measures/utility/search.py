@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.search.evaluation.bootstrap import Estimate
 from queryveil.search.evaluation.lexicon import lexicon_of
 from queryveil.search.evaluation.metrics import AP_ALL, METRICS
@@ -29,8 +33,6 @@ from queryveil.search.evaluation.variants import (
     evaluate,
 )
 from queryveil.search.index import Index
-from queryveil.spec import Bound
-from queryveil.types import Members, Progress, ReleasedGroups, Score, silent
 
 NOTES = {
     OURS: "the profile of the person's group, as published; who is in no group gets the engine's order",
@@ -54,8 +56,8 @@ class Searched:
 
 def compute(
     released: ReleasedGroups,
-    members: Members,
-    bound: Bound,
+    members: GroupMembers,
+    bound: ResolvedName,
     *,
     searched: Searched,
     rng: np.random.Generator,
@@ -80,7 +82,7 @@ def compute(
     ]
 
 
-def _plan(bound: Bound) -> Plan:
+def _plan(bound: ResolvedName) -> Plan:
     people, queries, depth, relevant = (bound.integer(name) for name in ("people", "queries", "depth", "relevant"))
     plan = Plan(people, queries, depth, relevant, bound.real("blend"))
     if 2 * plan.relevant > plan.depth:

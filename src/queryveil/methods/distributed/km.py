@@ -2,21 +2,26 @@
 
 from typing import TYPE_CHECKING
 
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.work import Work
-from queryveil.errors import GuaranteeError
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.exchange import SparkExchange
 from queryveil.methods.distributed.kept import KeptOnCluster
 from queryveil.methods.rounds import running
-from queryveil.spec import Bound
-from queryveil.types import Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def run(
-    histories: "DataFrame", bound: Bound, *, work: Work, people_per_block: int = PEOPLE, progress: Progress = silent
+    histories: "DataFrame",
+    bound: ResolvedName,
+    *,
+    work: Work,
+    people_per_block: int = PEOPLE,
+    progress: Progress = silent,
 ) -> KeptOnCluster:
     """Return what stays of every history so that the log is (k,m)-anonymous."""
     k, m = bound.integer("k"), bound.integer("m")

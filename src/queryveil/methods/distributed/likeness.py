@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress
 from queryveil.engines.spark.work import Work
 from queryveil.methods.distributed.encoding import rows_of
 from queryveil.methods.distributed.pieces import PIECE_SCHEMA, joined, piece_batch, piece_row, read_piece
 from queryveil.methods.linkability.blocks import PARTS, SAMPLE, SMALLEST, find_centres, nearest
-from queryveil.types import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

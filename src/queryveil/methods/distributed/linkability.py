@@ -14,8 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.names import ResolvedName, declarations
+from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.work import Work
-from queryveil.errors import GuaranteeError, InputError
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import PEOPLE, asked_terms, numbered_terms, raw_blocks
 from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.methods.distributed.kept import GroupedOnCluster
@@ -29,8 +33,6 @@ from queryveil.methods.linkability.representatives import representatives, witho
 from queryveil.methods.linkability.task import task_of
 from queryveil.semantics.network import Network
 from queryveil.semantics.options import Meaning
-from queryveil.spec import Bound, declarations
-from queryveil.types import Features, Grouped, Profiles, Progress, Vocabulary, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,7 +53,7 @@ class _Everybody:
 
 def run(
     histories: "DataFrame",
-    bound: Bound,
+    bound: ResolvedName,
     *,
     work: Work,
     meaning: Meaning,
@@ -112,7 +114,7 @@ def network_of(meaning: Meaning) -> Network | None:
     return network
 
 
-def _are_alike_better(bound: Bound) -> bool:
+def _are_alike_better(bound: ResolvedName) -> bool:
     """Say whether blocks of alike people are better than random ones, as on one machine."""
     return bound.word("principle") in ("mean", "diversity")
 
@@ -178,7 +180,7 @@ def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
 _Group = Callable[[pa.Table], pa.Table]
 
 
-def _grouping(bound: Bound, seed: int, everybody: _Everybody) -> _Group:
+def _grouping(bound: ResolvedName, seed: int, everybody: _Everybody) -> _Group:
     """Return what groups the people of a block; Spark counts its arguments, so a function."""
 
     def group(table: pa.Table) -> pa.Table:
@@ -191,8 +193,8 @@ def _grouping(bound: Bound, seed: int, everybody: _Everybody) -> _Group:
 
 
 def group_piece(
-    people: Piece, bound: Bound, rng: np.random.Generator, everybody: _Everybody
-) -> tuple[Grouped, NDArray[np.int32]]:
+    people: Piece, bound: ResolvedName, rng: np.random.Generator, everybody: _Everybody
+) -> tuple[Grouping, NDArray[np.int32]]:
     """Return the groups of some people over terms numbered anew, and the number that each of these has everywhere."""
     numbers, first, ids = np.unique(people.ids, return_index=True, return_inverse=True)
     profiles = Profiles(
@@ -205,7 +207,7 @@ def group_piece(
         weights=people.weights,
     )
     dimensions, feature_ids = np.unique(people.dimensions, return_inverse=True)
-    features = Features(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))
+    features = FeatureMatrix(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))
     counted = (everybody.n_people, everybody.n_holders, everybody.n_pairs)
     population = Population(*counted, people.holders[first].astype(np.int64), people.totals[first])
     task = task_of(profiles, features, bound, people=population)
@@ -215,7 +217,7 @@ def group_piece(
     return made, numbers
 
 
-def _rows(block: int, people: Piece, made: Grouped, numbers: NDArray[np.int32]) -> list[dict[str, Any]]:
+def _rows(block: int, people: Piece, made: Grouping, numbers: NDArray[np.int32]) -> list[dict[str, Any]]:
     """Return a row for every group and one for those who fit nowhere."""
     order = np.argsort(made.group, kind="stable")
     ends = np.searchsorted(made.group[order], np.arange(-1, made.n_groups), "right")

@@ -13,12 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.engines.spark.work import Work
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import arrays_of
 from queryveil.methods.distributed.encoding import rows_of
 from queryveil.methods.distributed.pieces import PIECE_SCHEMA, Piece, piece_batch, piece_row, read_piece
 from queryveil.semantics.augmentation import augment_part, content_of
 from queryveil.semantics.network import Network
-from queryveil.types import Profiles, Vocabulary
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.work import Work
-from queryveil.errors import GuaranteeError
 from queryveil.methods.distributed.kept import KeptOnCluster
-from queryveil.spec import Bound
-from queryveil.types import Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def run(histories: "DataFrame", bound: Bound, *, work: Work, progress: Progress = silent) -> KeptOnCluster:
+def run(histories: "DataFrame", bound: ResolvedName, *, work: Work, progress: Progress = silent) -> KeptOnCluster:
     """Return the queries of every history that at least k people issued."""
     from pyspark.sql import functions as f
 
@@ -41,7 +41,7 @@ def run(histories: "DataFrame", bound: Bound, *, work: Work, progress: Progress 
     return KeptOnCluster(kept, summary, {"k": k})
 
 
-def _bound_of(bound: Bound, histories: "DataFrame", counted: "DataFrame") -> tuple[int, str]:
+def _bound_of(bound: ResolvedName, histories: "DataFrame", counted: "DataFrame") -> tuple[int, str]:
     """Return k, given or found by the share, and what to do if nothing is left."""
     if "k" not in bound.values:
         by_people = counted.groupBy("people").sum("issues").collect()

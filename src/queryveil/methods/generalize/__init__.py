@@ -13,17 +13,21 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.generalize import shared_counts
 from queryveil.kernels.histories import count_people
 from queryveil.methods.generalize.parts import Part, divide
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.semantics.network import Network
 from queryveil.semantics.tree import TermTree, term_tree
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Published, silent
 
 
-def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
+def run(
+    profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
+) -> PublishedVocabularies:
     """Return what is published of every history: its generalised terms, which all of its part share."""
     refuse_too_few_people(profiles, bound)
     progress("making a tree of the terms", 0, 1)
@@ -55,7 +59,7 @@ def _names(profiles: Profiles, tree: TermTree) -> tuple[tuple[str, ...], NDArray
     return tuple(numbers), number
 
 
-def _is_public(profiles: Profiles, tree: TermTree, bound: Bound) -> NDArray[np.bool_]:
+def _is_public(profiles: Profiles, tree: TermTree, bound: ResolvedName) -> NDArray[np.bool_]:
     """Say of which nodes the name may be published: of a term it needs as many holders as the floor."""
     people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
     is_public = np.ones(len(tree.parent), np.bool_)
@@ -82,7 +86,7 @@ def _named(
     return keys[0].astype(np.int32), counts, keys[1]
 
 
-def _published(n_histories: int, parts: list[Part], rows: list[Row], names: tuple[str, ...]) -> Published:
+def _published(n_histories: int, parts: list[Part], rows: list[Row], names: tuple[str, ...]) -> PublishedVocabularies:
     """Give every history the row of its part."""
     part_of = np.full(n_histories, -1, np.int64)
     for number, part in enumerate(parts):
@@ -93,7 +97,7 @@ def _published(n_histories: int, parts: list[Part], rows: list[Row], names: tupl
     indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     taken = np.repeat(starts[part_of] - indptr[:-1], lengths) + np.arange(indptr[-1])
     ids, counts, levels = (np.concatenate(columns).astype(np.int32)[taken] for columns in zip(*rows, strict=True))
-    return Published(names, indptr, ids, counts, levels, _summary(parts, levels))
+    return PublishedVocabularies(names, indptr, ids, counts, levels, _summary(parts, levels))
 
 
 def _summary(parts: list[Part], levels: NDArray[np.int32]) -> Mapping[str, object]:

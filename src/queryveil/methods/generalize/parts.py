@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress
 from queryveil.kernels.generalize import Holdings, count_owners, gains_of, holdings, look_up
 from queryveil.semantics.tree import TermTree
-from queryveil.types import Progress
 
 _STAGE = "generalising"
 _REPORT_EVERY = 256  # expansions

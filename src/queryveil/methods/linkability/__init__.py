@@ -11,24 +11,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.methods.linkability.representatives import representatives, without
 from queryveil.methods.linkability.task import task_of
-from queryveil.spec import Bound
-from queryveil.types import Features, Grouped, Profiles, Progress, silent
 
 
 def run(
     profiles: Profiles,
-    features: Features,
-    bound: Bound,
+    features: FeatureMatrix,
+    bound: ResolvedName,
     *,
     rng: np.random.Generator,
     exact_up_to: int = EXACT_UP_TO,
     progress: Progress = silent,
-) -> Grouped:
+) -> Grouping:
     """Return groups of the histories, all legal by the principle, and what is published of each.
 
     Profiles have one history per person; features say what histories are compared by. Who holds no term that may be
@@ -47,7 +49,7 @@ def run(
     return replace(made, summary=_summary(profiles, common, made))
 
 
-def _summary(profiles: Profiles, common: Profiles, made: Grouped) -> dict[str, object]:
+def _summary(profiles: Profiles, common: Profiles, made: Grouping) -> dict[str, object]:
     """Say what was done, in counts."""
     without = int(np.count_nonzero(np.diff(common.indptr) == 0))
     return {

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress, silent
 from queryveil.kernels.grouping import CLOSENESS, FREE, LEFT_OVER, Rows, make_tally
 from queryveil.kernels.grouping_blocks import nearest_centres, number_dimensions, sum_parts
 from queryveil.kernels.grouping_leftovers import gather
 from queryveil.methods.linkability.greedy import group_rows, numbered, place_left
 from queryveil.methods.linkability.task import Task, part_of
-from queryveil.types import Progress, silent
 
 BLOCK = 3_000  # rows, about
 EXACT_UP_TO = 2 * BLOCK

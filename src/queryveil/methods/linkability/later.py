@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from queryveil.errors import GuaranteeError
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.grouping import SLACK
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.population import population_of
 from queryveil.methods.linkability.principles import highest_shares, rule_for, smallest_group, without_rare
 from queryveil.methods.linkability.representatives import representatives, without
-from queryveil.spec import Bound
-from queryveil.types import Features, Grouped, Profiles, Progress, only, silent
 
 _NOBODY = -1
 _AT_ONCE = 500  # newcomers who are compared with all groups
@@ -47,16 +49,16 @@ class Before:
 class Continued:
     """Groups that go on, and new ones."""
 
-    grouped: Grouped
+    grouped: Grouping
     counted: NDArray[np.int32]  # (histories,): as in `Before`, of what is published now
     number: NDArray[np.int32]  # (groups of before,): the group of now that is published as before; −1 for the others
 
 
 def go_on(
     profiles: Profiles,
-    features: Features,
+    features: FeatureMatrix,
     before: Before,
-    bound: Bound,
+    bound: ResolvedName,
     *,
     rng: np.random.Generator,
     progress: Progress = silent,
@@ -85,13 +87,13 @@ def go_on(
 
 
 def _summed_up(
-    made: Grouped,
+    made: Grouping,
     stayed: NDArray[np.int32],
     group: NDArray[np.int32],
     is_frozen: NDArray[np.bool_],
     usable: NDArray[np.bool_],
     before: Before,
-) -> Grouped:
+) -> Grouping:
     """Return the groups with what was done, in counts."""
     n_old, is_old = before.n_groups, (group >= 0) & (group < before.n_groups)
     were, are = (np.bincount(numbers[numbers >= 0], minlength=n_old) > 0 for numbers in (stayed, group))
@@ -114,7 +116,7 @@ def _of(groups: NDArray[np.bool_], group: NDArray[np.int32]) -> NDArray[np.bool_
 
 
 def _with_newcomers(
-    group: NDArray[np.int32], usable: NDArray[np.bool_], features: Features, n_groups: int
+    group: NDArray[np.int32], usable: NDArray[np.bool_], features: FeatureMatrix, n_groups: int
 ) -> NDArray[np.int32]:
     """Put everybody without a group into the one whose centroid is the most alike; ties to the first."""
     row = np.repeat(np.arange(len(group)), np.diff(features.indptr))
@@ -144,20 +146,22 @@ def _n_changed(group: NDArray[np.int32], before: Before) -> NDArray[np.int64]:
     return changed
 
 
-def _is_frozen(group: NDArray[np.int32], before: Before, bound: Bound) -> NDArray[np.bool_]:
+def _is_frozen(group: NDArray[np.int32], before: Before, bound: ResolvedName) -> NDArray[np.bool_]:
     frozen: NDArray[np.bool_] = _n_changed(group, before) < smallest_group(bound.real("p"))
     return frozen
 
 
-def _keeps_promise(common: Profiles, group: NDArray[np.int32], before: Before, bound: Bound) -> NDArray[np.bool_]:
+def _keeps_promise(
+    common: Profiles, group: NDArray[np.int32], before: Before, bound: ResolvedName
+) -> NDArray[np.bool_]:
     """Say of every old group whether what would be published of it keeps the promise for these members."""
     old = np.where(group < before.n_groups, group, _NOBODY).astype(np.int32)
     return _is_legal(common, old, _published(common, old, before, _is_frozen(old, before, bound), bound), bound)
 
 
 def _published(
-    common: Profiles, group: NDArray[np.int32], before: Before, is_frozen: NDArray[np.bool_], bound: Bound
-) -> Grouped:
+    common: Profiles, group: NDArray[np.int32], before: Before, is_frozen: NDArray[np.bool_], bound: ResolvedName
+) -> Grouping:
     """Return what is published of every group: as before where that is frozen, else of the members of today."""
     n_groups = len(is_frozen)
     made = representatives(common, group, bound)
@@ -168,7 +172,7 @@ def _published(
         part = slice(bounds[g], bounds[g + 1])
         rows.append((source.ids[part], source.weights[part]))
     lengths = [len(ids) for ids, _ in rows]
-    return Grouped(
+    return Grouping(
         group,
         np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64))),
         np.concatenate([ids for ids, _ in rows]) if rows else np.empty(0, np.int32),
@@ -176,7 +180,9 @@ def _published(
     )
 
 
-def _is_legal(common: Profiles, group: NDArray[np.int32], published: Grouped, bound: Bound) -> NDArray[np.bool_]:
+def _is_legal(
+    common: Profiles, group: NDArray[np.int32], published: Grouping, bound: ResolvedName
+) -> NDArray[np.bool_]:
     """Say of every group whether its published entries keep the promise for its members; an empty group does."""
     n_groups, n_entries = published.n_groups, len(common.vocabulary)
     members = np.bincount(group[group >= 0], minlength=n_groups)
@@ -197,11 +203,11 @@ def _is_legal(common: Profiles, group: NDArray[np.int32], published: Grouped, bo
 
 def _is_within(
     common: Profiles,
-    published: Grouped,
+    published: Grouping,
     of_group: NDArray[np.int64],
     holders: NDArray[np.int64],
     members: NDArray[np.int64],
-    bound: Bound,
+    bound: ResolvedName,
 ) -> NDArray[np.bool_]:
     """Say of every group whether the principle holds for what is published of it."""
     n_groups, n_terms = published.n_groups, np.diff(published.indptr)
@@ -229,11 +235,11 @@ def _as_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _with_new_groups(
     profiles: Profiles,
-    features: Features,
+    features: FeatureMatrix,
     group: NDArray[np.int32],
     usable: NDArray[np.bool_],
     n_old: int,
-    bound: Bound,
+    bound: ResolvedName,
     rng: np.random.Generator,
     progress: Progress,
 ) -> NDArray[np.int32]:
@@ -243,7 +249,7 @@ def _with_new_groups(
         return group
     in_question = np.repeat(alone, np.diff(profiles.indptr))
     try:
-        made = run(only(profiles, in_question), features, bound, rng=rng, progress=progress)
+        made = run(profiles.select(in_question), features, bound, rng=rng, progress=progress)
     except GuaranteeError:
         return group
     return np.where(made.group >= 0, n_old + made.group, group).astype(np.int32)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.types import Profiles
+from queryveil.histories.profiles import Profiles
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
 from queryveil.kernels.histories import count_people
 from queryveil.methods.linkability.population import Population
-from queryveil.spec import Bound
-from queryveil.types import Profiles, only
 
 
 def smallest_group(p: float) -> int:
@@ -17,18 +17,18 @@ def smallest_group(p: float) -> int:
     return math.ceil(1 / p * (1 - SLACK))
 
 
-def without_rare(profiles: Profiles, bound: Bound) -> Profiles:
+def without_rare(profiles: Profiles, bound: ResolvedName) -> Profiles:
     """Return the profiles without the entries that fewer people hold than the floor: they are never published."""
     people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
-    return only(profiles, people[profiles.ids] >= floor_of(bound))
+    return profiles.select(people[profiles.ids] >= floor_of(bound))
 
 
-def floor_of(bound: Bound) -> int:
+def floor_of(bound: ResolvedName) -> int:
     """Return how many people must hold an entry that is published: as many as a group has at least, if not given."""
     return int(bound.values.get("floor", smallest_group(bound.real("p"))))
 
 
-def rule_for(people: Population, bound: Bound) -> Rule:
+def rule_for(people: Population, bound: ResolvedName) -> Rule:
     """Return when a group of these people may be published."""
     p, principle = bound.real("p"), bound.word("principle")
     kind, limit, share = MEMBERS, 0.0, np.empty(0)
@@ -44,7 +44,7 @@ def rule_for(people: Population, bound: Bound) -> Rule:
     return Rule(kind, p, smallest_group(p), limit, share)
 
 
-def highest_shares(people: Population, bound: Bound) -> NDArray[np.float64] | None:
+def highest_shares(people: Population, bound: ResolvedName) -> NDArray[np.float64] | None:
     """Return, for every entry, the share of a group's members that may hold it if it is published; None: any."""
     principle = bound.word("principle")
     if principle not in ("posterior", "belief"):

@@ -13,17 +13,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.histories.outcomes import Grouping
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping import SLACK
 from queryveil.kernels.grouping_sums import sum_groups
 from queryveil.methods.linkability.population import Population, population_of
 from queryveil.methods.linkability.principles import highest_shares, smallest_group
-from queryveil.spec import Bound
-from queryveil.types import Grouped, Profiles
 
 
 def representatives(
-    profiles: Profiles, group: NDArray[np.int32], bound: Bound, *, people: Population | None = None
-) -> Grouped:
+    profiles: Profiles, group: NDArray[np.int32], bound: ResolvedName, *, people: Population | None = None
+) -> Grouping:
     """Return the groups with what is published of each; `people` are all, where the profiles are of some only."""
     everybody = people or population_of(profiles)
     n_groups, n_entries = int(group.max(initial=-1)) + 1, len(profiles.vocabulary)
@@ -46,10 +47,10 @@ def representatives(
         shown = holders <= members * highest[entry] * (1 + SLACK)
     indptr = np.searchsorted(of_group[shown], np.arange(n_groups + 1)).astype(np.int64)
     summary = {"terms of groups suppressed": int(np.count_nonzero(~shown))}
-    return Grouped(group, indptr, entry[shown], value[shown], summary)
+    return Grouping(group, indptr, entry[shown], value[shown], summary)
 
 
-def without(made: Grouped, dropped: NDArray[np.bool_]) -> tuple[Grouped, NDArray[np.int32]]:
+def without(made: Grouping, dropped: NDArray[np.bool_]) -> tuple[Grouping, NDArray[np.int32]]:
     """Return the groups without some, and the new number of every old one; who was in a dropped one is in none."""
     number = np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1).astype(np.int32)
     shown = np.repeat(~dropped, np.diff(made.indptr))
@@ -64,7 +65,7 @@ def _pulled(
     entry: NDArray[np.int32],
     members: NDArray[np.int64],
     is_union: bool,
-    bound: Bound,
+    bound: ResolvedName,
 ) -> NDArray[np.float64]:
     """Return the values of groups pulled towards those of all people."""
     everybody = people.totals / np.maximum(1, people.holders if is_union else people.n_people)

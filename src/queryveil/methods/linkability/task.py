@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.grouping import CLOSENESS, Rows, Rule
 from queryveil.kernels.grouping_blocks import localize
 from queryveil.kernels.grouping_published import Weighed
 from queryveil.kernels.grouping_sums import at_unit_length
 from queryveil.methods.linkability.population import Population, population_of
 from queryveil.methods.linkability.principles import highest_shares, rule_for
-from queryveil.spec import Bound
-from queryveil.types import Features, Profiles
 
 ANYBODY = -1.0  # a cosine that everybody has
 
@@ -40,7 +40,9 @@ class Task:
         return self.least == ANYBODY
 
 
-def task_of(profiles: Profiles, features: Features, bound: Bound, *, people: Population | None = None) -> Task:
+def task_of(
+    profiles: Profiles, features: FeatureMatrix, bound: ResolvedName, *, people: Population | None = None
+) -> Task:
     """Return the task of grouping all histories; features come to unit length.
 
     `people` are all, where the profiles are of some only.

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from queryveil.core.progress import Progress, silent
 from queryveil.methods.rounds.blocks import Keys
 from queryveil.methods.rounds.steps import Act, Cover, Narrow, PutBack, Question, Without, is_careful, slack
-from queryveil.types import Progress, silent
 
 MAX_ROUNDS = 12
 _FIRST_ROUNDS = 2  # rounds in which only pairs are looked at before larger combinations

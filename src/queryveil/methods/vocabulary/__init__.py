@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.outcomes import PublishedVocabularies
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import Rule
 from queryveil.kernels.histories import count_people
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
@@ -20,11 +24,11 @@ from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.typical import Election, Name, typical_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.network import Network
-from queryveil.spec import Bound
-from queryveil.types import Profiles, Progress, Published, only, silent
 
 
-def run(profiles: Profiles, network: Network, bound: Bound, *, progress: Progress = silent) -> Published:
+def run(
+    profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
+) -> PublishedVocabularies:
     """Return, for every history, the typical vocabulary of its cluster."""
     network.require_hierarchy()
     rule = rule_of(bound)
@@ -48,10 +52,10 @@ def without_hopeless(profiles: Profiles, network: Network, k: int) -> Profiles:
     has_hope = people >= k
     rare = np.flatnonzero(~has_hope)
     has_hope[rare] = network.find_all(profiles.vocabulary[term] for term in rare.tolist()) >= 0
-    return only(profiles, has_hope[profiles.ids])
+    return profiles.select(has_hope[profiles.ids])
 
 
-def rule_of(bound: Bound) -> Rule:
+def rule_of(bound: ResolvedName) -> Rule:
     """Return what decides which terms are matched."""
     eps = bound.integer("eps")
     omega = int(bound.values.get("omega", eps + 1))
@@ -59,7 +63,9 @@ def rule_of(bound: Bound) -> Rule:
     return Rule(bound.integer("k"), eps, omega, is_maximum, is_farthest)
 
 
-def _published(profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[Name]]) -> Published:
+def _published(
+    profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[Name]]
+) -> PublishedVocabularies:
     """Give every member of a cluster its typical vocabulary."""
     terms = tuple(sorted({name for vocabulary in typical for name, _ in vocabulary}))
     number = {name: place for place, name in enumerate(terms)}
@@ -71,7 +77,7 @@ def _published(profiles: Profiles, clusters: Sequence[Cluster], typical: Sequenc
     indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum([len(row) for row in rows], dtype=np.int64)))
     ids, levels, counts = np.array([cell for row in rows for cell in row], np.int32).reshape(-1, 3).T
     summary = _summary(profiles, clusters, typical)
-    return Published(terms, indptr, ids.copy(), counts.copy(), levels.copy(), summary)
+    return PublishedVocabularies(terms, indptr, ids.copy(), counts.copy(), levels.copy(), summary)
 
 
 def _summary(profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[Name]]) -> dict[str, Any]:

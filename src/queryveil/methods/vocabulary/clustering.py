@@ -8,13 +8,13 @@ and a cluster counts people: until it has k, nobody of whom it has a vocabulary 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress
 from queryveil.kernels.clusters import NO_LIMIT, Bags, Rule
 from queryveil.kernels.clusters_farthest import farthest
 from queryveil.kernels.clusters_growing import grown
 from queryveil.kernels.clusters_leftovers import distance_to
 from queryveil.methods.vocabulary.cluster import Cluster, cluster_of
 from queryveil.methods.vocabulary.words import Words
-from queryveil.types import Progress
 
 _STAGE = "clustering"
 

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import Bags
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.matching_distances import FAR
@@ -18,7 +19,6 @@ from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.words import Words
 from queryveil.semantics.distances import Ancestry
 from queryveil.semantics.network import Network
-from queryveil.types import Profiles
 
 Name = tuple[str, int]  # a published name and its level
 Choose = Callable[[NDArray[np.int32]], Name | None]  # what stands for a bag; None: nothing may be published of it

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import Bags
 from queryveil.kernels.matching_distances import HEIGHT_BITS, Ancestors, Table, descendants, slots_of
 from queryveil.semantics.distances import Ancestry, ancestry_of
 from queryveil.semantics.network import Network
-from queryveil.types import Profiles
 
 _TABLE_BYTES = 600_000_000  # of distances that are kept; fewer words than this allows are all kept
 

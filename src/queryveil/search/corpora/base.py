@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from queryveil.spec import Declaration
+from queryveil.core.names import Declaration
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from queryveil.errors import CorpusError
+from queryveil.core.errors import CorpusError
 from queryveil.search.corpora.base import File
 
 _GZIP = b"\x1f\x8b"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from queryveil.errors import CorpusError
+from queryveil.core.errors import CorpusError
 from queryveil.search.corpora.base import Corpus, Document, File, tidy
 from queryveil.search.corpora.files import lines
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from queryveil.errors import CorpusError
+from queryveil.core.errors import CorpusError
+from queryveil.core.names import declarations, resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.search.corpora.base import Corpus, Document, File
 from queryveil.search.corpora.files import files_at, head_of, opened
-from queryveil.spec import declarations, resolve
-from queryveil.types import Progress, silent
 
 _OFTEN = 500  # documents between two reports of progress
 

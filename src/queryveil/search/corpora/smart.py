@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from queryveil.errors import CorpusError
+from queryveil.core.errors import CorpusError
 from queryveil.search.corpora.base import Corpus, Document, File, tidy
 from queryveil.search.corpora.files import lines
 

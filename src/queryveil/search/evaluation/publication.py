@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.spec import Bound
-from queryveil.types import Members
+from queryveil.core.evidence import GroupMembers
+from queryveil.core.names import ResolvedName
 
 SLACK = 1e-9  # relative: what is equal in decimals may differ in binary
 
@@ -32,7 +32,7 @@ class Rule:
     floor: int = 1
 
     @classmethod
-    def of(cls, method: Bound) -> "Rule":
+    def of(cls, method: ResolvedName) -> "Rule":
         """Return the rule that a run of a method followed."""
         values = method.values
         p = float(values["p"])
@@ -80,7 +80,7 @@ def places(indptr: Whole, rows: Whole) -> tuple[Whole, Whole]:
     return taken, np.arange(taken[-1]) + np.repeat(indptr[rows] - taken[:-1], sizes)
 
 
-def sum_up(members: Members, group: Whole) -> Sums:
+def sum_up(members: GroupMembers, group: Whole) -> Sums:
     """Return what each group's members hold; who has group −1 is in none."""
     from scipy.sparse import csr_array
 
@@ -95,12 +95,12 @@ def sum_up(members: Members, group: Whole) -> Sums:
     return Sums(indptr, ids, held.data.astype(np.int64), total.data, sizes)
 
 
-def publish(sums: Sums, members: Members, rule: Rule) -> Rows:
+def publish(sums: Sums, members: GroupMembers, rule: Rule) -> Rows:
     """Return what is published of groups."""
     return _published(sums, _log_of(members, sums.ids), rule)
 
 
-def publish_without(sums: Sums, group: Whole, people: Whole, members: Members, rule: Rule) -> Rows:
+def publish_without(sums: Sums, group: Whole, people: Whole, members: GroupMembers, rule: Rule) -> Rows:
     """Return, for each of some people, what would be published of their group if they were not in the log.
 
     The group stays as it is but for them. People without a group, or alone in theirs, get nothing.
@@ -132,7 +132,7 @@ class Log(NamedTuple):
     total: Reals  # (cells,)
 
 
-def _log_of(members: Members, ids: NDArray[np.int32]) -> Log:
+def _log_of(members: GroupMembers, ids: NDArray[np.int32]) -> Log:
     width = len(members.terms)
     holders = np.bincount(members.ids, minlength=width)
     total = np.bincount(members.ids, members.weights, minlength=width).astype(np.float64)

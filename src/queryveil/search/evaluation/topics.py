@@ -12,12 +12,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import GroupMembers
+from queryveil.core.progress import Progress, silent
 from queryveil.search.evaluation.lexicon import Lexicon
 from queryveil.search.evaluation.publication import Rows
 from queryveil.search.index import Index
 from queryveil.search.ranking import Ranked, cosines
 from queryveil.search.vectors import ProfileVector
-from queryveil.types import Members, Progress, silent
 
 MOST_WORDS = 3  # of a query
 
@@ -61,7 +62,7 @@ class Topics:
 def choose_topics(
     index: Index,
     lexicon: Lexicon,
-    members: Members,
+    members: GroupMembers,
     plan: Plan,
     *,
     rng: np.random.Generator,

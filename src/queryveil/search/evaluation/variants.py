@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.progress import Progress, silent
 from queryveil.search.evaluation.bootstrap import Resamples, resample
 from queryveil.search.evaluation.lexicon import Lexicon
 from queryveil.search.evaluation.metrics import judge
@@ -18,7 +20,6 @@ from queryveil.search.evaluation.publication import Rows, Rule, publish, publish
 from queryveil.search.evaluation.topics import Topics, order_by
 from queryveil.search.index import Index
 from queryveil.search.vectors import ProfileVector
-from queryveil.types import Members, Progress, ReleasedGroups, silent
 
 PLAIN, EVERYBODY = "no personalisation", "one group of everybody"
 OURS, RANDOM = "the groups", "random groups of the same sizes"
@@ -36,7 +37,7 @@ class Searching:
 
     index: Index
     lexicon: Lexicon
-    members: Members  # their groups are those of one release; others may be given
+    members: GroupMembers  # their groups are those of one release; others may be given
     topics: Topics
     blend: float = 0.0  # of the engine's own score with that of a profile
 

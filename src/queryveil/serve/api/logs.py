@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, File, Form, Path, Request, UploadFile
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.serve.api.models import PROBLEMS, LogIn, LogOut
 from queryveil.serve.logs import Logs
 from queryveil.serve.store import Store

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.errors import InputError, QueryveilError
+from queryveil.core.errors import InputError, QueryveilError
 from queryveil.serve.pages.here import Fields, Here, State
 from queryveil.serve.pages.runs import log_of
 from queryveil.serve.rendering import page

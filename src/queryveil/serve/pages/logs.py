@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.errors import InputError, QueryveilError
+from queryveil.core.errors import InputError, QueryveilError
+from queryveil.core.names import declarations
 from queryveil.logs.options import ROLES
 from queryveil.serve import charts, declared
 from queryveil.serve.logs import Guess
 from queryveil.serve.pages.here import Fields, Here, State, free_name, go
 from queryveil.serve.rendering import page
 from queryveil.serve.store import LogRow
-from queryveil.spec import declarations
 
 router = APIRouter(prefix="/logs")
 NO_FILE = "no file was chosen; choose one, or load the demo log."

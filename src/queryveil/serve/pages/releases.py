@@ -7,7 +7,8 @@ from fastapi import APIRouter, Request
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.errors import QueryveilError
+from queryveil.core.errors import QueryveilError
+from queryveil.core.names import declarations
 from queryveil.serve import declared
 from queryveil.serve.pages.here import Here, State, free_name, go
 from queryveil.serve.pages.runs import log_of
@@ -15,7 +16,6 @@ from queryveil.serve.pages.side_by_side import crowds_of
 from queryveil.serve.pages.suggested import suggested_name
 from queryveil.serve.rendering import page
 from queryveil.serve.store import RunRow
-from queryveil.spec import declarations
 
 router = APIRouter(prefix="/releases/{release}")
 KINDS = ("verify", "attack", "measure")  # of runs on a release

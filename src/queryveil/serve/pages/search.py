@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.serve.desk import Desk
 from queryveil.serve.pages.here import Fields, go
 from queryveil.serve.rendering import page

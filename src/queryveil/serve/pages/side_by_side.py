@@ -8,7 +8,9 @@ from typing import Any
 
 import markupsafe
 
-from queryveil.errors import QueryveilError
+from queryveil.core.errors import QueryveilError
+from queryveil.core.names import Value, resolve
+from queryveil.core.results import Score, Verdict
 from queryveil.report.compared import Compared, Run
 from queryveil.report.comparison_charts import Point
 from queryveil.report.figures import percent
@@ -16,8 +18,6 @@ from queryveil.serve import charts
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.store import RunRow
 from queryveil.serve.words import opening
-from queryveil.spec import Value, resolve
-from queryveil.types import Score, Verdict
 from queryveil.workflows.crowds import Crowds, crowds
 
 Picture = tuple[markupsafe.Markup, str]  # with its caption

@@ -1,6 +1,6 @@
 """What stands in a field that must be filled in, before anybody has."""
 
-from queryveil.spec import Declaration, Name, Parameter, Value
+from queryveil.core.names import Declaration, Name, Parameter, Value
 
 VALUES: dict[str, Value] = {"k": 5, "m": 2, "p": 0.4, "eps": 8}
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.errors import InputError, QueryveilError
+from queryveil.core.errors import InputError, QueryveilError
+from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
 from queryveil.logs.options import CLEANING
 from queryveil.methods import Method
 from queryveil.semantics.options import MEANING
@@ -16,7 +17,6 @@ from queryveil.serve.pages.side_by_side import families, made_by
 from queryveil.serve.pages.suggested import VALUES, suggested
 from queryveil.serve.rendering import page
 from queryveil.serve.store import ConflictError, LogRow
-from queryveil.spec import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
 from queryveil.workflows.anonymize import KEEPABLE
 
 router = APIRouter()

@@ -7,16 +7,17 @@ read as the verifier for one machine reads it (`verifiers.km`), by other means.
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from queryveil.errors import InternalError
-from queryveil.spec import Bound
-from queryveil.types import Progress, Verdict, Violation, silent
+from queryveil.core.errors import InternalError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict, Violation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def verify(
-    bound: Bound, rows: "DataFrame", *, counted: Literal["people", "histories"], progress: Progress = silent
+    bound: ResolvedName, rows: "DataFrame", *, counted: Literal["people", "histories"], progress: Progress = silent
 ) -> Verdict:
     """Say whether a claim km(k, m) holds for the rows `user, owner, term, partition`; each part is looked at apart.
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import InternalError, ReleaseError
-from queryveil.spec import Bound
-from queryveil.types import Progress, Verdict, Violation, silent
+from queryveil.core.errors import InternalError, ReleaseError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict, Violation
 from queryveil.verifiers.linkability import NO_MEMBERS, NO_ROWS, TOLERANCE, Fault, exact, more, plural
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class _Counts:
 
 
 def verify(
-    bound: Bound,
+    bound: ResolvedName,
     rows: "DataFrame",
     members: "DataFrame | None",
     pairs: "DataFrame | None",
@@ -65,7 +66,12 @@ def verify(
 
 
 def _faults(
-    bound: Bound, rows: "DataFrame", damages: Mapping[str, int], members: "DataFrame", pairs: "DataFrame", floor: int
+    bound: ResolvedName,
+    rows: "DataFrame",
+    damages: Mapping[str, int],
+    members: "DataFrame",
+    pairs: "DataFrame",
+    floor: int,
 ) -> Iterator[Fault]:
     """Yield the ways in which the claim is broken; each takes for granted that it is not broken in those before."""
     yield from _damages(rows, damages)

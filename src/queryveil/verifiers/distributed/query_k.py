@@ -5,15 +5,16 @@ Adar: User 4XXXXX9: Anonymizing Query Logs, 2007; read as the verifier for one m
 
 from typing import TYPE_CHECKING, Literal
 
-from queryveil.spec import Bound
-from queryveil.types import Progress, Verdict, Violation, silent
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict, Violation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def verify(
-    bound: Bound, rows: "DataFrame", *, counted: Literal["people", "histories"], progress: Progress = silent
+    bound: ResolvedName, rows: "DataFrame", *, counted: Literal["people", "histories"], progress: Progress = silent
 ) -> Verdict:
     """Say whether a claim query_k(k) holds for the rows `user, owner, term, partition`, the term being a query."""
     from pyspark.sql import functions as f

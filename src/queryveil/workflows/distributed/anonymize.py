@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from queryveil.core.errors import InputError
+from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource
 from queryveil.engines.spark.session import Cluster, session
 from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.engines.spark.work import Work
-from queryveil.errors import InputError
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.measures.utility.retention import from_counts
@@ -17,8 +19,6 @@ from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making, making
 from queryveil.release.writer import check_places
-from queryveil.spec import Bound, Name, resolve
-from queryveil.types import Progress, silent
 from queryveil.workflows.anonymize import Options
 from queryveil.workflows.anonymized import Anonymized
 from queryveil.workflows.distributed.forms import check_form
@@ -71,7 +71,7 @@ def anonymize(
     )
 
 
-def _checked(bound: Bound, source: LogSource, options: Options) -> str:
+def _checked(bound: ResolvedName, source: LogSource, options: Options) -> str:
     """Return the kind of release, if it and the options have a Spark form."""
     declared = method_of(bound)
     declared.check(bound)

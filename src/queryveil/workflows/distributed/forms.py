@@ -1,7 +1,7 @@
 """What has a Spark form, and a sentence for what has none."""
 
-from queryveil.errors import InputError
-from queryveil.spec import Bound, declarations
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName, declarations
 
 _ONLY = {("method", "km"): {"target": "logsize"}}  # the one value of a parameter that has a Spark form
 
@@ -11,7 +11,7 @@ def with_form(kind: str) -> list[str]:
     return [name for name, declaration in declarations(kind).items() if "spark" in declaration.functions]
 
 
-def check_form(kind: str, bound: Bound) -> None:
+def check_form(kind: str, bound: ResolvedName) -> None:
     """Refuse what can only be done on one machine."""
     if "spark" not in bound.declaration.functions:
         raise InputError(

@@ -3,9 +3,11 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName
+from queryveil.core.results import Verdict
 from queryveil.engines import LogSource
 from queryveil.engines.spark.storage import local_path
-from queryveil.errors import InputError
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.histories.profile_files import is_profile_file
 from queryveil.methods.distributed.kept import GroupedOnCluster
@@ -15,8 +17,6 @@ from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making
 from queryveil.semantics.options import Meaning
-from queryveil.spec import Bound
-from queryveil.types import Verdict
 from queryveil.workflows.anonymize import Options
 from queryveil.workflows.anonymized import digest_of
 from queryveil.workflows.distributed.running import Made, Run, finish, must_hold, record_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def check_source(source: LogSource, bound: Bound, meaning: Meaning, *, has_private: bool) -> None:
+def check_source(source: LogSource, bound: ResolvedName, meaning: Meaning, *, has_private: bool) -> None:
     """Refuse what groups cannot be made of on a cluster, before any work is done."""
     refuse(source, bound, has_private=has_private)
     network_of(meaning)

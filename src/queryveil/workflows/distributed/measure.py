@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from queryveil.core.errors import InputError
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
 from queryveil.engines import LogSource
 from queryveil.engines.spark.session import Cluster, session
 from queryveil.engines.spark.storage import Storage
-from queryveil.errors import InputError
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import clean_histories
 from queryveil.logs.options import Cleaning, Reading
@@ -17,8 +20,6 @@ from queryveil.measures.distributed.base import DistributedComparison
 from queryveil.measures.distributed.pairs import DistributedPair
 from queryveil.release import manifest as manifests
 from queryveil.release.private import MEMBERSHIP
-from queryveil.spec import Bound, resolve
-from queryveil.types import Progress, Score, silent
 from queryveil.workflows.distributed.forms import check_form, with_form
 from queryveil.workflows.distributed.pairs import Matching, pair_frames
 from queryveil.workflows.distributed.verify import check_belongs, file_faults, manifest_of, uri
@@ -82,7 +83,9 @@ def _on_spark(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name.split("(")[0] in with_form("measure"))
 
 
-def _scores(sides: "_Sides", bounds: Sequence[Bound], options: MeasureOptions, progress: Progress) -> list[Score]:
+def _scores(
+    sides: "_Sides", bounds: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
+) -> list[Score]:
     """Compute every measure, in the order asked for; logs are cleaned once."""
     scores: list[Score] = []
     comparison = pair = None

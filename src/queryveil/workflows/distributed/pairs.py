@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.errors import InputError
+from queryveil.core.errors import InputError
 from queryveil.histories.matching import Match
 from queryveil.histories.pairs import Sensitivity, Side, pair_sides
 from queryveil.measures.distributed.pairs import PAIR_SCHEMA, DistributedPair, pair_row

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from queryveil._version import __version__
+from queryveil.core.errors import InternalError
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress
+from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource
 from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.engines.spark.work import Work
-from queryveil.errors import InternalError
 from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making
 from queryveil.report import render
-from queryveil.spec import Bound
-from queryveil.types import Progress, Score, Verdict
 from queryveil.workflows.anonymize import Options
 from queryveil.workflows.anonymized import digest_of
 
@@ -26,7 +27,7 @@ Made = tuple[dict[str, Any], Verdict, list[Score], dict[str, Any]]  # manifest, 
 class Run:
     """What every step of a run needs."""
 
-    bound: Bound
+    bound: ResolvedName
     kind: str
     source: LogSource
     work: Work

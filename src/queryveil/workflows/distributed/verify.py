@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from queryveil.core.errors import InputError, ReleaseError
+from queryveil.core.names import Name, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Verdict
 from queryveil.engines.spark.session import Cluster, session
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
-from queryveil.errors import InputError, ReleaseError
 from queryveil.release import manifest as manifests
 from queryveil.release.distributed import tables_of
 from queryveil.release.private import MEMBERSHIP, PROFILES, RUN
-from queryveil.spec import Name, resolve
-from queryveil.types import Progress, Verdict, silent
 from queryveil.workflows.distributed.forms import check_form
 
 KINDS = ("histories", "queries", "groups")  # that have a Spark form

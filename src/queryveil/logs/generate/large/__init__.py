@@ -4,6 +4,7 @@ from typing import IO
 
 import numpy as np
 
+from queryveil.core.progress import Progress
 from queryveil.logs.generate.large.catalogue import make_catalogue
 from queryveil.logs.generate.large.counting import Counter
 from queryveil.logs.generate.large.people import make_people
@@ -13,7 +14,6 @@ from queryveil.logs.generate.large.text import make_clicks, make_rows
 from queryveil.logs.generate.large.times import make_times
 from queryveil.logs.generate.large.words import make_words
 from queryveil.logs.generate.tally import Tally
-from queryveil.types import Progress
 
 __all__ = ["LargeShape", "write_large"]
 

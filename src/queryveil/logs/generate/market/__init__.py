@@ -7,10 +7,10 @@ those of the log, in sign and significance, as in all cells of their Table 3.
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.progress import Progress
 from queryveil.logs.generate.market.columns import Column, Columns
 from queryveil.logs.generate.market.drawing import draw_columns
 from queryveil.logs.generate.tally import Terms
-from queryveil.types import Progress
 
 __all__ = ["market_table"]
 

@@ -2,18 +2,16 @@
 
 import pytest
 
-from queryveil.errors import UnknownNameError
-from queryveil.guarantees import GuaranteeDeclaration
-from queryveil.methods import Method
-from queryveil.spec import (
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import (
     KINDS,
-    Bound,
     Declaration,
     Flag,
     Integer,
     Name,
     Parameter,
     Real,
+    ResolvedName,
     Text,
     Word,
     declarations,
@@ -22,6 +20,8 @@ from queryveil.spec import (
     parse_sweep,
     resolve,
 )
+from queryveil.guarantees import GuaranteeDeclaration
+from queryveil.methods import Method
 
 
 @pytest.mark.parametrize(
@@ -196,15 +196,15 @@ def test_types_say_and_accept_their_values() -> None:
 def test_a_default_is_left_out_of_the_text_of_any_declaration() -> None:
     flag = Parameter("bags", Flag(), "several", True)
     declaration = Declaration("x", "a test", (Parameter("k", Integer(), "how many"), flag))
-    assert str(Bound(declaration, {"k": 1, "bags": True})) == "x(k=1)"
-    assert str(Bound(declaration, {"k": 1, "bags": False})) == "x(k=1, bags=false)"
+    assert str(ResolvedName(declaration, {"k": 1, "bags": True})) == "x(k=1)"
+    assert str(ResolvedName(declaration, {"k": 1, "bags": False})) == "x(k=1, bags=false)"
     assert declaration.signature() == "x(k, bags=true)"
 
 
 def test_a_parameter_that_may_be_left_out_is_shown_so() -> None:
     declaration = Declaration("x", "a test", (Parameter("k", Integer(), "how many", optional=True),))
     assert declaration.signature() == "x(k=…)"
-    assert str(Bound(declaration, {})) == "x"
+    assert str(ResolvedName(declaration, {})) == "x"
 
 
 def test_a_method_claims_its_guarantee_without_what_was_left_out() -> None:

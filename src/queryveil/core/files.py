@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from queryveil.errors import OutputError
+from queryveil.core.errors import OutputError
 
 PREFIX = ".queryveil-"
 _LOCK = "lock"

@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any
 
-from queryveil.errors import UnknownNameError
+from queryveil.core.errors import UnknownNameError
 
 Value = int | float | bool | str
 MAX_RUNS = 1_000  # of one sweep
@@ -199,7 +199,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Bound:
+class ResolvedName:
     """A name checked against its declaration, with the value of every parameter that has one."""
 
     declaration: Declaration
@@ -340,7 +340,7 @@ def declarations(kind: str) -> Mapping[str, Declaration]:
     return MappingProxyType(found)
 
 
-def resolve(kind: str, name: str | Name) -> Bound:
+def resolve(kind: str, name: str | Name) -> ResolvedName:
     """Check a name against the declarations of a kind and fill in its defaults."""
     parsed = parse(name)
     known = declarations(kind)
@@ -360,7 +360,7 @@ def resolve(kind: str, name: str | Name) -> Bound:
             values[parameter.name] = parameter.check(value, str(parsed))
     for parameter in declaration.parameters:
         _check_presence(parameter, values, str(parsed))
-    return Bound(declaration, MappingProxyType(values))
+    return ResolvedName(declaration, MappingProxyType(values))
 
 
 def _check_presence(parameter: Parameter, values: Mapping[str, Value], owner: str) -> None:

@@ -1,0 +1,1 @@
+"""What every layer builds on: errors, names, records, row arithmetic, progress, atomic files."""

@@ -1,0 +1,35 @@
+"""How results are shown: as tables of other libraries, in a notebook, on a terminal."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+
+class Tabular:
+    """Something with an Arrow table, which pandas and Polars can take."""
+
+    def to_arrow(self) -> Any:
+        """Return the rows as an Arrow table."""
+        raise TypeError(f"{type(self).__name__} has no rows")
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the rows as a Polars data frame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a plain HTML table of texts, for notebooks."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def printable(text: str) -> str:
+    """Write a text of somebody's file so that it cannot steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

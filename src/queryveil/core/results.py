@@ -1,0 +1,141 @@
+"""What verifiers, measures and attacks find: verdicts, scores and rates of success."""
+
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any, Literal
+
+from queryveil.core.display import html_table, printable
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The smallest combination that breaks a guarantee, and how many have it."""
+
+    entries: tuple[str, ...]
+    support: int
+    required: int
+
+    def __str__(self) -> str:
+        holders = "1 holder has" if self.support == 1 else f"{self.support} holders have"
+        return f"{{{', '.join(map(printable, self.entries))}}}: {holders} it, at least {self.required} must"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a verifier found: the claim, whether it holds, what was counted, and the smallest counterexample."""
+
+    claim: str
+    state: Literal["holds", "violated", "unchecked"]
+    counted: Literal["people", "histories", "nothing"]  # nothing: the claim is about each query by itself
+    checked: int = 0  # combinations (or queries) looked at
+    violations: int = 0
+    counterexample: Violation | None = None
+    reason: str = ""  # why it is violated or could not be checked, where there is no counterexample
+    unit: Literal["combinations", "queries"] = "combinations"  # what was looked at
+
+    @property
+    def holds(self) -> bool:
+        """Say whether the claim was checked and holds."""
+        return self.state == "holds"
+
+    def sentence(self) -> str:
+        """Say in a sentence what the verifier found."""
+        counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
+        if self.holds:
+            counting = "" if self.counted == "nothing" else f", counting {counted}"
+            return f"{self.claim} holds: {self.checked:,} {self.unit} checked{counting}."
+        if self.state == "unchecked":
+            return f"{self.claim} could not be checked: {self.reason}."
+        parts = [self.reason] if self.reason else []
+        if self.counterexample is not None:
+            others = self.violations - 1
+            what = "combinations of that size" if self.unit == "combinations" else self.unit
+            more = f", and {others:,} more {what} fall short" if others > 0 else ""
+            parts.append(f"{self.counterexample} (counting {counted}){more}")
+        elif self.checked and not self.violations:
+            parts.append("the rows that are there keep the claim")
+        return f"{self.claim} is violated: {'; '.join(parts)}."
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        found = self.counterexample
+        return {
+            "claim": self.claim,
+            "state": self.state,
+            "counted": self.counted,
+            "checked": self.checked,
+            "violations": self.violations,
+            "counterexample": None if found is None else {"terms": list(found.entries), "support": found.support},
+            "reason": self.reason,
+        }
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.state)}</b>: {escape(self.sentence())}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure of a measure: its value, how it was got, and which way is better."""
+
+    measure: str  # the measure's text name
+    label: str
+    value: float | None  # None: it cannot be known from what was given
+    original: float | None = None  # the same figure of the original log, where it has one
+    unit: str = "%"
+    units_counted: int = 0  # over how many people, terms or pairs
+    interval: tuple[float, float] | None = None
+    better: Literal["higher", "lower", ""] = "higher"  # "": neither
+    note: str = ""
+
+    def figure(self, value: float | None) -> str:
+        """Write one of the score's figures with its unit."""
+        if value is None:
+            return "–"
+        return f"{value:.1f} %" if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
+
+
+class Scores(list[Score]):
+    """The scores of a release; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.note) for s in self]
+        return html_table(("measure", "", "original", "release", ""), rows)
+
+
+Risk = Literal["singling out", "linkability", "inference"]  # the regulators' words (WP29, opinion 05/2014)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share between 0 and 1 with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} %"
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What an attack reached with so much knowledge, beside its control, a guess, and the same attack on the log."""
+
+    attack: str  # the attack's text name
+    risk_of: Risk
+    knowledge: str  # what of a person the attacker knows
+    rate: Rate  # of success against the release
+    control: Rate  # the same attack on people who are not in what is attacked
+    baseline: Rate  # guessing
+    risk: Rate  # what the attack reaches above its control, of what there is to reach
+    original: Rate  # the same attack on the log, merely pseudonymised: low, the attack is too weak to show anything
+    targets: int
+    controls: int
+    controlled_by: str  # who is attacked in the control
+    crowd: float | None = None  # the median number of people that a found target hides among
+    smallest: int | None = None  # and the smallest
+    note: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return asdict(self)

@@ -1,0 +1,96 @@
+"""Profiles: histories × entries (terms, or whole queries) in compressed sparse rows."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.core.display import Tabular
+from queryveil.core.rows import count_runs, indptr_of
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Entries (terms, or whole queries) by id; the id is the position."""
+
+    entries: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, entry_id: int) -> str:
+        return self.entries[entry_id]
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles(Tabular):
+    """Histories × entries in compressed sparse rows.
+
+    Entry ids fall with the number of people who hold the entry, ties by text; histories stand in log order, all
+    histories of one person side by side.
+    """
+
+    vocabulary: Vocabulary
+    indptr: NDArray[np.int64]  # (histories + 1,): row h is ids[indptr[h]:indptr[h + 1]]
+    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row
+    counts: NDArray[np.int32]  # (pairs,): queries of the history that hold the entry
+    owner: NDArray[np.int32]  # (histories,): the person of each history, ascending
+    persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the log
+    log_history: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    # (histories,): the history's number in the log the profiles were built from
+    partition: NDArray[np.int32] | None = None  # (histories,): which part of the log, where it was cut
+    partition_values: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None  # (pairs,): how much of the history the entry is; None: 1 each
+
+    @property
+    def n_histories(self) -> int:
+        """Count the histories, empty ones included."""
+        return len(self.indptr) - 1
+
+    def to_arrow(self) -> Any:
+        """Return the rows `history, person, entry, count`; the person is the identifier in the log."""
+        import pyarrow as pa
+
+        history = np.repeat(np.arange(self.n_histories), np.diff(self.indptr))
+        persons = pa.array(self.persons, pa.string())
+        return pa.table(
+            {
+                "history": history,
+                "person": persons.take(pa.array(self.owner[history])),
+                "entry": pa.array(self.vocabulary.entries, pa.string()).take(pa.array(self.ids)),
+                "count": self.counts,
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<b>profiles</b>: {self.n_histories:,} histories of {self.n_people:,} people, "
+            f"{len(self.vocabulary):,} distinct entries, {len(self.ids):,} pairs"
+        )
+
+    @property
+    def n_people(self) -> int:
+        """Count the people who have a history."""
+        return count_runs(self.owner)
+
+    def select(self, mask: NDArray[np.bool_]) -> "Profiles":
+        """Return the profiles with only the masked pairs; histories may become empty, ids stay as they are."""
+        before = indptr_of(mask)
+        return replace(
+            self,
+            indptr=before[self.indptr],
+            ids=self.ids[mask],
+            counts=self.counts[mask],
+            weights=None if self.weights is None else self.weights[mask],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMatrix:
+    """Histories × dimensions of meaning in compressed sparse rows: what histories are compared by, never published."""
+
+    indptr: NDArray[np.int64]  # (histories + 1,)
+    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row
+    values: NDArray[np.float64]  # (pairs,): above 0
+    n_dimensions: int
