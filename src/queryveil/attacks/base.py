@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
+from queryveil.core.rows import row_numbers
 from queryveil.kernels.attacks import Published, post
 
 
@@ -25,7 +26,7 @@ class Table:
 
     def rows(self) -> NDArray[np.int64]:
         """Return the row of every pair."""
-        return np.repeat(np.arange(len(self.owner)), np.diff(self.indptr))
+        return row_numbers(self.indptr)
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ from queryveil.attacks.targets import draw_items, draw_rows, held, refuse_none
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
+from queryveil.core.rows import count_holders, per_entry
 from queryveil.kernels.attacks_beliefs import believe
 
 NEEDED_SIZE = "terms, of which one is to be learnt,"
@@ -111,9 +112,7 @@ def _result(
 def prior_of(game: Game) -> NDArray[np.float64]:
     """Return the share of all people in the log who hold each item, in whichever history."""
     known = game.people
-    owner = np.repeat(known.owner, np.diff(known.indptr)).astype(np.int64)
-    pairs = np.unique(owner * len(game.keys) + known.ids)
-    holders = np.bincount(pairs % len(game.keys), minlength=len(game.keys))
+    holders = count_holders(per_entry(known.owner, known.indptr), known.ids, len(game.keys))
     return holders / len(game.original.owner_of)
 
 

@@ -18,6 +18,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult, Rate
+from queryveil.core.rows import gather_rows, row_numbers
 from queryveil.kernels.attacks_deleted import judge
 
 ANOTHER_HISTORY = "somebody else's history in its place"
@@ -71,12 +72,8 @@ def _draw_deleted(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Draw released histories that lost a term which the release has elsewhere, and one such term of each."""
     published, people = game.release.published, game.people
-    units = np.arange(len(published.owner))
-    history = setting.history_of[units]
-    lengths = np.diff(people.indptr)[history]
-    unit = np.repeat(units, lengths)
-    pair = np.arange(len(unit)) + np.repeat(people.indptr[history] - (np.cumsum(lengths) - lengths), lengths)
-    item = people.ids[pair]
+    indptr, pair = gather_rows(people.indptr, setting.history_of[: len(published.owner)])
+    unit, item = row_numbers(indptr), people.ids[pair]
     is_elsewhere = np.diff(published.post_start)[item] > 0
     shown = Known(published.indptr, published.ids, published.owner)
     is_deleted = is_elsewhere & ~held(shown, unit, item)

@@ -13,6 +13,7 @@ from queryveil.core.errors import InternalError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
+from queryveil.core.rows import select_entries
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
@@ -41,5 +42,5 @@ def in_units(table: Table, seconds: int) -> Table:
     keys, rows = table.keys // seconds, table.rows()
     is_new = np.ones(len(keys), np.bool_)
     is_new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(is_new, dtype=np.int64)))[table.indptr]
+    indptr = select_entries(table.indptr, is_new)
     return Table(indptr, keys[is_new], table.owner)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from queryveil.attacks.base import Game, Knowledge, Known
 from queryveil.core.errors import InputError
+from queryveil.core.rows import gather_rows, per_entry, row_numbers, select_entries
 
 _ATTEMPTS = 20  # at a wrong item; who holds nearly everything gets none
 
@@ -19,10 +20,10 @@ def still_shown(game: Game) -> Known:
     """Return of people's histories what the release still shows behind its owners."""
     people, published = game.people, game.release.published
     width = len(game.keys)
-    owner = game.release.me(np.repeat(people.owner, np.diff(people.indptr))).astype(np.int64)
-    units = np.repeat(published.owner, np.diff(published.indptr)).astype(np.int64)
+    owner = game.release.me(per_entry(people.owner, people.indptr)).astype(np.int64)
+    units = per_entry(published.owner, published.indptr).astype(np.int64)
     is_shown = (owner >= 0) & np.isin(owner * width + people.ids, units * width + published.ids)
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(is_shown, dtype=np.int64)))[people.indptr]
+    indptr = select_entries(people.indptr, is_shown)
     return Known(indptr, people.ids[is_shown], people.owner)
 
 
@@ -37,12 +38,9 @@ def refuse_none(rows: NDArray[np.int64], known: Known, attack: str, wanted: int,
 
 def draw_items(known: Known, rows: NDArray[np.int64], width: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """Draw so many different items of each row, in random order: every ordered choice is equally likely."""
-    lengths = np.diff(known.indptr)[rows]
-    ends = np.cumsum(lengths)
-    row = np.repeat(np.arange(len(rows)), lengths)
-    pair = np.arange(len(row)) + np.repeat(known.indptr[rows] - (ends - lengths), lengths)
-    order = np.lexsort((rng.random(len(row)), row))
-    chosen = order[(ends - lengths)[:, None] + np.arange(width)]
+    indptr, pair = gather_rows(known.indptr, rows)
+    order = np.lexsort((rng.random(len(pair)), row_numbers(indptr)))
+    chosen = order[indptr[:-1, None] + np.arange(width)]
     items: NDArray[np.int32] = known.ids[pair[chosen]]
     return items
 
@@ -78,7 +76,7 @@ def draw_wrong(
 def held(known: Known, rows: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Say of each row and item whether the row holds it."""
     width = np.int64(max(known.ids.max(initial=-1), items.max(initial=-1))) + 1
-    row = np.repeat(np.arange(len(known.indptr) - 1), np.diff(known.indptr))
+    row = row_numbers(known.indptr)
     keys = row * width + known.ids  # ascending: rows ascend, ids ascend within a row
     wanted = rows * width + items
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import row_numbers, row_sums
+
 
 @dataclass(frozen=True, eq=False)
 class ReleasedVocabularies:
@@ -70,7 +72,7 @@ class LogPair:
     @cached_property
     def person(self) -> NDArray[np.int64]:
         """Return the person of every row."""
-        return np.repeat(np.arange(self.n_people), np.diff(self.indptr))
+        return row_numbers(self.indptr)
 
     @cached_property
     def n_before(self) -> NDArray[np.int64]:
@@ -93,5 +95,4 @@ class LogPair:
         return np.asarray(self.after / np.maximum(1, self.n_after)[self.person], np.float64)
 
     def _by_person(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        total = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
-        return np.diff(total[self.indptr])
+        return row_sums(values, self.indptr)

@@ -4,16 +4,18 @@ Everything outside the kernels that gathers, numbers, sums or selects rows uses 
 their own, so that a mistake here cannot hide itself.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-def indptr_of(lengths: NDArray[Any]) -> IntArray:
+def indptr_of(lengths: NDArray[Any] | Sequence[int]) -> IntArray:
     """Return the row boundaries (rows + 1,) of rows with these lengths; a boolean mask counts as lengths 0 and 1."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
@@ -23,12 +25,17 @@ def indptr_of_sorted(rows: NDArray[Any], n_rows: int) -> IntArray:
     return indptr_of(np.bincount(rows, minlength=n_rows))
 
 
-def row_numbers(indptr: IntArray) -> IntArray:
+def row_numbers(indptr: NDArray[Any], dtype: Any = np.int64) -> NDArray[Any]:
     """Return the row number of every entry."""
-    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return row_numbers_of(np.diff(indptr), dtype)
 
 
-def per_entry(values: NDArray[Any], indptr: IntArray) -> NDArray[Any]:
+def row_numbers_of(lengths: NDArray[Any] | Sequence[int], dtype: Any = np.int64) -> NDArray[Any]:
+    """Return the row number of every entry of rows with these lengths."""
+    return np.repeat(np.arange(len(lengths), dtype=dtype), lengths)
+
+
+def per_entry(values: NDArray[Scalar], indptr: NDArray[Any]) -> NDArray[Scalar]:
     """Repeat one value per row for every entry of the row."""
     return np.repeat(values, np.diff(indptr))
 
@@ -38,8 +45,13 @@ def gather_rows(indptr: IntArray, rows: NDArray[Any], most: int | None = None) -
     lengths = indptr[rows + 1] - indptr[rows]
     if most is not None:
         lengths = np.minimum(lengths, most)
-    chosen = indptr_of(lengths)
-    return chosen, np.repeat(indptr[rows] - chosen[:-1], lengths) + np.arange(chosen[-1])
+    return indptr_of(lengths), ranges(indptr[rows], lengths)
+
+
+def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> IntArray:
+    """Return the positions start, start + 1, … of every range, one range after the other."""
+    begins = indptr_of(lengths)
+    return np.repeat(starts - begins[:-1], lengths) + np.arange(begins[-1])
 
 
 def select_entries(indptr: IntArray, mask: NDArray[np.bool_]) -> IntArray:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import LogError
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import indptr_of
 from queryveil.engines import QueryLog, Step
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.histories.tokens import Crew, Entries, Tokeniser, text_bytes
@@ -129,7 +130,7 @@ def _sorted_rows(
         ]
         runs = [run.result() for run in work]
     lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in runs])
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    indptr = indptr_of(lengths)
     return indptr, np.concatenate([ids for _, ids, _ in runs]), np.concatenate([counts for _, _, counts in runs])
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from queryveil.core.errors import LogError
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import per_entry
 from queryveil.engines import LogSource, Step
 from queryveil.engines.spark.reading import RawLog, read
 from queryveil.histories.build import NO_TERMS, NoTermsError, Unit, build
@@ -123,7 +124,7 @@ def _rows(profiles: Profiles, parts: Sequence[str]) -> pa.Table:
     """Return one row per history."""
     owner = profiles.owner
     first = np.concatenate((np.zeros(1, np.int64), np.flatnonzero(np.diff(owner)) + 1))
-    number = np.arange(len(owner)) - np.repeat(first, np.diff(np.append(first, len(owner))))
+    number = np.arange(len(owner)) - per_entry(first, np.append(first, len(owner)))
     offsets = pa.array(profiles.indptr.astype(np.int32))
     entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
     part = pa.nulls(len(owner), pa.string())

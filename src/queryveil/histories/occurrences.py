@@ -60,6 +60,6 @@ def _numbers_in(log: QueryLog, profiles: Profiles) -> NDArray[np.int64]:
 def pair_places(profiles: Profiles, history: NDArray[np.int64], term: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the position in `ids` of every (history, term)."""
     n_terms = len(profiles.vocabulary)
-    rows = np.repeat(np.arange(profiles.n_histories, dtype=np.int64), np.diff(profiles.indptr))
+    rows = profiles.row_numbers()
     keys = rows * n_terms + profiles.ids  # ascending: rows ascend, ids ascend within a row
     return np.searchsorted(keys, history * n_terms + term)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import LogPair
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import IntArray
 from queryveil.engines import QueryLog
 from queryveil.histories.matching import Finder, Issued, Match, word_sets
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Crew, Tokeniser
 from queryveil.lexicons.stop_words import ENGLISH
 
-Whole = NDArray[np.int64]
 WAITING = 40  # batches: so that the next log is opened while the last is worked on, and memory is bounded
 Sensitivity = Callable[[pa.Array], NDArray[np.float64]]  # texts → how likely each is sensitive
 
@@ -89,8 +89,8 @@ def sides_of_profiles(
     return [first, replace(second, times=times)], texts
 
 
-def _rows(profiles: Profiles) -> Whole:
-    return np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+def _rows(profiles: Profiles) -> IntArray:
+    return profiles.row_numbers()
 
 
 def pair_sides(
@@ -139,11 +139,11 @@ class _Aligned(NamedTuple):
     """Both sides by one key, which is person · number of documents + document."""
 
     people: NDArray[np.int32]  # who has a query in the original
-    keys: Whole  # (rows,): ascending
-    before: Whole  # (rows,): how often in the original
-    released: Whole  # (released keys,)
-    times: Whole  # (released keys,): how often
-    place: Whole  # (released keys,): the row that each stands for
+    keys: IntArray  # (rows,): ascending
+    before: IntArray  # (rows,): how often in the original
+    released: IntArray  # (released keys,)
+    times: IntArray  # (released keys,): how often
+    place: IntArray  # (released keys,): the row that each stands for
     n_strangers: int
 
 
@@ -172,7 +172,7 @@ def _align(
     return _Aligned(people, keys, counts, after, n_after, np.searchsorted(keys, target), n_strangers)
 
 
-def _find(keys: Whole, ascending: Whole) -> tuple[Whole, NDArray[np.bool_]]:
+def _find(keys: IntArray, ascending: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
     """Return where every key is among others, and whether it is; np.isin would put both into a table first."""
     place = np.searchsorted(ascending, keys)
     return place, np.equal(ascending[np.minimum(place, len(ascending) - 1)], keys)
@@ -200,7 +200,7 @@ def _places(
     return places
 
 
-def _count(person: Whole, side: Side, width: int) -> tuple[Whole, Whole]:
+def _count(person: IntArray, side: Side, width: int) -> tuple[IntArray, IntArray]:
     """Return person and document of every query as one number, ascending and unique, and how often each is there."""
     is_known = person >= 0
     keys = (person * width + side.document)[is_known]
@@ -210,7 +210,7 @@ def _count(person: Whole, side: Side, width: int) -> tuple[Whole, Whole]:
     return keys, np.bincount(inverse, side.times[is_known]).astype(np.int64)
 
 
-def _stands_for(before: Whole, n_before: Whole, after: Whole, texts: pa.Array, progress: Progress) -> Whole:
+def _stands_for(before: IntArray, n_before: IntArray, after: IntArray, texts: pa.Array, progress: Progress) -> IntArray:
     """Return for every document of a person in the release that which it stands for."""
     width, words = len(texts), [tuple(text.split()) for text in texts.to_pylist()]
     target, changed = after.copy(), np.flatnonzero(~_find(after, before)[1])
@@ -226,5 +226,5 @@ def _stands_for(before: Whole, n_before: Whole, after: Whole, texts: pa.Array, p
     return target
 
 
-def _listed(keys: Whole, counts: Whole) -> Iterator[tuple[int, int]]:
+def _listed(keys: IntArray, counts: IntArray) -> Iterator[tuple[int, int]]:
     return zip(keys.tolist(), counts.tolist(), strict=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import indptr_of
 from queryveil.histories.build import entry_order
 from queryveil.histories.profiles import Profiles, Vocabulary
 
@@ -14,13 +15,13 @@ def part_of(profiles: Profiles, part: int) -> tuple[Profiles, NDArray[np.int64]]
     """Return the profiles of the histories in a part, in their own reference order, and where their pairs stood."""
     if profiles.partition is None:
         return profiles, np.arange(len(profiles.ids))
-    rows = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    rows = profiles.row_numbers()
     inside = np.flatnonzero(profiles.partition[rows] == part)
     histories = np.flatnonzero(profiles.partition == part)
     lengths = np.diff(profiles.indptr)[histories]
     cut = replace(
         profiles,
-        indptr=np.concatenate(([0], np.cumsum(lengths))),
+        indptr=indptr_of(lengths),
         ids=profiles.ids[inside],
         counts=profiles.counts[inside],
         owner=profiles.owner[histories],

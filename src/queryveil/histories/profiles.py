@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.display import Tabular
-from queryveil.core.rows import count_runs, indptr_of
+from queryveil.core.rows import IntArray, count_runs, per_entry, row_numbers, select_entries
+from queryveil.kernels.histories import count_people
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Profiles(Tabular):
         """Return the rows `history, person, entry, count`; the person is the identifier in the log."""
         import pyarrow as pa
 
-        history = np.repeat(np.arange(self.n_histories), np.diff(self.indptr))
+        history = self.row_numbers()
         persons = pa.array(self.persons, pa.string())
         return pa.table(
             {
@@ -74,12 +75,27 @@ class Profiles(Tabular):
         """Count the people who have a history."""
         return count_runs(self.owner)
 
+    def sizes(self) -> IntArray:
+        """Count the distinct entries of every history."""
+        return np.diff(self.indptr)
+
+    def row_numbers(self, dtype: Any = np.int64) -> NDArray[Any]:
+        """Return the history of every pair."""
+        return row_numbers(self.indptr, dtype)
+
+    def owner_per_pair(self) -> NDArray[np.int32]:
+        """Return the person of every pair."""
+        return per_entry(self.owner, self.indptr)
+
+    def holders(self) -> IntArray:
+        """Count the people who hold each entry; an entry in two histories of a person counts once."""
+        return count_people(self.indptr, self.ids, self.owner, len(self.vocabulary))
+
     def select(self, mask: NDArray[np.bool_]) -> "Profiles":
         """Return the profiles with only the masked pairs; histories may become empty, ids stay as they are."""
-        before = indptr_of(mask)
         return replace(
             self,
-            indptr=before[self.indptr],
+            indptr=select_entries(self.indptr, mask),
             ids=self.ids[mask],
             counts=self.counts[mask],
             weights=None if self.weights is None else self.weights[mask],

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError
+from queryveil.core.rows import indptr_of_sorted
 
 FOLDER = Path(__file__).parent / "data"
 
@@ -33,7 +34,6 @@ def column(table: pa.Table, name: str) -> NDArray[Any]:
 
 def offsets(rows: NDArray[np.int32], n_rows: int) -> NDArray[np.int64]:
     """Return where each row of compressed sparse rows begins, from the row number of every entry."""
-    starts = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=starts[1:])
+    starts = indptr_of_sorted(rows, n_rows)
     starts.flags.writeable = False
     return starts

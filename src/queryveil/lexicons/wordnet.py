@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import row_numbers
 from queryveil.lexicons.tables import column, offsets, read_table
 
 NOUN, VERB, ADJECTIVE, ADVERB = range(4)
@@ -86,7 +87,7 @@ class WordNet:
     @cached_property
     def _hyponyms(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Turn the hypernym edges round: synset → what is directly below it."""
-        children = np.repeat(np.arange(self.n_synsets, dtype=np.int32), np.diff(self.hypernym_indptr))
+        children = row_numbers(self.hypernym_indptr, dtype=np.int32)
         order = np.argsort(self.hypernym_synsets, kind="stable")
         return offsets(self.hypernym_synsets, self.n_synsets), children[order]
 

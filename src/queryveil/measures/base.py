@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
+from queryveil.core.rows import per_entry
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
@@ -67,8 +68,8 @@ def _original_counts(original: Profiles, released: Profiles, history_of: NDArray
     original_id = np.array([number.get(entry, -1) for entry in released.vocabulary.entries], np.int64)
     width = len(original.vocabulary) + 1  # one id more: that of a term the original does not have
     # keys: (original history, original id) as one number; the original's ascend, since its rows do
-    rows = np.repeat(np.arange(original.n_histories), np.diff(original.indptr))
+    rows = original.row_numbers()
     keys = rows * width + original.ids
-    wanted = np.repeat(history_of, np.diff(released.indptr)) * width + original_id[released.ids] % width
+    wanted = per_entry(history_of, released.indptr) * width + original_id[released.ids] % width
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[place] == wanted, original.counts[place], 0)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.loss import Clusters
@@ -49,7 +50,7 @@ class Vocabularies:
         return Clusters(
             member_indptr.astype(np.int64),
             history_of[order],
-            np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+            indptr_of(lengths),
             entry[taken],
             released.counts[taken].astype(np.int64),
         )
@@ -60,7 +61,7 @@ def released_from(published: PublishedVocabularies) -> tuple[ReleasedVocabularie
     by_text = np.array(sorted(range(len(published.terms)), key=published.terms.__getitem__), np.int64)
     rank = np.empty(len(by_text), np.int32)
     rank[by_text] = np.arange(len(by_text), dtype=np.int32)
-    history = np.repeat(np.arange(len(published.indptr) - 1), np.diff(published.indptr))
+    history = row_numbers(published.indptr)
     order = np.lexsort((published.levels, rank[published.ids], history))
     behind = np.flatnonzero(np.diff(published.indptr))
     return ReleasedVocabularies(

@@ -156,7 +156,7 @@ def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: NDArray[np.float64],
         utility = np.bincount(rows.ids, weights=gain).astype(np.float64)
         rule = rule._replace(target=UTILITY, utility=utility, degree=np.zeros((5, 0), np.int64))
     start = rows.select(grown)
-    people = count_people(start.indptr, start.ids, start.owner, len(start.vocabulary))
+    people = start.holders()
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
     tree = count_combinations(start, len(people), rule.k, rule.m, progress)
     kept, _ = delete(start, people, tree, rule, progress)

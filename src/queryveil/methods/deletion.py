@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
+from queryveil.core.rows import select_entries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.deletion import degrees, sweep
 from queryveil.kernels.state import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
@@ -73,6 +74,5 @@ def rule_for(
 
 def _without_deleted(log: Log) -> Log:
     """Return the log with only the pairs that are alive."""
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(log.alive, dtype=np.int64)))
     ids = log.ids[log.alive]
-    return log._replace(indptr=before[log.indptr], ids=ids, alive=np.ones(len(ids), np.bool_))
+    return log._replace(indptr=select_entries(log.indptr, log.alive), ids=ids, alive=np.ones(len(ids), np.bool_))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
+from queryveil.core.rows import ranges, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.choice import choose_anew, make_room
 from queryveil.kernels.growth import Grown, grow, holders, potentials
@@ -47,7 +48,7 @@ class Plot:
     @property
     def term(self) -> NDArray[np.int64]:
         """Return the term of each pair."""
-        return np.repeat(np.arange(self.n_terms), np.diff(self.start))
+        return row_numbers(self.start)
 
     def potential(self) -> NDArray[np.float64]:
         """Return what keeping a pair can bring with it: the gain of all terms that go with its term there."""
@@ -81,7 +82,7 @@ class Plot:
 
     def without(self, log: Grown, tree: Tree, gone: NDArray[np.bool_]) -> tuple[Grown, Tree]:
         """Return a log and its supports without some terms in any history: nothing else becomes infrequent by that."""
-        rarer = np.repeat(np.arange(self.n_terms), np.diff(tree.start2))
+        rarer = row_numbers(tree.start2)
         support2 = tree.support2 * ~(gone[rarer] | gone[tree.term2])
         return self._log(log.kept & ~gone[self.term], log.support1 * ~gone), tree._replace(support2=support2)
 
@@ -92,7 +93,7 @@ class Plot:
         pair = pair[np.argsort(self.history[pair], kind="stable")]
         history = self.history[pair]
         size = np.bincount(history, minlength=self.profiles.n_histories).astype(np.int64)
-        place = indptr[history] + np.arange(len(pair)) - (np.cumsum(size) - size)[history]
+        place = ranges(indptr[:-1], size)
         row[place], at[place] = self.term[pair], pair
         return Grown(
             indptr=indptr,

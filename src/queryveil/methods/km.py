@@ -18,7 +18,6 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import count_people
 from queryveil.methods.best import best
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import delete, rule_for
@@ -45,7 +44,7 @@ def run(
             f"{bound}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
         )
     rows = profiles if start is None else profiles.select(start)
-    people = count_people(rows.indptr, rows.ids, rows.owner, len(rows.vocabulary))
+    people = rows.holders()
     people = people[: int(np.flatnonzero(people >= k).max(initial=-1)) + 1]  # of the terms that can stay
     tree = count_combinations(rows, len(people), k, m, progress)
     rule = rule_for(profiles, bound, worth, tree, len(people), rng)

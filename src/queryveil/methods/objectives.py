@@ -29,7 +29,7 @@ class Objective:
         return 100 * float(self.gain[mask].sum()) / whole if whole else 0.0, log_size
 
     def _n_people(self, mask: NDArray[np.bool_]) -> int:
-        history = np.repeat(np.arange(self.profiles.n_histories), np.diff(self.profiles.indptr))[mask]
+        history = self.profiles.row_numbers()[mask]
         return int(np.count_nonzero(np.diff(self.profiles.owner[history], prepend=-1)))
 
 

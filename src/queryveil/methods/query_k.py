@@ -16,12 +16,11 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import count_people
 
 
 def run(profiles: Profiles, bound: ResolvedName, *, progress: Progress = silent, **unused: Any) -> KeptPairs:
     """Return which (history, query) pairs stay so that each query was issued by k people."""
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    people = profiles.holders()
     if "k" in bound.values:
         k, remedy = bound.integer("k"), "lower k."
         _refuse_too_many(bound, k, profiles.n_people)

@@ -15,7 +15,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import count_people, gather
+from queryveil.kernels.histories import gather
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.semantics.network import Network
 
@@ -28,7 +28,7 @@ def run(
     progress("suppressing", 0, 1)
     n_terms = _most_terms(profiles, bound)
     left = profiles.select(profiles.ids < n_terms)  # ids fall with the number of people
-    history = np.repeat(np.arange(left.n_histories), np.diff(left.indptr))
+    history = left.row_numbers()
     cell = _alike(left)[history] * np.int64(max(n_terms, 1)) + left.ids
     _, place = np.unique(cell, return_inverse=True)
     shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
@@ -47,9 +47,9 @@ def run(
 
 def _most_terms(profiles: Profiles, bound: ResolvedName) -> int:
     """Return how many terms, the most common first, can stay so that k people share every vocabulary."""
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    people = profiles.holders()
     most = int(np.count_nonzero(people >= floor_of(bound)))
-    history = np.repeat(np.arange(profiles.n_histories, dtype=np.int32), np.diff(profiles.indptr))
+    history = profiles.row_numbers(dtype=np.int32)
     starts, holders = gather(profiles.ids, history, len(profiles.vocabulary))
     group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is left of them
     for term in range(most):

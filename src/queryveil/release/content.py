@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import ranges, row_numbers, row_numbers_of
 from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.outcomes import Grouping, PublishedVocabularies
 from queryveil.histories.profiles import Profiles
@@ -31,7 +32,7 @@ class Content:
 
 def histories_content(profiles: Profiles, mask: NDArray[np.bool_]) -> Content:
     """Return the rows `user, term` of the kept pairs."""
-    history = np.repeat(np.arange(profiles.n_histories, dtype=np.int32), np.diff(profiles.indptr))[mask]
+    history = profiles.row_numbers(dtype=np.int32)[mask]
     rank, texts = _text_order(profiles.vocabulary.entries, profiles.ids[mask])
     starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
     indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
@@ -39,9 +40,9 @@ def histories_content(profiles: Profiles, mask: NDArray[np.bool_]) -> Content:
     release_id = np.full(profiles.n_histories, -1, np.int64)
     release_id[order] = np.arange(len(order))
     lengths = np.diff(indptr)[order]
-    taken = _ranges(indptr[order], lengths)
+    taken = ranges(indptr[order], lengths)
     columns: dict[str, pa.Array] = {
-        "user": pa.array(np.repeat(np.arange(len(order), dtype=np.int64), lengths)),
+        "user": pa.array(row_numbers_of(lengths)),
         "term": texts.take(pa.array(ranks[taken])),
     }
     return Content("histories", pa.table(_with_partition(columns, profiles, order, lengths)), release_id)
@@ -70,8 +71,8 @@ def log_content(profiles: Profiles, mask: NDArray[np.bool_], occurrences: Occurr
     user = release_id[occurrences.history[in_order]]
     columns: dict[str, pa.Array] = {
         "user": pa.array(np.repeat(user, lengths)),
-        "query_id": pa.array(np.repeat(np.arange(len(in_order), dtype=np.int64), lengths)),
-        "term": texts.take(pa.array(ranks[_ranges(indptr[in_order], lengths)])),
+        "query_id": pa.array(row_numbers_of(lengths)),
+        "term": texts.take(pa.array(ranks[ranges(indptr[in_order], lengths)])),
     }
     place = np.repeat(in_order, lengths)
     columns |= {name: values.take(pa.array(place)) for name, values in occurrences.extra.items()}
@@ -86,7 +87,7 @@ def queries_content(profiles: Profiles, mask: NDArray[np.bool_], issued: Occurre
     """
     pair = np.repeat(np.flatnonzero(mask), profiles.counts[mask])
     columns: dict[str, pa.Array] = {}
-    history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))[pair]
+    history = profiles.row_numbers()[pair]
     rank, texts = _text_order(profiles.vocabulary.entries, profiles.ids[mask])
     if issued is not None:
         query = issued.query[mask[issued.pair]]
@@ -99,9 +100,9 @@ def queries_content(profiles: Profiles, mask: NDArray[np.bool_], issued: Occurre
     release_id = np.full(profiles.n_histories, -1, np.int64)
     release_id[order] = np.arange(len(order))
     lengths = np.diff(indptr)[order]
-    taken = by_content[_ranges(indptr[order], lengths)]
+    taken = by_content[ranges(indptr[order], lengths)]
     columns = {
-        "user": pa.array(np.repeat(np.arange(len(order), dtype=np.int64), lengths)),
+        "user": pa.array(row_numbers_of(lengths)),
         "query": texts.take(pa.array(rank[profiles.ids[pair[taken]]])),
         **{name: values.take(pa.array(taken)) for name, values in columns.items()},
     }
@@ -120,7 +121,7 @@ def _joint_ranks(rank: NDArray[np.int32], issued: Occurrences, query: NDArray[np
 def groups_content(profiles: Profiles, grouped: Grouping) -> Content:
     """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
     rank, texts = _text_order(profiles.vocabulary.entries, grouped.ids)
-    group = np.repeat(np.arange(grouped.n_groups), np.diff(grouped.indptr))
+    group = row_numbers(grouped.indptr)
     order = np.lexsort((rank[grouped.ids], group))
     ranks = rank[grouped.ids][order]
     weights = np.maximum(np.round(grouped.weights[order], _DECIMALS), 10.0**-_DECIMALS)
@@ -134,7 +135,7 @@ def groups_content(profiles: Profiles, grouped: Grouping) -> Content:
     lengths = np.diff(grouped.indptr)[in_order]
     rows = pa.table(
         {
-            "group": np.repeat(np.arange(grouped.n_groups, dtype=np.int64), lengths),
+            "group": row_numbers_of(lengths),
             "term": texts.take(pa.array(ranks[taken])),
             "weight": weights[taken],
         }
@@ -145,20 +146,19 @@ def groups_content(profiles: Profiles, grouped: Grouping) -> Content:
 def vocabularies_content(published: PublishedVocabularies) -> Content:
     """Return the rows `user, term, count, level` of what is published, terms in the order of their texts."""
     rank, texts = _text_order(published.terms, published.ids)
-    n_histories = len(published.indptr) - 1
-    history = np.repeat(np.arange(n_histories), np.diff(published.indptr))
+    history = row_numbers(published.indptr)
     order = np.lexsort((published.levels, rank[published.ids], history))
     columns = (rank[published.ids][order], published.levels[order], published.counts[order])
     indptr, cells = published.indptr, np.stack(columns, axis=1).ravel()
     release_id = _ranked(_keys(3 * indptr, cells), np.diff(indptr) > 0)
     in_order = np.argsort(release_id, kind="stable")[np.count_nonzero(release_id < 0) :]
     lengths = np.diff(indptr)[in_order]
-    taken = _ranges(indptr[in_order], lengths)
+    taken = ranges(indptr[in_order], lengths)
     return Content(
         "vocabularies",
         pa.table(
             {
-                "user": np.repeat(np.arange(len(in_order), dtype=np.int64), lengths),
+                "user": row_numbers_of(lengths),
                 "term": texts.take(pa.array(columns[0][taken])),
                 "count": columns[2][taken].astype(np.int32),
                 "level": columns[1][taken].astype(np.int32),
@@ -237,13 +237,6 @@ def _ranked(keys: list[bytes], is_released: NDArray[np.bool_]) -> NDArray[np.int
     release_id = np.full(len(keys), -1, np.int64)
     release_id[sorted(released, key=keys.__getitem__)] = np.arange(len(released))
     return release_id
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions start, start + 1, … of every range, one after the other."""
-    ends = np.cumsum(lengths)
-    offset = starts - np.concatenate(([0], ends[:-1])) if len(starts) else starts
-    return np.repeat(offset, lengths) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def _with_partition(

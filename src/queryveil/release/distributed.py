@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.core.files import write_file
+from queryveil.core.rows import row_numbers_of
 from queryveil.engines.spark.work import Work
 from queryveil.release import manifest as manifests
 from queryveil.release.private import COUNTED, MEMBERSHIP, PROFILES, RUN, parquet_bytes
@@ -133,7 +134,7 @@ def _filing(columns: Sequence[str], values: Sequence[str]) -> Callable[[pa.Table
     def file(table: pa.Table) -> pa.Table:
         table = table.sort_by("number").combine_chunks()
         lengths = table["entries"].combine_chunks().value_lengths().to_numpy()
-        history = pa.array(np.repeat(np.arange(len(table)), lengths))
+        history = pa.array(row_numbers_of(lengths))
         held = [spread(table[name], history) for name in ("number", *values)]
         rows = pa.table(dict(zip(columns, held, strict=False)), schema=_row_schema(columns))
         number, before = table["file"][0].as_py(), table["before"][0].as_py()

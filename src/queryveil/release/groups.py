@@ -40,7 +40,7 @@ def members_of(profiles: Profiles, release_id: NDArray[np.int64], released: Rele
     others = [entry for entry in profiles.vocabulary.entries if entry not in place]
     place |= dict(zip(others, range(len(place), len(place) + len(others)), strict=True))
     ids = np.array([place[entry] for entry in profiles.vocabulary.entries], np.int32)[profiles.ids]
-    rows = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    rows = profiles.row_numbers()
     order = np.lexsort((ids, rows))
     weights = np.ones(len(ids)) if profiles.weights is None else profiles.weights
     group = np.searchsorted(released.groups, release_id).astype(np.int32)

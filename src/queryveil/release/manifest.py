@@ -77,7 +77,7 @@ def make(
 def counts_of(profiles: Profiles, mask: np.ndarray[Any, np.dtype[np.bool_]] | None = None) -> dict[str, int]:
     """Count people, histories, distinct terms, pairs and occurrences of what is kept."""
     kept = np.ones(len(profiles.ids), np.bool_) if mask is None else mask
-    history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))[kept]
+    history = profiles.row_numbers()[kept]
     counts = (
         count_runs(profiles.owner[history]),
         count_runs(history),

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from queryveil.core import rows
 from queryveil.core.errors import OutputError, ReleaseError
 from queryveil.core.files import write_file
+from queryveil.core.rows import per_entry
 from queryveil.histories.profiles import Profiles
 from queryveil.release.reader import as_array
 
@@ -66,7 +68,7 @@ def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
     history = np.arange(profiles.n_histories, dtype=np.int64)
     entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
     pairs = {
-        "history": np.repeat(history, np.diff(profiles.indptr)),
+        "history": per_entry(history, profiles.indptr),
         "term": entries,
         "count": profiles.counts,
     }
@@ -150,10 +152,10 @@ def count_holders(private: Path) -> dict[str, int]:
     terms = pairs["term"].combine_chunks().dictionary_encode()
     number = as_array(terms.indices).astype(np.int64)
     try:
-        held = np.unique(number * (len(person) + 1) + person[as_array(pairs["history"])]) // (len(person) + 1)
+        held = rows.count_holders(person[as_array(pairs["history"])], number, len(terms.dictionary))
     except IndexError:
         raise ReleaseError(f"{private / PROFILES} has histories that nobody has; check --private.") from None
-    return dict(zip(terms.dictionary.to_pylist(), np.bincount(held, minlength=1).tolist(), strict=False))
+    return dict(zip(terms.dictionary.to_pylist(), held.tolist(), strict=True))
 
 
 def load_membership(private: Path) -> pa.Table:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import indptr_of, row_numbers_of
 from queryveil.histories.tokens import Tokeniser
 from queryveil.search.analyser import ANALYSER, Analyser
 from queryveil.search.vectors import Counts
@@ -60,8 +62,7 @@ class BatchAnalyser:
     def _joined(self, lengths: NDArray[np.int64], terms: NDArray[np.int32]) -> list[str]:
         by_number = self.terms
         texts = [by_number[number] for number in terms.tolist()]
-        ends = np.cumsum(lengths).tolist()
-        return [" ".join(texts[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+        return [" ".join(texts[begin:end]) for begin, end in pairwise(indptr_of(lengths).tolist())]
 
 
 class Counting:
@@ -88,6 +89,6 @@ class Counting:
         place[order] = np.arange(len(order), dtype=np.int32)
         lengths, ids, counts = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         ids = place[ids]
-        sorting = np.argsort(np.repeat(np.arange(len(lengths)), lengths) << 32 | ids)
-        indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+        sorting = np.argsort(row_numbers_of(lengths) << 32 | ids)
+        indptr = indptr_of(lengths)
         return [by_number[number] for number in order], Counts(indptr, ids[sorting], counts[sorting])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import indptr_of
 from queryveil.kernels.cosines import cosines as cosine_kernel
 from queryveil.search.vectors import ProfileVector
 
@@ -35,7 +36,7 @@ def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[Pro
     The cost of a profile is its length and that of all the documents together.
     """
     lengths = [len(profile) for profile in profiles]
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+    indptr = indptr_of(lengths)
     ids = np.concatenate([np.empty(0, np.int32), *(profile.ids for profile in profiles)])
     weights = np.concatenate([np.empty(0, np.float32), *(profile.weights for profile in profiles)])
     out = np.empty((len(profiles), len(documents)), np.float32)

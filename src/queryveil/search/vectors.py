@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import row_numbers
 from queryveil.search.analyser import Analyser
 
 
@@ -26,7 +27,7 @@ class Counts:
         holders = np.bincount(self.ids, minlength=n_terms)
         n_documents = len(self.indptr) - 1
         raw = (1 + np.log(self.counts)) * np.log1p(n_documents / np.maximum(holders, 1))[self.ids]
-        rows = np.repeat(np.arange(n_documents), np.diff(self.indptr))
+        rows = row_numbers(self.indptr)
         lengths = np.sqrt(np.bincount(rows, raw**2, minlength=n_documents))
         weights: NDArray[np.float32] = (raw / lengths[rows]).astype(np.float32)
         return weights

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import indptr_of, per_entry, row_numbers, select_entries
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import count_people, gather, sort_rows
+from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kernels.meaning_neighbours import neighbours
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.lemmas import Lexicon, folded
@@ -29,7 +30,7 @@ _VISITS_PER_CHUNK = 50_000_000  # to terms of a term's holders, between two repo
 
 def learn(profiles: Profiles, *, progress: Progress = silent) -> Network:
     """Learn the network of the terms of profiles; terms that few people hold are not in it."""
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    people = profiles.holders()
     n_terms = min(int(np.count_nonzero(people >= LEAST_PEOPLE)), MOST_TERMS)  # ids fall with the number of people
     indptr, ids = _by_person(profiles, n_terms)
     found, strengths = _neighbours(indptr, ids, n_terms, progress)  # (terms, MOST_NEIGHBOURS) each
@@ -44,7 +45,7 @@ def learn(profiles: Profiles, *, progress: Progress = silent) -> Network:
         senses=nodes,
         word_indptr=each,
         node_words=nodes,
-        edge_indptr=np.concatenate((each[:1], np.cumsum(is_found.sum(axis=1)))),
+        edge_indptr=indptr_of(is_found.sum(axis=1)),
         edges=found[is_found],
         parts=np.full(n_terms, NOUN, np.int32),
         strengths=strengths[is_found],
@@ -54,25 +55,25 @@ def learn(profiles: Profiles, *, progress: Progress = silent) -> Network:
 def _by_person(profiles: Profiles, n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return, for every person with not too many, the terms below `n_terms` that any of their histories holds."""
     is_used = profiles.ids < n_terms
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(is_used, dtype=np.int64)))[profiles.indptr]
+    before = select_entries(profiles.indptr, is_used)
     ends = np.append(np.flatnonzero(np.diff(profiles.owner)) + 1, profiles.n_histories)
     starts = np.concatenate((np.zeros(1, np.int64), before[ends]))
     indptr, ids, _ = sort_rows(starts, profiles.ids[is_used], np.arange(n_terms, dtype=np.int32), n_terms)
     lengths = np.diff(indptr)
-    ids = ids[np.repeat(lengths <= LONGEST, lengths)]
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(lengths <= LONGEST, lengths, 0)))), ids
+    ids = ids[per_entry(lengths <= LONGEST, indptr)]
+    return indptr_of(np.where(lengths <= LONGEST, lengths, 0)), ids
 
 
 def _neighbours(
     indptr: NDArray[np.int64], ids: NDArray[np.int32], n_terms: int, progress: Progress
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return each term's neighbours and their strengths, the strongest first, −1 behind the last."""
-    person = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    person = row_numbers(indptr, dtype=np.int32)
     holder_indptr, holders = gather(ids, person, n_terms)
     found, strengths = np.full((n_terms, MOST_NEIGHBOURS), -1, np.int32), np.zeros((n_terms, MOST_NEIGHBOURS))
     shared = np.zeros(n_terms, np.int64)
     n_people = int(np.count_nonzero(np.diff(indptr)))
-    visits = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(indptr)[holders])))[holder_indptr[:-1]]
+    visits = indptr_of(np.diff(indptr)[holders])[holder_indptr[:-1]]
     cuts = [*np.flatnonzero(np.diff(visits // _VISITS_PER_CHUNK, prepend=-1)).tolist(), n_terms]
     for first, last in pairwise(cuts):
         progress("learning which terms go together", first, n_terms)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import gather_rows
+from queryveil.core.rows import gather_rows, indptr_of
 from queryveil.kernels.meaning_distance import ancestors, meetings
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.network import Network
@@ -64,10 +64,9 @@ def ancestry_of(network: Network, words: NDArray[np.int32], *, limit: int | None
     most = _NO_LIMIT if limit is None else limit
     is_known = words >= 0
     known_indptr, positions = gather_rows(network.sense_indptr, words[is_known])
-    indptr = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(_spread(np.diff(known_indptr), is_known), out=indptr[1:])
+    indptr = indptr_of(_spread(np.diff(known_indptr), is_known))
     indptr, nodes, heights = ancestors(indptr, network.senses[positions], network.edge_indptr, network.edges, most)
-    nouns = np.concatenate((np.zeros(1, np.int64), np.cumsum(network.parts[nodes] == NOUN, dtype=np.int64)))
+    nouns = indptr_of(network.parts[nodes] == NOUN)
     middle = indptr[:-1] + nouns[indptr[1:]] - nouns[indptr[:-1]]
     return Ancestry(indptr, middle, nodes.astype(np.int32), heights.astype(np.int32), most)
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import gather_rows, indptr_of
+from queryveil.core.rows import gather_rows, indptr_of, per_entry
 from queryveil.histories.profiles import Vocabulary
 from queryveil.kernels.meaning import paths_up, words_on_paths
 from queryveil.kernels.meaning_neighbours import nearest
@@ -78,7 +78,7 @@ def _by_paths(
     indptr, positions = gather_rows(network.sense_indptr, words)
     senses = network.senses[positions]
     parts = network.parts[senses]
-    is_first = parts == np.repeat(parts[indptr[:-1]], np.diff(indptr))
+    is_first = parts == per_entry(parts[indptr[:-1]], indptr)
     path_indptr, hop_indptr, hops = paths_up(senses[is_first], network.edge_indptr, network.edges, MOST_PATHS)
     candidate_indptr = path_indptr[indptr_of(is_first)[indptr]]
     slot_of_word = np.full(len(network.words), -1, np.int32)
@@ -113,7 +113,7 @@ def _by_neighbours(
 ) -> Expansion:
     """Make each word's node with its neighbours the only candidate."""
     indptr, nodes, ties = nearest(words, network.edge_indptr, network.edges, strengths, a, MOST_RELATED)
-    is_held = nodes == np.repeat(words, np.diff(indptr))
+    is_held = nodes == per_entry(words, indptr)
     return Expansion(
         slots,
         own,

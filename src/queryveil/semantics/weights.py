@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import count_people
 
 Weights = Literal["paper", "counts", "tfidf"]
 
@@ -22,6 +21,6 @@ def weighted(profiles: Profiles, weights: Weights) -> Profiles:
     counts = profiles.counts.astype(np.float64)
     if weights == "counts":
         return replace(profiles, weights=counts)
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    people = profiles.holders()
     rarity = np.log((profiles.n_people + 1) / np.maximum(people, 1))
     return replace(profiles, weights=(1.0 + np.log(counts)) * rarity[profiles.ids])

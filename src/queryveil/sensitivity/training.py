@@ -15,6 +15,7 @@ from sklearn.naive_bayes import BernoulliNB
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import indptr_of
 from queryveil.sensitivity.model import Model, probability
 from queryveil.sensitivity.words import with_forms
 
@@ -97,7 +98,7 @@ def _matrix(features: Sequence[frozenset[str]]) -> tuple[list[str], Any]:
     words = sorted(frozenset().union(*features))
     number = {word: i for i, word in enumerate(words)}
     rows = [sorted(number[word] for word in text) for text in features]
-    indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
+    indptr = indptr_of([len(row) for row in rows])
     ids = np.array([i for row in rows for i in row], np.int64)
     return words, csr_matrix((np.ones(len(ids)), ids, indptr), shape=(len(rows), len(words)))
 

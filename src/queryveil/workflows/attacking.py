@@ -13,6 +13,7 @@ from queryveil.attacks.base import Queries, Setting, Table, Tables
 from queryveil.core.errors import InputError
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
+from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers, row_numbers_of
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
@@ -22,8 +23,6 @@ from queryveil.release import private as privates
 from queryveil.release.groups import groups_of
 from queryveil.release.reader import Release, as_array, histories_of
 
-Whole = NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class LogSide:
@@ -31,7 +30,7 @@ class LogSide:
 
     profiles: Profiles
     queries: Profiles | None  # over whole queries
-    moments: tuple[Whole, Whole] | None  # (queries,): place of the history in the profiles, and second
+    moments: tuple[IntArray, IntArray] | None  # (queries,): place of the history in the profiles, and second
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +39,9 @@ class Shown:
 
     terms: Table
     owner_of: NDArray[np.int32]
-    people: Whole
-    held: Whole
-    history_of: Whole
+    people: IntArray
+    held: IntArray
+    history_of: IntArray
     part: NDArray[np.int32]
     moments: Table | None = None
 
@@ -60,7 +59,7 @@ def read_side(
     return LogSide(profiles, queries, moments)
 
 
-def _moments(log: QueryLog, profiles: Profiles) -> tuple[Whole, Whole]:
+def _moments(log: QueryLog, profiles: Profiles) -> tuple[IntArray, IntArray]:
     """Return the history and the second of every query that has a time, of histories that have terms."""
     place = np.full(len(log.histories()[0]), -1, np.int64)
     place[profiles.log_history] = np.arange(profiles.n_histories)
@@ -69,7 +68,7 @@ def _moments(log: QueryLog, profiles: Profiles) -> tuple[Whole, Whole]:
     return history[history >= 0], _seconds(rows["time"])[history >= 0]
 
 
-def _seconds(times: pa.ChunkedArray) -> Whole:
+def _seconds(times: pa.ChunkedArray) -> IntArray:
     return as_array(times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) // 1_000_000
 
 
@@ -104,7 +103,7 @@ def set_up(release: Release, private: Path, side: LogSide, others: LogSide | Non
     )
 
 
-def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> Whole:
+def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> IntArray:
     """Return the number in the log of the person behind every history of the private folder, -1 for none.
 
     Another log than the one the release was made from would make every figure meaningless.
@@ -136,7 +135,7 @@ def _refuse_common(profiles: Profiles, others: Profiles) -> None:
 
 
 def _shown_histories(
-    release: Release, private: Path, person: Whole, profiles: Profiles, number: dict[str, int]
+    release: Release, private: Path, person: IntArray, profiles: Profiles, number: dict[str, int]
 ) -> Shown:
     """Lay out released histories by person, so that those of one stand side by side."""
     released = histories_of(release.rows)
@@ -167,31 +166,29 @@ def _shown_histories(
     )
 
 
-def pairs_of(release: Release, number: dict[str, int]) -> tuple[Whole, Whole, Whole | None]:
+def pairs_of(release: Release, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray | None]:
     """Return the released history, the number of the term, and how often it is there, of what is shown.
 
     Whole queries are cut into their terms. Terms that the log does not have are numbered after it.
     """
     rows = release.rows
     if "count" in rows.column_names:  # of vocabularies: as many rows as there are occurrences
-        rows = rows.take(pa.array(np.repeat(np.arange(rows.num_rows), as_array(rows["count"]))))
+        rows = rows.take(pa.array(row_numbers_of(as_array(rows["count"]))))
     released = histories_of(rows)
-    unit = np.repeat(np.arange(len(released.users)), np.diff(released.indptr))
+    unit = row_numbers(released.indptr)
     split = [text.split(" ") if release.kind == "queries" else [text] for text in released.terms]
     lengths = np.array([len(set(words)) for words in split], np.int64)
     numbers = np.array(
         [number.setdefault(word, len(number)) for words in split for word in sorted(set(words))], np.int64
     )
-    starts = np.cumsum(lengths) - lengths
-    repeated = lengths[released.ids]
-    pair = np.repeat(np.arange(len(unit)), repeated)
-    at = np.repeat(starts[released.ids] - (np.cumsum(repeated) - repeated), repeated) + np.arange(len(pair))
+    indptr, at = gather_rows(indptr_of(lengths), released.ids)
+    pair = row_numbers(indptr)
     counts = None if release.kind == "histories" else released.counts[pair].astype(np.int64)
     return unit[pair], numbers[at], counts
 
 
 def _shown_groups(
-    release: Release, membership: pa.Table, person: Whole, profiles: Profiles, number: dict[str, int]
+    release: Release, membership: pa.Table, person: IntArray, profiles: Profiles, number: dict[str, int]
 ) -> Shown:
     """Lay out released groups, and count who of their members holds each published term."""
     released = groups_of(release.rows)
@@ -200,7 +197,7 @@ def _shown_groups(
     is_member = np.isin(release_id, released.groups) & (person >= 0)
     owner_of = np.full(profiles.n_people, -1, np.int32)
     owner_of[person[is_member]] = group[is_member]
-    unit = np.repeat(np.arange(len(released.groups)), np.diff(released.indptr))
+    unit = row_numbers(released.indptr)
     terms = np.array([number.setdefault(term, len(number)) for term in released.terms], np.int64)
     table = _rows(unit, terms[released.ids], np.arange(len(released.groups), dtype=np.int32))
     return Shown(
@@ -213,16 +210,16 @@ def _shown_groups(
     )
 
 
-def _held(table: Table, owner_of: NDArray[np.int32], profiles: Profiles, width: int) -> Whole:
+def _held(table: Table, owner_of: NDArray[np.int32], profiles: Profiles, width: int) -> IntArray:
     """Count the members of each group who hold each of its terms."""
-    row_owner = owner_of[np.repeat(profiles.owner, np.diff(profiles.indptr))].astype(np.int64)
+    row_owner = owner_of[profiles.owner_per_pair()].astype(np.int64)
     cells, count = np.unique((row_owner * width + profiles.ids)[row_owner >= 0], return_counts=True)
     wanted = table.rows() * width + table.keys
     place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
     return np.where(cells[place] == wanted, count[place], 0)
 
 
-def _rows(row: Whole, key: NDArray[np.int64], owner: NDArray[np.int32], counts: Whole | None = None) -> Table:
+def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], counts: IntArray | None = None) -> Table:
     """Put pairs into rows of ascending keys; the counts of equal ones add up."""
     lowest = key.min(initial=0)  # a moment may lie before 1970
     width = key.max(initial=0) - lowest + 1
@@ -235,7 +232,7 @@ def _rows(row: Whole, key: NDArray[np.int64], owner: NDArray[np.int32], counts: 
 def _table(profiles: Profiles, number: dict[str, int]) -> Table:
     """Return the terms of a log's histories by the common numbers."""
     numbers = np.array([number.setdefault(entry, len(number)) for entry in profiles.vocabulary.entries], np.int64)
-    row = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    row = profiles.row_numbers()
     return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
 
 
@@ -254,7 +251,7 @@ def _queries(side: LogSide) -> Queries | None:
     given = side.queries
     number = {person: i for i, person in enumerate(side.profiles.persons)}
     person = np.array([number.get(name, -1) for name in given.persons], np.int32)
-    of_pair = person[np.repeat(given.owner, np.diff(given.indptr))]
+    of_pair = person[given.owner_per_pair()]
     is_known = of_pair >= 0
     return Queries(
         given.vocabulary.entries,

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
+from queryveil.core.rows import row_numbers, row_numbers_of
 from queryveil.histories.build import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
@@ -29,9 +30,9 @@ def set_beside(
 ) -> Comparison:
     """Set a release beside its original; without `people` each released history is a person of its own."""
     released = histories_of(release.rows)
-    history = np.repeat(np.arange(len(released.users), dtype=np.int32), np.diff(released.indptr))
+    history = row_numbers(released.indptr, dtype=np.int32)
     owner = np.arange(len(released.users), dtype=np.int32) if people is None else people
-    occurrences = np.repeat(np.arange(len(history)), released.counts)
+    occurrences = row_numbers_of(released.counts)
     profiles = assemble(
         history[occurrences],
         released.ids[occurrences],

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import per_entry
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, as_array, histories_of, load
 from queryveil.release.vocabularies import vocabularies_of
@@ -46,7 +47,7 @@ def _is_released(private: Path) -> pa.ChunkedArray:
 def _entries(release: Release) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return every term, or query, of every released history."""
     histories = histories_of(release.rows)
-    return histories.ids.astype(np.int64), np.repeat(histories.users, np.diff(histories.indptr))
+    return histories.ids.astype(np.int64), per_entry(histories.users, histories.indptr)
 
 
 def _vocabularies(release: Release) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -136,7 +136,4 @@ def _judge(
 
 def _holders(profiles: Profiles) -> dict[str, int]:
     """Count the people who hold each term of the log."""
-    owner = np.repeat(profiles.owner, np.diff(profiles.indptr)).astype(np.int64)
-    width = len(profiles.vocabulary)
-    people = np.bincount(np.unique(owner * width + profiles.ids) % width, minlength=width)
-    return dict(zip(profiles.vocabulary.entries, people.tolist(), strict=True))
+    return dict(zip(profiles.vocabulary.entries, profiles.holders().tolist(), strict=True))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import ranges, row_numbers_of
+
 
 @dataclass(frozen=True)
 class Found:
@@ -60,7 +62,7 @@ class Search:
         # rows: (released history, place among the kept terms), histories ascending
         lists = [postings.of(term) for term in kept]
         history = np.concatenate([np.empty(0, np.int64), *lists])
-        column = np.repeat(np.arange(len(kept)), [len(histories) for histories in lists])
+        column = row_numbers_of([len(histories) for histories in lists])
         order = np.argsort(history, kind="stable")
         self._history, self._column = history[order], column[order]
 
@@ -93,9 +95,7 @@ class Search:
         begin = np.searchsorted(self._history, holders, "left")
         lengths = np.searchsorted(self._history, holders, "right") - begin
         held = np.zeros((len(holders), len(self._kept)), np.bool_)
-        rows = np.repeat(np.arange(len(holders)), lengths)
-        place = np.arange(lengths.sum()) + np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
-        held[rows, self._column[place]] = True
+        held[row_numbers_of(lengths), self._column[ranges(begin, lengths)]] = True
         people, layer, held = _layers(self._postings.owner[holders], held)
         n_words = -(-(int(people.max(initial=-1)) + 1) // 64)
         flags = np.zeros((len(self._kept), int(layer.max(initial=0)) + 1, 64 * n_words), np.bool_)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import per_entry
 from queryveil.histories.occurrences import pair_places
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.options import Cleaning
@@ -80,7 +81,7 @@ class Start:
         number = {term: i for i, term in enumerate(profiles.vocabulary.entries)}
         terms = np.array([number[term] for term in released.terms], np.int64)
         mask = np.zeros(len(profiles.ids), np.bool_)
-        history = np.repeat(history_of, np.diff(released.indptr))
+        history = per_entry(history_of, released.indptr)
         mask[pair_places(profiles, history, terms[released.ids])] = True
         return mask
 

@@ -78,17 +78,10 @@ def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -
         len(profiles.ids),
         int(profiles.counts.sum()),
         steps,
-        _classes(_people_behind(profiles), occurrences),
+        _classes(profiles.holders(), occurrences),
         _classes(lengths, np.asarray(lengths, np.float64)),
         tuple(_singled_out(profiles, m, rng, progress) for m in KNOWN),
     )
-
-
-def _people_behind(profiles: Profiles) -> NDArray[np.int64]:
-    """Count the people who hold each term; whoever has it in several histories counts once."""
-    owner = np.repeat(profiles.owner, np.diff(profiles.indptr)).astype(np.int64)
-    pairs = np.unique(owner * len(profiles.vocabulary) + profiles.ids)
-    return np.bincount(pairs % len(profiles.vocabulary), minlength=len(profiles.vocabulary))
 
 
 def _classes(sizes: NDArray[np.int64], weights: NDArray[np.float64]) -> tuple[SizeClass, ...]:

@@ -15,6 +15,7 @@ from queryveil.core.evidence import GroupMembers, ReleasedVocabularies
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
+from queryveil.core.rows import per_entry, row_numbers
 from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
@@ -260,7 +261,7 @@ def _as_vocabularies(released: ReleasedHistories) -> ReleasedVocabularies:
     rank = np.empty(len(released.terms), np.int32)
     by_text = sorted(range(len(released.terms)), key=released.terms.__getitem__)
     rank[by_text] = np.arange(len(by_text), dtype=np.int32)
-    order = np.lexsort((rank[released.ids], np.repeat(np.arange(len(released.users)), np.diff(released.indptr))))
+    order = np.lexsort((rank[released.ids], row_numbers(released.indptr)))
     ids, levels = rank[released.ids][order], np.zeros(len(order), np.int32)
     terms = tuple(released.terms[i] for i in by_text)
     return ReleasedVocabularies(released.users, released.indptr, ids, released.counts[order], levels, terms)
@@ -276,7 +277,7 @@ def _invented(private: Path, released: ReleasedHistories, history_of: NDArray[np
     is_released = pc.is_valid(term)
     history = as_array(pairs["history"].filter(is_released))
     true = history * len(released.terms) + as_array(term.filter(is_released))
-    rows = np.repeat(history_of, np.diff(released.indptr))
+    rows = per_entry(history_of, released.indptr)
     n_invented = np.count_nonzero(~np.isin(rows * len(released.terms) + released.ids, true))
     return [f"{n_invented:,} released terms were never in the history behind them"] if n_invented else []
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InternalError
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import select_entries
 from queryveil.experiments.burghardt.printed import KS, MS
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
@@ -109,10 +110,9 @@ def _verify(profiles: Profiles, mask: NDArray[np.bool_], bound: ResolvedName, pr
     if not isinstance(bound.declaration, Method):
         raise TypeError(f"{bound.declaration.name} is declared as a method but is none")
     claim = bound.declaration.claim(bound)
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)))
     verdict = claim.declaration.load()(
         claim,
-        before[profiles.indptr],
+        select_entries(profiles.indptr, mask),
         profiles.ids[mask],
         profiles.owner,
         profiles.vocabulary.entries,
@@ -127,7 +127,7 @@ def _verify(profiles: Profiles, mask: NDArray[np.bool_], bound: ResolvedName, pr
 def kept_shares(task: Task, mask: NDArray[np.bool_]) -> dict[str, float]:
     """Return what is left of each thing in percent of the original."""
     profiles = task.profiles
-    history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))[mask]
+    history = profiles.row_numbers()[mask]
     shares = {
         "distinct terms": 100.0 * len(np.unique(profiles.ids[mask])) / len(profiles.vocabulary),
         "users": 100.0 * len(np.unique(profiles.owner[history])) / profiles.n_people,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import count_holders, gather_rows, per_entry
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.supports import postings
 
@@ -50,10 +51,7 @@ class Holders:
     def _frequent(self, histories: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         """Return the terms that at least k people have in one of some histories, ascending."""
         profiles = self.profiles
-        lengths = np.diff(profiles.indptr)[histories]
-        first = np.repeat(profiles.indptr[histories] - np.cumsum(lengths) + lengths, lengths)
-        pairs = first + np.arange(len(first))
-        width = len(profiles.vocabulary)
-        keys = np.unique(np.repeat(profiles.owner[histories], lengths).astype(np.int64) * width + profiles.ids[pairs])
-        terms, people = np.unique(keys % width, return_counts=True)
-        return terms[people >= k]
+        indptr, pairs = gather_rows(profiles.indptr, histories)
+        terms, ids = np.unique(profiles.ids[pairs], return_inverse=True)
+        people = count_holders(per_entry(profiles.owner[histories], indptr), ids, len(terms))
+        return terms[people >= k].astype(np.int64)

@@ -10,9 +10,9 @@ from queryveil.core.errors import InternalError
 from queryveil.core.evidence import LogPair
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress
+from queryveil.core.rows import gather_rows, row_sums, select_entries
 from queryveil.experiments.carpineto.printed import HEAVY_PEOPLE
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import count_people
 from queryveil.lexicons.private_words import PersonalWordLists
 from queryveil.methods import Method
 
@@ -58,13 +58,11 @@ By = Mapping[float, Sequence[Outcome]]  # size of releases (%) → one of each s
 
 def heavy(profiles: Profiles, rng: np.random.Generator) -> Profiles:
     """Return the profiles of people with more queries than the mean, at most as many as in the paper."""
-    issued = np.add.reduceat(profiles.counts.astype(np.int64), profiles.indptr[:-1])
+    issued = row_sums(profiles.counts, profiles.indptr)
     chosen = np.flatnonzero(issued > issued.mean())
     if len(chosen) > HEAVY_PEOPLE:
         chosen = np.sort(rng.choice(chosen, HEAVY_PEOPLE, replace=False))
-    lengths = np.diff(profiles.indptr)[chosen]
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    taken = np.repeat(profiles.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    indptr, taken = gather_rows(profiles.indptr, chosen)
     return replace(
         profiles,
         indptr=indptr,
@@ -92,12 +90,17 @@ def _verify(task: Task, claim: ResolvedName, mask: Mask) -> None:
     if not mask.any():
         return
     profiles = task.profiles
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)))
     released, ids = np.unique(profiles.ids[mask], return_inverse=True)
     queries = tuple(profiles.vocabulary[query] for query in released.tolist())
     more = {"lists": task.lists} if claim.declaration.name == "ppp" else {}
     verdict = claim.declaration.load()(
-        claim, before[profiles.indptr], ids.astype(np.int32), profiles.owner, queries, counted="people", **more
+        claim,
+        select_entries(profiles.indptr, mask),
+        ids.astype(np.int32),
+        profiles.owner,
+        queries,
+        counted="people",
+        **more,
     )
     if not verdict.holds:
         raise InternalError(f"what {claim} left was refused by its verifier ({verdict.state}); please report this.")
@@ -132,7 +135,7 @@ class ByPeople:
     def __init__(self, task: Task) -> None:
         profiles = task.profiles
         self._task = task
-        self._people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+        self._people = profiles.holders()
         self._order = np.lexsort((task.rng.random(len(self._people)), -self._people))
         issued = np.bincount(profiles.ids, profiles.counts, minlength=len(self._people))
         self._issued = np.cumsum(issued[self._order])

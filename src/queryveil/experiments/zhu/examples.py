@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from queryveil.core.names import resolve
+from queryveil.core.rows import indptr_of
 from queryveil.experiments.zhu import printed
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability import run
@@ -22,7 +23,7 @@ def example() -> Profiles:
     pairs = [pair for row in rows for pair in row]
     return Profiles(
         Vocabulary(tuple(words)),
-        np.cumsum([0, *map(len, rows)]).astype(np.int64),
+        indptr_of([len(row) for row in rows]),
         np.array([term for term, _ in pairs], np.int32),
         np.ones(len(pairs), np.int32),
         np.arange(len(rows), dtype=np.int32),

@@ -14,6 +14,7 @@ from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import row_numbers
 from queryveil.experiments.zhu import printed
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
@@ -113,7 +114,7 @@ def _features(profiles: Profiles, bound: ResolvedName) -> FeatureMatrix:
 def _by_text(profiles: Profiles) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], tuple[str, ...]]:
     """Return the rows of profiles over terms numbered by their texts, as they are in a release."""
     place, terms = _places(profiles)
-    rows = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    rows = profiles.row_numbers()
     order = np.lexsort((place[profiles.ids], rows))
     return profiles.indptr, place[profiles.ids][order], np.ones(len(order)), terms
 
@@ -129,7 +130,7 @@ def _places(profiles: Profiles) -> tuple[NDArray[np.int32], tuple[str, ...]]:
 def _sides(profiles: Profiles, grouped: Grouping) -> tuple[ReleasedGroups, GroupMembers]:
     """Return what would be released of groups, and its private side."""
     place, terms = _places(profiles)
-    rows = np.repeat(np.arange(grouped.n_groups), np.diff(grouped.indptr))
+    rows = row_numbers(grouped.indptr)
     order = np.lexsort((place[grouped.ids], rows))
     ids, weights = place[grouped.ids][order], grouped.weights[order]
     released = ReleasedGroups(np.arange(grouped.n_groups), grouped.indptr, ids, weights, terms)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
+from queryveil.core.rows import indptr_of, row_numbers_of
 from queryveil.kernels.crowds import Crowd, find_alone
 from queryveil.kernels.supports import postings
 from queryveil.measures.distributed.base import DistributedComparison
@@ -109,11 +110,11 @@ def shared_with_others(
     rank = np.empty(len(by_number), np.int32)
     rank[by_number] = np.arange(len(by_number), dtype=np.int32)
     lengths = entries.value_lengths().to_numpy()
-    row = np.repeat(np.arange(len(lengths)), lengths)
+    row = row_numbers_of(lengths)
     ids = rank[words.indices.to_numpy()]
     order = np.lexsort((ids, row))
     # one history more, of nobody here and without terms: that of whoever is elsewhere
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths), [len(ids)])).astype(np.int64)
+    indptr = indptr_of(np.append(lengths, 0))
     whose = np.append(owner.indices.to_numpy(), -1).astype(np.int32)
     crowd = Crowd(indptr, ids[order], whose, *postings(indptr, ids[order], len(rank)))
     place = {person: i for i, person in enumerate(owner.dictionary.to_pylist())}

@@ -19,6 +19,7 @@ from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
+from queryveil.core.rows import IntArray, ranges, row_numbers
 
 PAIRS_AT_ONCE = 4_000_000  # looked up in about a second, so that an interrupt is noticed
 SLACK = 1e-12  # relative: what is equal in decimals may differ in binary
@@ -35,14 +36,13 @@ PROBABILITIES = {
     ),
 }
 
-Whole = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
 class Shared(NamedTuple):
     """What members have in common with what is published of their groups."""
 
-    held: Whole  # (rows,): members of the group who hold the term
+    held: IntArray  # (rows,): members of the group who hold the term
     product: Reals  # (people,): of a profile's weights with the published ones
 
 
@@ -68,9 +68,9 @@ def compute(
     ]
 
 
-def _row_group(released: ReleasedGroups) -> Whole:
+def _row_group(released: ReleasedGroups) -> IntArray:
     """Return the place of every row's group."""
-    return np.repeat(np.arange(len(released.groups)), np.diff(released.indptr))
+    return row_numbers(released.indptr)
 
 
 def _shared(released: ReleasedGroups, members: GroupMembers, progress: Progress) -> Shared:
@@ -84,8 +84,7 @@ def _shared(released: ReleasedGroups, members: GroupMembers, progress: Progress)
     ends = np.cumsum(sizes)
     for part in _parts(ends):
         person = np.repeat(people[part], sizes[part])
-        start = members.indptr[people[part]] - (ends[part] - sizes[part])
-        pair = np.arange(ends[part.start] - sizes[part.start], ends[part.stop - 1]) + np.repeat(start, sizes[part])
+        pair = ranges(members.indptr[people[part]], sizes[part])
         key = members.group[person].astype(np.int64) * width + members.ids[pair]
         row = np.searchsorted(cells, key)
         is_found = cells[np.minimum(row, len(cells) - 1)] == key
@@ -96,7 +95,7 @@ def _shared(released: ReleasedGroups, members: GroupMembers, progress: Progress)
     return Shared(held, product)
 
 
-def _parts(ends: Whole) -> list[slice]:
+def _parts(ends: IntArray) -> list[slice]:
     """Cut people, given how many pairs there are up to each, into parts of about PAIRS_AT_ONCE pairs."""
     if len(ends) == 0:
         return []
@@ -105,7 +104,7 @@ def _parts(ends: Whole) -> list[slice]:
     return [slice(begin, end) for begin, end in pairwise(bounds)]
 
 
-def _probabilities(measure: str, shares: Reals, group: Whole, n_groups: int) -> list[Score]:
+def _probabilities(measure: str, shares: Reals, group: IntArray, n_groups: int) -> list[Score]:
     """Score the shares of members who hold a term, by group."""
     mean = np.bincount(group, shares, minlength=n_groups) / np.maximum(1, np.bincount(group, minlength=n_groups))
     highest = np.zeros(n_groups)
@@ -121,7 +120,7 @@ def _probabilities(measure: str, shares: Reals, group: Whole, n_groups: int) -> 
 
 
 def _pairs_above(
-    bound: ResolvedName, released: ReleasedGroups, members: GroupMembers, shares: Reals, held: Whole
+    bound: ResolvedName, released: ReleasedGroups, members: GroupMembers, shares: Reals, held: IntArray
 ) -> list[Score]:
     """Score how many of the terms of people that are published for their groups are above p."""
     p, total = bound.real("p"), int(held.sum())
@@ -140,7 +139,7 @@ def _pairs_above(
     return [score("posterior", p), score("belief", p + known)]
 
 
-def _sizes(measure: str, sizes: Whole) -> list[Score]:
+def _sizes(measure: str, sizes: IntArray) -> list[Score]:
     """Score how many members groups have."""
     notes = {
         "group size": "members of a group, averaged over groups (the paper's Figure 5)",
@@ -166,7 +165,7 @@ def _suppressed(measure: str, members: GroupMembers) -> Score:
 
 def _cosine(measure: str, released: ReleasedGroups, members: GroupMembers, product: Reals) -> Score:
     """Score how like people are to what is published of their group."""
-    person = np.repeat(np.arange(len(members.group)), np.diff(members.indptr))
+    person = row_numbers(members.indptr)
     own = np.sqrt(np.bincount(person, members.weights**2, minlength=len(members.group)))
     published = np.sqrt(np.bincount(_row_group(released), released.weights**2, minlength=len(released.groups)))
     # the last one is for people without a group, where −1 finds it

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
+from queryveil.core.rows import row_numbers
 from queryveil.kernels.loss import Entries, Terms, loss_of_clusters
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.distances import Ancestry, ancestry
@@ -127,7 +128,7 @@ def _names_above(
         node = tree.parent[node].astype(np.int64)
     if numbers:
         end = above.indptr[n_terms]
-        owner = np.repeat(np.arange(n_terms), np.diff(above.indptr[: n_terms + 1]))
+        owner = row_numbers(above.indptr[: n_terms + 1])
         pairs.append(np.stack((owner, np.ones(end, np.int64), node_name[above.nodes[:end]]), axis=1))
     rows = np.unique(np.concatenate(pairs), axis=0)
     rows = rows[rows[:, 2] >= 0]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import indptr_of
 from queryveil.kernels.patterns import Found, entry_codes, extend, extend_all, make_table, pair_codes
 
 _PER_CALL = 1_000  # patterns extended between two reports
@@ -122,5 +123,5 @@ def _patterns(found: Found, n_known: int, used: NDArray[np.int64]) -> Patterns:
     flags = np.unpackbits(found.entries[slots].astype("<u8").view(np.uint8), axis=1, bitorder="little")
     pattern, entry = np.nonzero(flags)
     ids = used[entry].astype(np.int32)
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(found.size[slots])))
+    indptr = indptr_of(found.size[slots])
     return Patterns(indptr, ids[np.lexsort((ids, pattern))], found.support[slots])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
+from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.kernels.histories import gather
 from queryveil.kernels.patterns_near import most_shared, nearest
 from queryveil.measures.base import Comparison
@@ -72,7 +73,7 @@ def _released(comparison: Comparison | Vocabularies, n: int, progress: Progress)
             closed_patterns(indptr, ids, len(terms), n, progress=progress), terms, np.ones(len(terms), np.bool_)
         )
     released, (term_of, is_generalized, entry) = comparison.released, comparison.entries
-    history = np.repeat(np.arange(len(released.users)), np.diff(released.indptr))
+    history = row_numbers(released.indptr)
     cells = np.unique(np.stack((history, entry)), axis=1)  # a generalised term may stand there at two levels
     support = np.bincount(cells[1], minlength=len(term_of))
     order = np.lexsort((np.arange(len(term_of)), -support))  # entries are in the order of their texts
@@ -89,7 +90,7 @@ def _shared(before: _Side, after: _Side) -> int:
     """Sum up the entries that each original pattern shares with the released one that has most of them."""
     place = {term: i for i, (term, typed) in enumerate(zip(after.terms, after.is_typed, strict=True)) if typed}
     ids = np.array([place.get(before.terms[entry], -1) for entry in before.patterns.ids], np.int64)
-    pattern = np.repeat(np.arange(len(after.patterns), dtype=np.int32), np.diff(after.patterns.indptr))
+    pattern = row_numbers(after.patterns.indptr, dtype=np.int32)
     posts = gather(after.patterns.ids, pattern, len(after.terms))
     return int(most_shared(before.patterns.indptr, ids, *posts, len(after.patterns)).sum())
 
@@ -121,7 +122,7 @@ def _term_distances(
     shape = (len(texts), sum(map(len, listed)))
     one, other = (axis.ravel().astype(np.int32) for axis in np.indices(shape))
     found = above.distances(one, other + np.int32(len(texts))).reshape(shape)
-    begins = np.cumsum([0, *map(len, listed)])[:-1]
+    begins = indptr_of([len(names) for names in listed])[:-1]
     found = np.minimum.reduceat(found, begins, axis=1) if listed else found
     table = np.where(np.isinf(found), 2 * (eps + 1), found).astype(np.int64)
     place = {text: i for i, text in enumerate(texts)}

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.work import Work
 from queryveil.kernels.histories import count_people
 from queryveil.methods.distributed.encoding import BLOCK_SCHEMA, arrow_schema, block_row, read_block, rows_of
@@ -120,8 +121,7 @@ def _gathered(table: pa.Table) -> pa.Table:
 
 
 def _offsets(lists: pa.ListArray) -> NDArray[np.int64]:
-    lengths = lists.value_lengths().to_numpy()
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+    return indptr_of(lists.value_lengths().to_numpy())
 
 
 def arrays_of(row: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
@@ -162,12 +162,12 @@ def _made(raw: pa.Table, known: pa.Table) -> pa.Table:
     number[entry] = known["number"].to_numpy()
     occurrences = np.zeros(len(row["entries"]), np.int64)
     occurrences[entry] = known["occurrences"].to_numpy()
-    history = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    history = row_numbers(indptr)
     place = np.flatnonzero(number[ids] >= 0)
     place = place[np.lexsort((number[ids[place]], history[place]))]
     lengths = np.bincount(history[place], minlength=len(indptr) - 1)
     block = Block(
-        np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64))),
+        indptr_of(lengths),
         number[ids[place]].astype(np.int32),
         counts[place],
         occurrences[ids[place]],
@@ -186,11 +186,11 @@ def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
     block = read_block(other)
     mask = np.zeros(len(ids), np.bool_)
     mask[block.place[block.kept]] = True
-    history = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    history = row_numbers(indptr)
     chosen = np.flatnonzero(mask)
     chosen = chosen[np.lexsort((ids[chosen], history[chosen]))]  # numbers within a block are in the order of the texts
     full, lengths = np.unique(history[chosen], return_counts=True)
-    offsets = pa.array(np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))).astype(np.int32))
+    offsets = pa.array(indptr_of(lengths).astype(np.int32))
     words = pa.array(row["entries"], pa.string()).take(pa.array(ids[chosen]))
     columns = {name: pa.array(row[name]).take(pa.array(full)) for name in ("person", "history", "part")}
     words = _without_part(words, columns["part"])

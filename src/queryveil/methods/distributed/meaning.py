@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import indptr_of, row_numbers, select_entries
 from queryveil.engines.spark.work import Work
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import arrays_of
@@ -118,9 +119,8 @@ class _Known:
             entries = batch["entries"]
             words = entries.flatten().dictionary_encode()
             is_known = (network.find_all(words.dictionary.to_pylist()) >= 0)[words.indices.to_numpy()]
-            before = np.concatenate((np.zeros(1, np.int64), np.cumsum(is_known)))
-            ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(entries.value_lengths().to_numpy())))
-            offsets, mask = pa.array(before[ends].astype(np.int32)), pa.array(is_known)
+            indptr = select_entries(indptr_of(entries.value_lengths().to_numpy()), is_known)
+            offsets, mask = pa.array(indptr.astype(np.int32)), pa.array(is_known)
             columns = {name: batch[name] for name in ("person", "history", "part")}
             for name in ("entries", "counts"):
                 columns[name] = pa.ListArray.from_arrays(offsets, batch[name].flatten().filter(mask))
@@ -174,12 +174,12 @@ def _augmented(row: dict[str, Any], known: pa.Table, comparing: Comparing) -> di
     indptr, ids, counts, _ = arrays_of(row)
     number, people = _by_entry(row, known, "number", -1), _by_entry(row, known, "people", 0)
     total = _by_entry(row, known, "total", 0.0) * comparing.rarity(people)
-    history = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    history = row_numbers(indptr)
     place = np.flatnonzero(people[ids] >= comparing.floor)
     place = place[np.lexsort((number[ids[place]], history[place]))]
     lengths = np.bincount(history[place], minlength=len(indptr) - 1)
     holders, held = np.flatnonzero(lengths), ids[place]
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[holders])))
+    starts = indptr_of(lengths[holders])
     # entries: those of the block that may be published, by their numbers
     entries = np.flatnonzero(people >= comparing.floor)
     entries = entries[np.argsort(number[entries], kind="stable")]

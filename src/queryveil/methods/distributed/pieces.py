@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import gather_rows, indptr_of
 from queryveil.kernels.grouping import Rows
 from queryveil.kernels.grouping_sums import at_unit_length
 from queryveil.methods.distributed.encoding import arrow_schema
@@ -44,8 +45,8 @@ class Piece:
 
     def where(self, rows: NDArray[np.int64]) -> "Piece":
         """Return some of the people, in the order given."""
-        indptr, place = _places(self.indptr, rows)
-        feature_indptr, feature_place = _places(self.feature_indptr, rows)
+        indptr, place = gather_rows(self.indptr, rows)
+        feature_indptr, feature_place = gather_rows(self.feature_indptr, rows)
         return Piece(
             self.person[rows],
             indptr,
@@ -77,14 +78,7 @@ def joined(pieces: Sequence[Piece]) -> Piece:
 
 
 def _pointers(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.concatenate([np.diff(part) for part in parts]))))
-
-
-def _places(indptr: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the row pointers of some rows, and where their pairs stand."""
-    sizes = indptr[rows + 1] - indptr[rows]
-    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    return taken, np.arange(taken[-1]) + np.repeat(indptr[rows] - taken[:-1], sizes)
+    return indptr_of(np.concatenate([np.diff(part) for part in parts]))
 
 
 def piece_row(block: int, piece: Piece) -> dict[str, Any]:

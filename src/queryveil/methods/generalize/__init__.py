@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import gather_rows, indptr_of
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.generalize import shared_counts
-from queryveil.kernels.histories import count_people
 from queryveil.methods.generalize.parts import Part, divide
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.semantics.network import Network
@@ -46,7 +46,7 @@ def run(
 
 def _by_leaf(profiles: Profiles, tree: TermTree) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the histories with the nodes of their terms in place of the ids, ascending within a history."""
-    history = np.repeat(np.arange(profiles.n_histories), np.diff(profiles.indptr))
+    history = profiles.row_numbers()
     leaves = tree.leaf[profiles.ids]
     order = np.lexsort((leaves, history))
     return profiles.indptr, leaves[order], profiles.counts[order]
@@ -61,7 +61,7 @@ def _names(profiles: Profiles, tree: TermTree) -> tuple[tuple[str, ...], NDArray
 
 def _is_public(profiles: Profiles, tree: TermTree, bound: ResolvedName) -> NDArray[np.bool_]:
     """Say of which nodes the name may be published: of a term it needs as many holders as the floor."""
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    people = profiles.holders()
     is_public = np.ones(len(tree.parent), np.bool_)
     is_public[tree.leaf] = people >= floor_of(bound)
     return is_public
@@ -88,14 +88,10 @@ def _named(
 
 def _published(n_histories: int, parts: list[Part], rows: list[Row], names: tuple[str, ...]) -> PublishedVocabularies:
     """Give every history the row of its part."""
-    part_of = np.full(n_histories, -1, np.int64)
+    part_of = np.full(n_histories, len(parts), np.int64)  # histories without a part: an empty row after the last
     for number, part in enumerate(parts):
         part_of[part.members] = number
-    sizes = np.array([len(row[0]) for row in rows] + [0], np.int64)  # the last is that of no part
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    lengths = sizes[part_of]
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    taken = np.repeat(starts[part_of] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    indptr, taken = gather_rows(indptr_of([*(len(row[0]) for row in rows), 0]), part_of)
     ids, counts, levels = (np.concatenate(columns).astype(np.int32)[taken] for columns in zip(*rows, strict=True))
     return PublishedVocabularies(names, indptr, ids, counts, levels, _summary(parts, levels))
 

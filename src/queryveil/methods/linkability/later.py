@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, diags_array
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import IntArray, indptr_of, per_entry, row_numbers
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.grouping import SLACK
@@ -119,7 +120,7 @@ def _with_newcomers(
     group: NDArray[np.int32], usable: NDArray[np.bool_], features: FeatureMatrix, n_groups: int
 ) -> NDArray[np.int32]:
     """Put everybody without a group into the one whose centroid is the most alike; ties to the first."""
-    row = np.repeat(np.arange(len(group)), np.diff(features.indptr))
+    row = row_numbers(features.indptr)
     unit = features.values / np.sqrt(np.bincount(row, features.values**2, minlength=len(group)))[row]
     shape = (len(group), features.n_dimensions)
     rows = csr_array((unit, features.ids, features.indptr), shape=shape)
@@ -174,7 +175,7 @@ def _published(
     lengths = [len(ids) for ids, _ in rows]
     return Grouping(
         group,
-        np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64))),
+        indptr_of(lengths),
         np.concatenate([ids for ids, _ in rows]) if rows else np.empty(0, np.int32),
         np.concatenate([weights for _, weights in rows]) if rows else np.empty(0),
     )
@@ -186,11 +187,11 @@ def _is_legal(
     """Say of every group whether its published entries keep the promise for its members; an empty group does."""
     n_groups, n_entries = published.n_groups, len(common.vocabulary)
     members = np.bincount(group[group >= 0], minlength=n_groups)
-    row_group = np.repeat(group, np.diff(common.indptr))
+    row_group = per_entry(group, common.indptr)
     keys, counts = np.unique(
         row_group[row_group >= 0].astype(np.int64) * n_entries + common.ids[row_group >= 0], return_counts=True
     )
-    of_group = np.repeat(np.arange(n_groups), np.diff(published.indptr))
+    of_group: IntArray = row_numbers(published.indptr)
     wanted = of_group * n_entries + published.ids
     place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     holders = np.where((published.ids >= 0) & (keys[place] == wanted), counts[place], 0) if len(keys) else 0 * wanted
@@ -247,7 +248,7 @@ def _with_new_groups(
     alone = (group < 0) & usable
     if np.count_nonzero(alone) < smallest_group(bound.real("p")):
         return group
-    in_question = np.repeat(alone, np.diff(profiles.indptr))
+    in_question = per_entry(alone, profiles.indptr)
     try:
         made = run(profiles.select(in_question), features, bound, rng=rng, progress=progress)
     except GuaranteeError:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from queryveil.core.names import ResolvedName
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
-from queryveil.kernels.histories import count_people
 from queryveil.methods.linkability.population import Population
 
 
@@ -19,7 +18,7 @@ def smallest_group(p: float) -> int:
 
 def without_rare(profiles: Profiles, bound: ResolvedName) -> Profiles:
     """Return the profiles without the entries that fewer people hold than the floor: they are never published."""
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    people = profiles.holders()
     return profiles.select(people[profiles.ids] >= floor_of(bound))
 
 

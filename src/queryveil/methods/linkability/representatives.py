@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
+from queryveil.core.rows import indptr_of, per_entry, row_numbers
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping import SLACK
@@ -35,7 +36,7 @@ def representatives(
     start, entry, holders, total = sum_groups(
         profiles.indptr, profiles.ids, weights, group, by_group, n_groups, n_entries
     )
-    of_group = np.repeat(np.arange(n_groups), np.diff(start))
+    of_group = row_numbers(start)
     members = sizes[of_group]
     is_union = bound.word("representative") == "union"
     value = total / (holders if is_union else members)
@@ -53,8 +54,8 @@ def representatives(
 def without(made: Grouping, dropped: NDArray[np.bool_]) -> tuple[Grouping, NDArray[np.int32]]:
     """Return the groups without some, and the new number of every old one; who was in a dropped one is in none."""
     number = np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1).astype(np.int32)
-    shown = np.repeat(~dropped, np.diff(made.indptr))
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(made.indptr)[~dropped])))
+    shown = per_entry(~dropped, made.indptr)
+    indptr = indptr_of(np.diff(made.indptr)[~dropped])
     kept = replace(made, group=number[made.group], indptr=indptr, ids=made.ids[shown], weights=made.weights[shown])
     return kept, number
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
+from queryveil.core.rows import gather_rows
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.grouping import CLOSENESS, Rows, Rule
 from queryveil.kernels.grouping_blocks import localize
@@ -69,8 +70,8 @@ def _weighed(profiles: Profiles, highest: NDArray[np.float64]) -> Weighed:
 def part_of(task: Task, which: NDArray[np.int64]) -> Task:
     """Return the task of grouping some of the rows, entries and dimensions numbered anew."""
     rows = task.rows
-    indptr, place = _places(rows.indptr, which)
-    feature_indptr, feature_place = _places(rows.feature_indptr, which)
+    indptr, place = gather_rows(rows.indptr, which)
+    feature_indptr, feature_place = gather_rows(rows.feature_indptr, which)
     ids, feature_ids = rows.ids[place], rows.feature_ids[feature_place]
     entries = localize(ids, np.full(task.n_entries, -1, np.int32))
     n_dimensions = len(localize(feature_ids, np.full(rows.n_dimensions, -1, np.int32)))
@@ -81,10 +82,3 @@ def part_of(task: Task, which: NDArray[np.int64]) -> Task:
         rule = rule._replace(share=rule.share[entries])
     part = Rows(indptr, ids, feature_indptr, feature_ids, rows.feature_values[feature_place], n_dimensions)
     return replace(task, rows=part, rule=rule, n_entries=len(entries), weighed=weighed)
-
-
-def _places(indptr: NDArray[np.int64], which: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the row pointers of some rows, and where their pairs stand."""
-    sizes = indptr[which + 1] - indptr[which]
-    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    return taken, np.arange(taken[-1]) + np.repeat(indptr[which] - taken[:-1], sizes)

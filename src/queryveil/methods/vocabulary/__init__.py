@@ -14,10 +14,10 @@ import numpy as np
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import indptr_of
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import Rule
-from queryveil.kernels.histories import count_people
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.clustering import clusters_of
@@ -48,7 +48,7 @@ def without_hopeless(profiles: Profiles, network: Network, k: int) -> Profiles:
     Such a term is matched with nothing but itself, so that no cluster can publish it; all it could do is to make the
     vocabularies that hold it seem far from all others.
     """
-    people = count_people(profiles.indptr, profiles.ids, profiles.owner, len(profiles.vocabulary))
+    people = profiles.holders()
     has_hope = people >= k
     rare = np.flatnonzero(~has_hope)
     has_hope[rare] = network.find_all(profiles.vocabulary[term] for term in rare.tolist()) >= 0
@@ -74,7 +74,7 @@ def _published(
         row = sorted((number[name], level, count) for (name, level), count in vocabulary.items())
         for member in cluster.members:
             rows[member] = row
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum([len(row) for row in rows], dtype=np.int64)))
+    indptr = indptr_of([len(row) for row in rows])
     ids, levels, counts = np.array([cell for row in rows for cell in row], np.int32).reshape(-1, 3).T
     summary = _summary(profiles, clusters, typical)
     return PublishedVocabularies(terms, indptr, ids.copy(), counts.copy(), levels.copy(), summary)

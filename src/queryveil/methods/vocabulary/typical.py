@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import Bags
-from queryveil.kernels.histories import count_people
 from queryveil.kernels.matching_distances import FAR
 from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.words import Words
@@ -36,9 +35,7 @@ class Election:
 
     def chooser(self, typical: str) -> Choose:
         """Return how what stands for a bag is chosen."""
-        people = count_people(
-            self.profiles.indptr, self.profiles.ids, self.profiles.owner, len(self.profiles.vocabulary)
-        )
+        people = self.profiles.holders()
         is_common = people >= self.floor
         return {"vote": self._vote, "bags": self._bag, "generalize": self._ancestor}[typical](is_common)
 
@@ -107,7 +104,7 @@ class Election:
     def _people_below(self, node: int) -> int:
         """Count the people who hold a term below a node."""
         is_below = np.append(self.words.are_below(node), False)  # the last one is for terms the network does not know
-        history = np.repeat(np.arange(self.profiles.n_histories), np.diff(self.profiles.indptr))
+        history = self.profiles.row_numbers()
         return len(np.unique(self.profiles.owner[history[is_below[self.bags.word[self.profiles.ids]]]]))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import row_sums
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clusters import Bags
 from queryveil.kernels.matching_distances import HEIGHT_BITS, Ancestors, Table, descendants, slots_of
@@ -56,6 +57,5 @@ def bags_of(profiles: Profiles, network: Network) -> tuple[Bags, NDArray[np.int3
     found = network.find_all(profiles.vocabulary.entries)
     numbers = np.unique(found[found >= 0])
     word = np.where(found < 0, -1, np.searchsorted(numbers, found)).astype(np.int32)
-    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(profiles.counts, dtype=np.int64)))
-    sizes = np.diff(ends[profiles.indptr])
+    sizes = row_sums(profiles.counts, profiles.indptr)
     return Bags(profiles.indptr, profiles.ids, profiles.counts, sizes, profiles.owner, word), numbers

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import per_entry, row_numbers
 from queryveil.search.corpora.base import Corpus, Document
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def read() -> Iterator[Document]:
 
 def _sense_numbers(wordnet: "WordNet") -> NDArray[np.int64]:
     """Return which sense of its usual word each synset is, from 0."""
-    sense = np.arange(len(wordnet.sense_synsets)) - np.repeat(wordnet.sense_indptr[:-1], np.diff(wordnet.sense_indptr))
-    lemma = np.repeat(np.arange(len(wordnet.lemmas)), np.diff(wordnet.sense_indptr))
+    sense = np.arange(len(wordnet.sense_synsets)) - per_entry(wordnet.sense_indptr[:-1], wordnet.sense_indptr)
+    lemma = row_numbers(wordnet.sense_indptr)
     is_usual = lemma == wordnet.word_lemmas[wordnet.word_indptr[wordnet.sense_synsets]]
     numbers = np.zeros(wordnet.n_synsets, np.int64)
     numbers[wordnet.sense_synsets[is_usual]] = sense[is_usual]

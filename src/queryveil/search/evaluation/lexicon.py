@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.search.evaluation.publication import Rows, places
+from queryveil.core.rows import gather_rows, indptr_of, per_entry, row_numbers, select_entries
+from queryveil.search.evaluation.publication import Rows
 from queryveil.search.index import Index
 from queryveil.search.vectors import ProfileVector
 
@@ -27,13 +28,13 @@ class Lexicon:
 
     def vectors(self, rows: Rows) -> list[ProfileVector]:
         """Return the same vectors that the index makes of each row."""
-        indptr, place = places(self.indptr, rows.ids.astype(np.int64))
+        indptr, place = gather_rows(self.indptr, rows.ids.astype(np.int64))
         sizes = np.diff(indptr)
-        row = np.repeat(np.repeat(np.arange(len(rows.indptr) - 1), np.diff(rows.indptr)), sizes)
+        row = per_entry(row_numbers(rows.indptr), indptr)
         cells, cell = np.unique(row * self.width + self.ids[place], return_inverse=True)
-        total = np.bincount(cell, np.repeat(rows.weights, sizes) * self.factors[place]).astype(np.float64)
+        total = np.bincount(cell, per_entry(rows.weights, indptr) * self.factors[place]).astype(np.float64)
         ends = np.searchsorted(cells // self.width, np.arange(len(rows.indptr)))
-        known = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes > 0)))[rows.indptr]
+        known = select_entries(rows.indptr, sizes > 0)
         return [
             _vector((cells[a:b] % self.width).astype(np.int32), total[a:b], int(k1 - k0), int(j1 - j0))
             for (a, b), (k0, k1), (j0, j1) in zip(pairwise(ends), pairwise(known), pairwise(rows.indptr), strict=True)
@@ -52,7 +53,7 @@ def lexicon_of(index: Index, terms: tuple[str, ...]) -> Lexicon:
     # a vector has unit length; the smallest weight in it is that of a word that the term has once
     factors = [vector.weights / vector.weights.min() for vector in found if len(vector)]
     return Lexicon(
-        np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+        indptr_of(lengths),
         np.concatenate([np.empty(0, np.int32), *(vector.ids for vector in found)]),
         np.concatenate([np.empty(0), *factors]).round(),
         len(index.terms),

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from queryveil.core.evidence import GroupMembers
 from queryveil.core.names import ResolvedName
+from queryveil.core.rows import IntArray, gather_rows, indptr_of, per_entry, row_numbers
 
 SLACK = 1e-9  # relative: what is equal in decimals may differ in binary
 
-Whole = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
@@ -53,34 +53,27 @@ def _smallest(p: float) -> int:
 class Rows(NamedTuple):
     """Weighted terms in compressed sparse rows."""
 
-    indptr: Whole  # (rows + 1,)
+    indptr: IntArray  # (rows + 1,)
     ids: NDArray[np.int32]
     weights: Reals
 
-    def take(self, rows: Whole) -> "Rows":
+    def take(self, rows: IntArray) -> "Rows":
         """Return some of the rows, in the order asked for."""
-        indptr, place = places(self.indptr, rows)
+        indptr, place = gather_rows(self.indptr, rows)
         return Rows(indptr, self.ids[place], self.weights[place])
 
 
 class Sums(NamedTuple):
     """What the members of groups hold, by group and ascending term."""
 
-    indptr: Whole  # (groups + 1,)
+    indptr: IntArray  # (groups + 1,)
     ids: NDArray[np.int32]
-    holders: Whole
+    holders: IntArray
     total: Reals  # of their weights
-    sizes: Whole  # (groups,): members
+    sizes: IntArray  # (groups,): members
 
 
-def places(indptr: Whole, rows: Whole) -> tuple[Whole, Whole]:
-    """Return the row pointers of some rows, and where their pairs stand."""
-    sizes = indptr[rows + 1] - indptr[rows]
-    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    return taken, np.arange(taken[-1]) + np.repeat(indptr[rows] - taken[:-1], sizes)
-
-
-def sum_up(members: GroupMembers, group: Whole) -> Sums:
+def sum_up(members: GroupMembers, group: IntArray) -> Sums:
     """Return what each group's members hold; who has group −1 is in none."""
     from scipy.sparse import csr_array
 
@@ -100,21 +93,21 @@ def publish(sums: Sums, members: GroupMembers, rule: Rule) -> Rows:
     return _published(sums, _log_of(members, sums.ids), rule)
 
 
-def publish_without(sums: Sums, group: Whole, people: Whole, members: GroupMembers, rule: Rule) -> Rows:
+def publish_without(sums: Sums, group: IntArray, people: IntArray, members: GroupMembers, rule: Rule) -> Rows:
     """Return, for each of some people, what would be published of their group if they were not in the log.
 
     The group stays as it is but for them. People without a group, or alone in theirs, get nothing.
     """
     of = np.where(group[people] >= 0, group[people], len(sums.sizes))
     padded = Sums(np.append(sums.indptr, sums.indptr[-1]), *sums[1:4], np.append(sums.sizes, 0))
-    indptr, place = places(padded.indptr, of)
+    indptr, place = gather_rows(padded.indptr, of)
     ids = sums.ids[place]
-    own_indptr, own = places(members.indptr, people)
-    is_member = np.repeat(group[people] >= 0, np.diff(own_indptr))
+    own_indptr, own = gather_rows(members.indptr, people)
+    is_member = per_entry(group[people] >= 0, own_indptr)
     # keys: (place among the people, term) as one number; a member's terms are all among those of the group
     width = len(members.terms)
-    keys = np.repeat(np.arange(len(people)), np.diff(indptr)) * width + ids
-    own_keys = np.repeat(np.arange(len(people)), np.diff(own_indptr)) * width + members.ids[own]
+    keys = row_numbers(indptr) * width + ids
+    own_keys = row_numbers(own_indptr) * width + members.ids[own]
     cell = np.searchsorted(keys, own_keys[is_member])
     holders, total = sums.holders[place], sums.total[place]
     self_holds, self_weight = np.zeros(len(ids), np.int64), np.zeros(len(ids))
@@ -128,7 +121,7 @@ class Log(NamedTuple):
     """What all people hold of the terms of some cells."""
 
     people: int
-    holders: Whole  # (cells,)
+    holders: IntArray  # (cells,)
     total: Reals  # (cells,)
 
 
@@ -141,7 +134,7 @@ def _log_of(members: GroupMembers, ids: NDArray[np.int32]) -> Log:
 
 def _published(sums: Sums, log: Log, rule: Rule) -> Rows:
     """Weigh the terms of groups and leave out those that may not be shown."""
-    row = np.repeat(np.arange(len(sums.sizes)), np.diff(sums.indptr))
+    row = row_numbers(sums.indptr)
     n_members = np.maximum(1, sums.sizes)[row]
     held, known = np.maximum(1, sums.holders), np.maximum(1, log.holders)
     is_union = rule.representative == "union"
@@ -153,5 +146,5 @@ def _published(sums: Sums, log: Log, rule: Rule) -> Rows:
     if rule.principle in ("posterior", "belief"):
         highest = rule.p + (log.holders / max(1, log.people) if rule.principle == "belief" else 0.0)
         shown &= sums.holders <= n_members * highest * (1 + SLACK)
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(shown, dtype=np.int64)))
+    before = indptr_of(shown)
     return Rows(before[sums.indptr], sums.ids[shown], weights[shown])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.evidence import GroupMembers
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import select_entries
 from queryveil.search.evaluation.lexicon import Lexicon
 from queryveil.search.evaluation.publication import Rows
 from queryveil.search.index import Index
@@ -70,7 +71,7 @@ def choose_topics(
 ) -> Topics:
     """Draw people and queries, and let the profile of each person say what is relevant."""
     known = lexicon.is_known[members.ids]
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(known)))[members.indptr]
+    before = select_entries(members.indptr, known)
     able = np.flatnonzero(np.diff(before))
     drawn = np.sort(rng.permutation(able)[: plan.people])
     people: list[int] = []

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import IntArray
 from queryveil.search.evaluation.bootstrap import Resamples, resample
 from queryveil.search.evaluation.lexicon import Lexicon
 from queryveil.search.evaluation.metrics import judge
@@ -27,7 +28,6 @@ OURS_LEFT, RANDOM_LEFT = "the groups, own profile left out", "random groups, own
 VARIANTS = (OURS, RANDOM, EVERYBODY, PLAIN, OURS_LEFT, RANDOM_LEFT)
 _PEOPLE_AT_ONCE = 100  # whose left-out groups are in memory
 
-Whole = NDArray[np.int64]
 Figures = Mapping[str, NDArray[np.float64]]  # metric → (queries,)
 
 
@@ -47,7 +47,7 @@ class Evaluation:
     """How every variant orders the documents of every query, and what that is worth."""
 
     topics: Topics
-    orders: Mapping[str, Whole]  # variant → (queries, depth): places in the engine's list
+    orders: Mapping[str, IntArray]  # variant → (queries, depth): places in the engine's list
     figures: Mapping[str, Figures]  # variant → metric → (queries,)
     resamples: Resamples
 
@@ -76,24 +76,24 @@ def evaluate_groups(
     rule: Rule,
     rng: np.random.Generator,
     progress: Progress = silent,
-) -> dict[str, Whole]:
+) -> dict[str, IntArray]:
     """Return the orders of what is published of groups and of random ones, each with and without oneself."""
     group = searching.members.group.astype(np.int64)
     shuffled = shuffle(group, rng)
-    steps: dict[str, Callable[[], Whole]] = {
+    steps: dict[str, Callable[[], IntArray]] = {
         OURS: lambda: by_group(searching, Rows(released.indptr, released.ids, released.weights), group),
         OURS_LEFT: lambda: left_out(searching, group, rule),
         RANDOM: lambda: published(searching, shuffled, rule),
         RANDOM_LEFT: lambda: left_out(searching, shuffled, rule),
     }
-    orders: dict[str, Whole] = {}
+    orders: dict[str, IntArray] = {}
     for number, (variant, step) in enumerate(steps.items()):
         progress(f"ranking for {variant}", number, len(VARIANTS))
         orders[variant] = step()
     return orders
 
 
-def shuffle(group: Whole, rng: np.random.Generator) -> Whole:
+def shuffle(group: IntArray, rng: np.random.Generator) -> IntArray:
     """Return random groups of the same sizes; who is in none stays so."""
     shuffled = group.copy()
     inside = np.flatnonzero(group >= 0)
@@ -101,12 +101,12 @@ def shuffle(group: Whole, rng: np.random.Generator) -> Whole:
     return shuffled
 
 
-def plain(topics: Topics) -> Whole:
+def plain(topics: Topics) -> IntArray:
     """Return the engine's order."""
     return np.tile(np.arange(topics.documents.shape[1]), (len(topics.queries), 1))
 
 
-def by_group(searching: Searching, rows: Rows, group: Whole) -> Whole:
+def by_group(searching: Searching, rows: Rows, group: IntArray) -> IntArray:
     """Return the order that the profile of each person's group gives; without a group, the engine's."""
     group = group[searching.topics.people]
     used, place = np.unique(group[group >= 0], return_inverse=True)
@@ -118,12 +118,12 @@ def by_group(searching: Searching, rows: Rows, group: Whole) -> Whole:
     return order_by(searching.index, searching.topics, profiles, searching.blend)
 
 
-def published(searching: Searching, group: Whole, rule: Rule) -> Whole:
+def published(searching: Searching, group: IntArray, rule: Rule) -> IntArray:
     """Return the order of groups as they would be published by the rule."""
     return by_group(searching, publish(sum_up(searching.members, group), searching.members, rule), group)
 
 
-def left_out(searching: Searching, group: Whole, rule: Rule) -> Whole:
+def left_out(searching: Searching, group: IntArray, rule: Rule) -> IntArray:
     """Return the order of groups as they would be published if the person who searches were not in the log."""
     people, sums = searching.topics.people, sum_up(searching.members, group)
     profiles: list[ProfileVector] = []
@@ -133,6 +133,6 @@ def left_out(searching: Searching, group: Whole, rule: Rule) -> Whole:
     return order_by(searching.index, searching.topics, profiles, searching.blend)
 
 
-def figures_of(topics: Topics, order: Whole) -> Figures:
+def figures_of(topics: Topics, order: IntArray) -> Figures:
     """Return every metric of every query."""
     return judge(np.take_along_axis(topics.is_relevant, order, axis=1), topics.n_relevant)
