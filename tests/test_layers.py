@@ -1,14 +1,18 @@
-"""Data flows one way: who may import whom, checked on the syntax tree; and a few doors that only some may use."""
+"""Imports point downwards: a minimal table of what each layer may import, and packages that only some may use."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "queryveil"
 
-# layer → the layers it may import (besides itself)
+REFERENCE = re.compile(r"queryveil(\.\w+)+:\w+")  # a function that a declaration names, loaded when it is needed
+
+# layer → the layers it may import (besides itself), and refer to in declarations
 MAY_IMPORT = {
     "_version": "",
     "core": "",
@@ -24,24 +28,33 @@ MAY_IMPORT = {
     "sensitivity": "core lexicons logs histories semantics",
     "methods": "core guarantees kernels lexicons engines histories market semantics",
     "release": "core _version guarantees kernels engines histories",
-    "verifiers": "core kernels lexicons histories",
+    "verifiers": "core kernels lexicons",
     "measures": "core kernels histories market semantics search",
     "attacks": "core kernels lexicons measures",
     "report": "core",
     "experiments": "core kernels lexicons histories market semantics methods measures report search",
     "workflows": "core _version lexicons logs engines histories market semantics sensitivity "
     "methods release measures attacks report experiments search",
-    "api": "core _version logs engines histories semantics release report search workflows",
-    "serve": "core _version logs engines semantics methods search release report workflows",
+    "api": "core logs engines histories semantics release report workflows",
+    "serve": "core _version logs engines semantics methods search report workflows",
     "cli": "core _version logs engines semantics search workflows serve",
     "__init__": "_version api",
     "__main__": "cli",
 }
 
 
+# layer → the layers that its declarations may refer to besides: what verifies a guarantee stands above it
+MAY_DECLARE = {"guarantees": "verifiers"}
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(path: Path) -> Iterator[str]:
     """Yield the full names of the modules that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -49,8 +62,20 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
+def references(path: Path) -> Iterator[str]:
+    """Yield the functions that a file names as "module:function"."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and REFERENCE.fullmatch(node.value):
+            yield node.value
+
+
 def layer_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def used_layers(names: Iterable[str]) -> set[str]:
+    """Return the layers among the full names of modules."""
+    return {name.split(".")[1].partition(":")[0] for name in names if name.startswith("queryveil.")} & set(MAY_IMPORT)
 
 
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -60,12 +85,21 @@ FILES = sorted(SOURCE.rglob("*.py"))
 def test_imports_only_layers_below(path: Path) -> None:
     layer = layer_of(path)
     allowed = {layer, *MAY_IMPORT[layer].split()}
-    imported = {name.split(".")[1] for name in imports(path) if name.startswith("queryveil.")}
-    assert imported & set(MAY_IMPORT) <= allowed
+    assert used_layers(imports(path)) <= allowed
+    assert used_layers(references(path)) <= {*allowed, *MAY_DECLARE.get(layer, "").split()}
 
 
 def test_every_layer_is_in_the_table() -> None:
     assert {layer_of(path) for path in FILES} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("layer", MAY_IMPORT)
+def test_every_permission_is_used(layer: str) -> None:
+    files = [path for path in FILES if layer_of(path) == layer]
+    imported = set.union(*(used_layers(imports(path)) for path in files))
+    declared = set.union(*(used_layers(references(path)) for path in files))
+    assert set(MAY_IMPORT[layer].split()) <= imported
+    assert set(MAY_DECLARE.get(layer, "").split()) <= declared
 
 
 def test_only_kernels_import_numba() -> None:

@@ -18,7 +18,7 @@ LOCAL = Declaration(
 SPARK = Declaration(
     name="spark",
     purpose="a cluster: Spark within what --spark-conf gives it, on the master that --spark-master names",
-    functions={"spark": "queryveil.histories.distributed:clean_histories"},
+    functions={"spark": "queryveil.engines.spark.reading:read_log"},
 )
 
 DECLARATIONS = (LOCAL, SPARK)

@@ -19,7 +19,7 @@ from queryveil.core.errors import LogError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import per_entry
 from queryveil.engines import LogSource, Step
-from queryveil.engines.spark.reading import RawLog, read
+from queryveil.engines.spark.reading import RawLog, read_log
 from queryveil.histories.build import NO_TERMS, NoTermsError, Unit, build
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.formats import Layout
@@ -63,7 +63,7 @@ def clean_histories(
     from pyspark import StorageLevel
 
     progress("reading", 0, 1)
-    raw = read(spark, source)
+    raw = read_log(spark, source)
     n_rows, n_unread, has_times = _counted(raw)
     _judge(source, n_rows, n_unread)
     if source.cleaning.history != "user" and not has_times:

@@ -33,7 +33,7 @@ class RawLog:
     has_single_terms: bool
 
 
-def read(spark: "SparkSession", source: LogSource) -> RawLog:
+def read_log(spark: "SparkSession", source: LogSource) -> RawLog:
     """Read the files of a log; folders are read whole, and folders named COLUMN=VALUE give a column."""
     if not source.uris:
         raise LogError("no log is given; name at least one file or folder.")

@@ -29,7 +29,7 @@ _SILENT = "--spark-master {} does not answer; check the address, and that the ma
 _SPEAKERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's, on standard error
 _FIRST_JAVA = 17
 _TASKS_PER_CORE = 2
-_OURS = re.compile(r"^queryveil\.errors\.\w+: (.+)$", re.MULTILINE)  # the end of a worker's stack, if it was ours
+_OURS = re.compile(r"^queryveil\.core\.errors\.\w+: (.+)$", re.MULTILINE)  # the end of a worker's stack, if it was ours
 
 
 @dataclass(frozen=True)
