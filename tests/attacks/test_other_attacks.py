@@ -17,7 +17,7 @@ from queryveil.attacks.vanity import names_in, own_names
 from queryveil.attacks.vanity import run as run_vanity
 from queryveil.core.errors import InputError
 from queryveil.core.names import resolve
-from queryveil.kernels.attacks_deleted import BLOCKED, COULD_HAVE_STAYED, SHOWN, judge
+from queryveil.kernels.attacks import BLOCKED, COULD_HAVE_STAYED, SHOWN, judge
 from tests.attacks.settings import setting, table
 from tests.attacks.test_crowds import pairs
 from tests.twins import attacks as twin

@@ -14,9 +14,9 @@ from queryveil.core.names import declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.growth import Grown, holders, potentials
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.supports import Tree
+from queryveil.kernels.km.growth import Grown, holders, potentials
+from queryveil.kernels.km.supports import Tree
 from queryveil.market.table import Market, make_market
 from queryveil.methods.best import _cleaned
 from queryveil.methods.combinations import count_combinations

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from queryveil.core.names import declarations, resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.pairs import LISTED
-from queryveil.kernels.triples import MARKED
+from queryveil.kernels.km.frequent import LISTED, MARKED
 from queryveil.methods import combinations
 from queryveil.methods.km import run
 from queryveil.methods.utilities import Worth

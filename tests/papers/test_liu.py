@@ -9,8 +9,8 @@ from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clusters import best_savings, distance
-from queryveil.kernels.clusters_growing import begin, centre_of
+from queryveil.kernels.clustering.centres import best_savings, distance
+from queryveil.kernels.clustering.growing import begin, centre_of
 from queryveil.methods.vocabulary import rule_of, run
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of

@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clusters import Rule
+from queryveil.kernels.clustering.centres import Rule
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance
@@ -46,6 +46,7 @@ def _sizes(profiles: Profiles) -> list[int]:
 
 
 @given(histories, rules, st.booleans(), st.sampled_from((0, 1_000_000)))
+@settings(deadline=None)
 def test_clusters_are_the_twins(lists: list[list[str]], rule: Rule, are_sessions: bool, table_bytes: int) -> None:
     """Whether the table of distances has room for all words or for one vocabulary makes no difference."""
     owners = sorted(h // 2 if are_sessions else h for h in range(len(lists)))

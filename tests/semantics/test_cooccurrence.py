@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.meaning_neighbours import nearest
+from queryveil.kernels.semantics.senses import nearest
 from queryveil.semantics import cooccurrence
 from queryveil.semantics.cooccurrence import learn
 from tests.builders import profiles_of

@@ -33,7 +33,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.core.rows import count_holders, per_entry
-from queryveil.kernels.attacks_beliefs import believe
+from queryveil.kernels.attacks import believe
 
 NEEDED_SIZE = "terms, of which one is to be learnt,"
 

@@ -19,7 +19,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult, Rate
 from queryveil.core.rows import gather_rows, row_numbers
-from queryveil.kernels.attacks_deleted import judge
+from queryveil.kernels.attacks import judge
 
 ANOTHER_HISTORY = "somebody else's history in its place"
 QUESTIONS_PER_CALL = 100  # about a second where histories are long

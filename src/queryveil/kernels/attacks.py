@@ -4,6 +4,14 @@ What is known of a person is a row of items (terms, or terms with how often, or 
 published, a history or a group, scores the weights of the known items that it shows; the crowd are those behind the
 units with the highest score, or, exactly, those behind units that show every known item. People are counted once,
 however many of their histories match.
+
+What a crowd says about its members: how surely each holds another item, and which item it says most about.
+
+Whether a term that a released history lacks could have stayed in it under (k, m)-anonymity.
+
+It could, if every combination of at most m terms that it would make with the history's others is held by k people,
+the history's owner included. Combinations are looked at by size; each is the intersection of bits, one for each history
+that holds the term, and the first that too few people hold ends the search.
 """
 
 from typing import NamedTuple
@@ -134,3 +142,214 @@ def clear(scratch: Scratch, n_touched: int) -> None:
     """Forget the scores of an attack."""
     for i in range(n_touched):
         scratch.score[scratch.touched[i]] = 0.0
+
+
+@jit
+def believe(
+    published: Published,
+    known: NDArray[np.int32],  # (targets, items known)
+    secret: NDArray[np.int32],  # (targets,): another item of the target
+    me: NDArray[np.int32],  # (targets,): the owner behind whom the target is, -1 for nobody
+    row: NDArray[np.int64],  # (targets,): the target's history
+    own_indptr: NDArray[np.int64],  # (histories + 1,)
+    own_ids: NDArray[np.int32],  # (pairs,): ascending within a row
+    prior: NDArray[np.float64],  # (items,): the share of all people who hold it
+    weights: NDArray[np.float64],  # (items,): what a match scores
+    left_out: bool,  # the target is taken out of what is published first
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return, for every target, the belief in the secret, and the item whose belief rose most, -1 where none did.
+
+    The belief is the share of the crowd that holds the item; without a crowd it stays what it was before.
+    """
+    scratch = Scratch(np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32), np.empty(0, np.int64))
+    count = np.zeros(len(prior), np.int64)
+    last = np.full(len(prior), -1, np.int32)
+    items = np.empty(len(prior), np.int32)
+    belief, guess = np.empty(len(known)), np.empty(len(known), np.int32)
+    for target in range(len(known)):
+        n_touched, highest = score_units(
+            published, scratch, known[target], known.shape[1], me[target], weights, left_out
+        )
+        n_crowd = 0
+        for i in range(n_touched):
+            unit = scratch.touched[i]
+            if scratch.score[unit] == highest:
+                scratch.score[unit] = 0.0
+                scratch.touched[i], scratch.touched[n_crowd] = scratch.touched[n_crowd], unit
+                n_crowd += 1
+        clear(scratch, n_touched)
+        crowd = np.sort(scratch.touched[:n_crowd])
+        own = own_ids[own_indptr[row[target]] : own_indptr[row[target] + 1]]
+        n_items, n_people = _count(published, crowd, me[target], own, left_out, count, last, items)
+        belief[target] = count[secret[target]] / n_people if n_people else prior[secret[target]]
+        guess[target] = _best(items[:n_items], count, n_people, prior, known[target])
+        for i in range(n_items):
+            count[items[i]], last[items[i]] = 0, -1
+    return belief, guess
+
+
+@jit
+def _count(
+    published: Published,
+    crowd: NDArray[np.int32],  # units, ascending, so that those of one owner stand side by side
+    me: int,
+    own: NDArray[np.int32],
+    left_out: bool,
+    count: NDArray[np.int64],
+    last: NDArray[np.int32],
+    items: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Count the people of the crowd and, for each item that its units show, those who hold it."""
+    n_items = n_people = 0
+    before = -1
+    for unit in crowd:
+        owner = published.owner[unit]
+        is_without = left_out and owner == me  # a group that the target was taken out of
+        if owner != before:
+            n_people += published.people[owner] - (1 if is_without else 0)
+            before = owner
+        for pair in range(published.indptr[unit], published.indptr[unit + 1]):
+            item = published.ids[pair]
+            if last[item] == owner:  # in another history of the same person
+                continue
+            if last[item] < 0:
+                items[n_items] = item
+                n_items += 1
+            last[item] = owner
+            count[item] += published.held[pair] - (1 if is_without and holds(own, item) else 0)
+    return n_items, n_people
+
+
+@jit
+def _best(
+    items: NDArray[np.int32],
+    count: NDArray[np.int64],
+    n_people: int,
+    prior: NDArray[np.float64],
+    known: NDArray[np.int32],
+) -> int:
+    """Return the item, other than the known ones, whose belief rose most; the lowest of equal ones, -1 for none."""
+    best, most = -1, 0.0
+    for item in items:
+        rise = count[item] / n_people - prior[item]
+        if rise > most or (rise == most and 0 <= item < best):
+            is_known = False
+            for other in known:
+                is_known = is_known or other == item
+            if not is_known:
+                best, most = item, rise
+    return best
+
+
+@jit
+def holds(row: NDArray[np.int32], item: int) -> bool:
+    """Say whether an ascending row has an item."""
+    place = np.searchsorted(row, item)
+    return bool(place < len(row) and row[place] == item)
+
+
+COULD_HAVE_STAYED, BLOCKED, SHOWN = 0, 1, 2
+
+
+@jit
+def judge(
+    published: Published,
+    part: NDArray[np.int32],  # (units,): which part of the log; combinations count within it
+    units: NDArray[np.int64],  # (questions,)
+    items: NDArray[np.int32],  # (questions,)
+    k: int,
+    m: int,
+) -> NDArray[np.int8]:
+    """Say of each unit and item whether it is shown, could have stayed had it been there, or is blocked."""
+    found = np.empty(len(units), np.int8)
+    for question in range(len(units)):
+        unit, item = units[question], items[question]
+        row = published.ids[published.indptr[unit] : published.indptr[unit + 1]]
+        if holds(row, item):
+            found[question] = SHOWN
+            continue
+        holders = _holders(published, part, unit, item)
+        is_blocked = _is_blocked(published, row, holders, k, m)
+        found[question] = BLOCKED if is_blocked else COULD_HAVE_STAYED
+    return found
+
+
+@jit
+def _holders(published: Published, part: NDArray[np.int32], unit: int, item: int) -> NDArray[np.int32]:
+    """Return the units of other owners in the same part that show an item."""
+    posted = published.post_unit[published.post_start[item] : published.post_start[item + 1]]
+    holders = np.empty(len(posted), np.int32)
+    n = 0
+    for other in posted:
+        if published.owner[other] != published.owner[unit] and part[other] == part[unit]:
+            holders[n] = other
+            n += 1
+    return holders[:n]
+
+
+@jit
+def _is_blocked(published: Published, row: NDArray[np.int32], holders: NDArray[np.int32], k: int, m: int) -> bool:
+    """Say whether the item makes a combination of at most m items with the row that too few owners have."""
+    owner = published.owner[holders]
+    n_words = (len(holders) + 63) // 64
+    bits = np.zeros((len(row), n_words), np.uint64)
+    for h in range(len(holders)):
+        at = 0  # both rows ascend
+        for pair in range(published.indptr[holders[h]], published.indptr[holders[h] + 1]):
+            while at < len(row) and row[at] < published.ids[pair]:
+                at += 1
+            if at == len(row):
+                break
+            if row[at] == published.ids[pair]:
+                bits[at, h // 64] |= np.uint64(1) << np.uint64(h % 64)
+    everybody = np.full(n_words, ~np.uint64(0))
+    if len(holders) % 64:
+        everybody[-1] = (np.uint64(1) << np.uint64(len(holders) % 64)) - np.uint64(1)
+    if _has_few(everybody, owner, k - 1):
+        return True
+    for size in range(1, min(m - 1, len(row)) + 1):
+        if _has_rare(bits, owner, size, k - 1):
+            return True
+    return False
+
+
+@jit
+def _has_rare(bits: NDArray[np.uint64], owner: NDArray[np.int32], size: int, required: int) -> bool:
+    """Say whether some combination of so many rows of bits has fewer owners than required."""
+    n_rows, n_words = bits.shape
+    chosen = np.arange(size)
+    within = np.empty((size, n_words), np.uint64)  # the intersection of the first rows chosen
+    changed = 0
+    while True:
+        for depth in range(changed, size):
+            for word in range(n_words):
+                above = within[depth - 1, word] if depth else ~np.uint64(0)
+                within[depth, word] = above & bits[chosen[depth], word]
+        if _has_few(within[size - 1], owner, required):
+            return True
+        changed = size - 1
+        while changed >= 0 and chosen[changed] == n_rows - size + changed:
+            changed -= 1
+        if changed < 0:
+            return False
+        chosen[changed] += 1
+        for depth in range(changed + 1, size):
+            chosen[depth] = chosen[depth - 1] + 1
+
+
+@jit
+def _has_few(bits: NDArray[np.uint64], owner: NDArray[np.int32], required: int) -> bool:
+    """Say whether the histories whose bits are set have fewer owners; those of one owner stand side by side."""
+    n, before = 0, -1
+    for word in range(len(bits)):
+        left = bits[word]
+        h = word * 64
+        while left:
+            if left & np.uint64(1) and owner[h] != before:
+                n += 1
+                before = owner[h]
+                if n == required:
+                    return False
+            left >>= np.uint64(1)
+            h += 1
+    return True

@@ -10,7 +10,7 @@ from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.loss import Clusters
+from queryveil.kernels.clustering.loss import Clusters
 from queryveil.semantics.network import Network
 
 

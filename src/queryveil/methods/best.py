@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.growth import Grown
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.returning import put_back
-from queryveil.kernels.state import UTILITY, Rule, make_scratch
-from queryveil.kernels.supports import Tree
+from queryveil.kernels.km.growth import Grown
+from queryveil.kernels.km.improvement import put_back
+from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.updates import UTILITY, Rule, make_scratch
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import BUDGET, delete, lay_out
 from queryveil.methods.growth import Plot, grow_terms, improve, plot

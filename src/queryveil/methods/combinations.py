@@ -8,7 +8,7 @@ import numpy as np
 
 from queryveil.core.progress import Progress
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.supports import Level, Tree, count_frequent, empty_level, joined, postings
+from queryveil.kernels.km.supports import Level, Tree, count_frequent, empty_level, joined, postings
 
 RANGE_POSTINGS = 100_000  # of the terms counted in one call
 

@@ -7,9 +7,9 @@ from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
 from queryveil.core.rows import select_entries
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.deletion import degrees, sweep
-from queryveil.kernels.state import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
-from queryveil.kernels.supports import Tree, is_one_each
+from queryveil.kernels.km.deletion import degrees, sweep
+from queryveil.kernels.km.supports import Tree, is_one_each
+from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.methods.utilities import Worth
 
 # Steps of kernel work between two progress reports: well under a second.

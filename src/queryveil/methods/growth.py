@@ -1,8 +1,9 @@
 """Growing an anonymous log from nothing, and making it better where it stands: what `best` does besides Algorithm 1.
 
-Terms are put in one by one (`kernels.growth`), the most useful first; a history gives up terms for one of more weight.
-The weight is the gain of the term there times the root of its potential: the gain of all terms of that history
-that go with it. Then histories choose anew (`kernels.choice`) and terms grow again, by gain alone, while that helps.
+Terms are put in one by one (`kernels.km.growth`), the most useful first; a history gives up terms for one of more
+weight. The weight is the gain of the term there times the root of its potential: the gain of all terms of that history
+that go with it. Then histories choose anew (`kernels.km.improvement`) and terms grow again, by gain alone, while that
+helps.
 All this is for combinations of two; it never breaks the guarantee on the way.
 """
 
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 from queryveil.core.progress import Progress
 from queryveil.core.rows import ranges, row_numbers
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.choice import choose_anew, make_room
-from queryveil.kernels.growth import Grown, grow, holders, potentials
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.supports import Tree, is_one_each
+from queryveil.kernels.km.growth import Grown, grow, holders, potentials
+from queryveil.kernels.km.improvement import choose_anew, make_room
+from queryveil.kernels.km.supports import Tree, is_one_each
 
 _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
 _WORKERS = min(4, os.cpu_count() or 1)

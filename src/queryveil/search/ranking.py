@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.rows import indptr_of
-from queryveil.kernels.cosines import cosines as cosine_kernel
+from queryveil.kernels.histories import cosines as cosine_kernel
 from queryveil.search.vectors import ProfileVector
 
 if TYPE_CHECKING:

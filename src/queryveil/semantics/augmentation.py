@@ -23,7 +23,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import indptr_of
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.kernels.meaning import add_up, choose, count_dimensions
+from queryveil.kernels.semantics.senses import add_up, choose, count_dimensions
 from queryveil.semantics.expansion import Expansion, Unknown, Weighting, expand
 from queryveil.semantics.network import Network
 

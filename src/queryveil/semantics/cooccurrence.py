@@ -15,7 +15,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import indptr_of, per_entry, row_numbers, select_entries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kernels.meaning_neighbours import neighbours
+from queryveil.kernels.semantics.senses import neighbours
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.lemmas import Lexicon, folded
 from queryveil.semantics.network import Network

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.rows import gather_rows, indptr_of
-from queryveil.kernels.meaning_distance import ancestors, meetings
+from queryveil.kernels.semantics.distances import ancestors, meetings
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.network import Network
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.rows import gather_rows, indptr_of, per_entry
 from queryveil.histories.profiles import Vocabulary
-from queryveil.kernels.meaning import paths_up, words_on_paths
-from queryveil.kernels.meaning_neighbours import nearest
+from queryveil.kernels.semantics.senses import nearest, paths_up, words_on_paths
 from queryveil.semantics.network import MOST_PATHS, Network
 
 Weighting = Literal["content", "paper"]

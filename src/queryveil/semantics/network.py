@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.kernels.meaning import paths_up
+from queryveil.kernels.semantics.senses import paths_up
 from queryveil.semantics.lemmas import Lexicon, lemmatize
 
 MOST_PATHS = 256  # of one node to the root; WordNet has at most 12, a user's taxonomy may have any number

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.rows import count_holders, gather_rows, per_entry
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.supports import postings
+from queryveil.kernels.km.supports import postings
 
 
 class Holders:

@@ -11,7 +11,7 @@ from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, Task, pu
 from queryveil.histories.build import assemble
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.matching import assign, make_sides
+from queryveil.kernels.clustering.matching import assign, make_sides
 from queryveil.report.reproduced import PaperTable
 from queryveil.semantics.distances import distance
 from queryveil.semantics.network import Network

@@ -17,8 +17,8 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import indptr_of, row_numbers_of
-from queryveil.kernels.crowds import Crowd, find_alone
-from queryveil.kernels.supports import postings
+from queryveil.kernels.km.supports import postings
+from queryveil.kernels.uniqueness import Crowd, find_alone
 from queryveil.measures.distributed.base import DistributedComparison
 from queryveil.measures.privacy.unique import MOST_HISTORIES, note_of, scores_of
 

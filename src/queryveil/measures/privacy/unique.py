@@ -17,8 +17,8 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.crowds import Crowd, find_alone
-from queryveil.kernels.supports import postings
+from queryveil.kernels.km.supports import postings
+from queryveil.kernels.uniqueness import Crowd, find_alone
 from queryveil.measures.base import Comparison
 
 COMBINATIONS_PER_CALL = 5_000  # below a second, so that an interrupt is noticed

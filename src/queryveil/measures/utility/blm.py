@@ -21,7 +21,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import row_numbers
-from queryveil.kernels.loss import Entries, Terms, loss_of_clusters
+from queryveil.kernels.clustering.loss import Entries, Terms, loss_of_clusters
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.distances import Ancestry, ancestry
 from queryveil.semantics.tree import TermTree, term_tree

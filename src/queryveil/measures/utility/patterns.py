@@ -20,7 +20,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.kernels.histories import gather
-from queryveil.kernels.patterns_near import most_shared, nearest
+from queryveil.kernels.patterns import most_shared, nearest
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.closed_patterns import Patterns, closed_patterns
 from queryveil.measures.vocabularies import Vocabularies

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.rows import gather_rows, indptr_of
-from queryveil.kernels.grouping import Rows
-from queryveil.kernels.grouping_sums import at_unit_length
+from queryveil.kernels.grouping.greedy import Rows
+from queryveil.kernels.grouping.published import at_unit_length
 from queryveil.methods.distributed.encoding import arrow_schema
 
 _TYPES = {

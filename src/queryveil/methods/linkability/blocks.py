@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
-from queryveil.kernels.grouping import CLOSENESS, FREE, LEFT_OVER, Rows, make_tally
-from queryveil.kernels.grouping_blocks import nearest_centres, number_dimensions, sum_parts
-from queryveil.kernels.grouping_leftovers import gather
+from queryveil.kernels.grouping.blocks import nearest_centres, number_dimensions, sum_parts
+from queryveil.kernels.grouping.greedy import CLOSENESS, FREE, LEFT_OVER, Rows, make_tally
+from queryveil.kernels.grouping.leftovers import gather
 from queryveil.methods.linkability.greedy import group_rows, numbered, place_left
 from queryveil.methods.linkability.task import Task, part_of
 

@@ -1,7 +1,7 @@
 """Grouping one set of rows: the paper's greedy, or groups chosen for what may be published of them.
 
 By `posterior` and `belief` an entry that too many members hold is not published, so alike people lose most of what they
-share. Groups are therefore grown by the members' mean cosine to what is published (`kernels.grouping_published`), from
+share. Groups are therefore grown by the members' mean cosine to what is published (`kernels.grouping.published`), from
 the shortest profiles on, which fit in fewest places. See docs/decisions/0014.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.grouping import LEFT_OVER, SLACK, Tally, grow_groups, make_course, make_tally
-from queryveil.kernels.grouping_leftovers import gather, merge_left, place_rows
-from queryveil.kernels.grouping_published import Weighed, find_candidates, grow_published, published_likeness
+from queryveil.kernels.grouping.greedy import LEFT_OVER, SLACK, Tally, grow_groups, make_course, make_tally
+from queryveil.kernels.grouping.leftovers import gather, merge_left, place_rows
+from queryveil.kernels.grouping.published import Weighed, find_candidates, grow_published, published_likeness
 from queryveil.methods.linkability.task import Task
 
 _BUDGET = 200_000_000  # steps of kernel work between two reports: well under a second

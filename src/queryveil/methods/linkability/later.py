@@ -19,7 +19,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import IntArray, indptr_of, per_entry, row_numbers
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.kernels.grouping import SLACK
+from queryveil.kernels.grouping.greedy import SLACK
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.population import population_of
 from queryveil.methods.linkability.principles import highest_shares, rule_for, smallest_group, without_rare

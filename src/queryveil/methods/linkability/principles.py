@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.grouping import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
+from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
 from queryveil.methods.linkability.population import Population
 
 

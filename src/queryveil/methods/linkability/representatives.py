@@ -17,8 +17,8 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.rows import indptr_of, per_entry, row_numbers
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.grouping import SLACK
-from queryveil.kernels.grouping_sums import sum_groups
+from queryveil.kernels.grouping.greedy import SLACK
+from queryveil.kernels.grouping.published import sum_groups
 from queryveil.methods.linkability.population import Population, population_of
 from queryveil.methods.linkability.principles import highest_shares, smallest_group
 

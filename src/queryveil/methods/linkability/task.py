@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import gather_rows
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.kernels.grouping import CLOSENESS, Rows, Rule
-from queryveil.kernels.grouping_blocks import localize
-from queryveil.kernels.grouping_published import Weighed
-from queryveil.kernels.grouping_sums import at_unit_length
+from queryveil.kernels.grouping.blocks import localize
+from queryveil.kernels.grouping.greedy import CLOSENESS, Rows, Rule
+from queryveil.kernels.grouping.published import Weighed, at_unit_length
 from queryveil.methods.linkability.population import Population, population_of
 from queryveil.methods.linkability.principles import highest_shares, rule_for
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.rounds import combinations, mix
+from queryveil.kernels.km.rounds import combinations, mix
 
 
 @dataclass(frozen=True, eq=False)

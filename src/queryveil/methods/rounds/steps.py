@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.rounds import delete_covers, insert, narrow
+from queryveil.kernels.km.rounds import delete_covers, insert, narrow
 from queryveil.methods.rounds.blocks import Block, Keys, held, joined, wished
 
 # How much a term's frequency in the whole log protects it, by round. Common terms are what histories can share, so at

@@ -17,7 +17,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import indptr_of
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clusters import Rule
+from queryveil.kernels.clustering.centres import Rule
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.clustering import clusters_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.clusters import Bags, Rule
-from queryveil.kernels.clusters_growing import Matched, centre_of, grow
+from queryveil.kernels.clustering.centres import Bags, Rule
+from queryveil.kernels.clustering.growing import Matched, centre_of, grow
 from queryveil.methods.vocabulary.words import Words
 
 

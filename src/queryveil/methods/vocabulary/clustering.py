@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
-from queryveil.kernels.clusters import NO_LIMIT, Bags, Rule
-from queryveil.kernels.clusters_farthest import farthest
-from queryveil.kernels.clusters_growing import grown
-from queryveil.kernels.clusters_leftovers import distance_to
+from queryveil.kernels.clustering.centres import NO_LIMIT, Bags, Rule, distance_to
+from queryveil.kernels.clustering.growing import grown
+from queryveil.kernels.clustering.search import farthest
 from queryveil.methods.vocabulary.cluster import Cluster, cluster_of
 from queryveil.methods.vocabulary.words import Words
 

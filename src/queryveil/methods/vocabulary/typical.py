@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clusters import Bags
-from queryveil.kernels.matching_distances import FAR
+from queryveil.kernels.clustering.centres import FAR, Bags
 from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.words import Words
 from queryveil.semantics.distances import Ancestry

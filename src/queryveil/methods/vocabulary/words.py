@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.rows import row_sums
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clusters import Bags
-from queryveil.kernels.matching_distances import HEIGHT_BITS, Ancestors, Table, descendants, slots_of
+from queryveil.kernels.clustering.centres import HEIGHT_BITS, Ancestors, Bags, Table, descendants, slots_of
 from queryveil.semantics.distances import Ancestry, ancestry_of
 from queryveil.semantics.network import Network
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.grouping import Rows
+from queryveil.kernels.grouping.greedy import Rows
 
 
 @jit

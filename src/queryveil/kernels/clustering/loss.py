@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.matching import assign, make_sides
-from queryveil.kernels.meaning_distance import meeting
+from queryveil.kernels.clustering.matching import assign, make_sides
+from queryveil.kernels.semantics.distances import meeting
 
 
 class Terms(NamedTuple):

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.meaning import with_room
+from queryveil.kernels.semantics.senses import with_room
 
 
 @jit

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.pairs import LISTED, ONE, find, find_pairs, lowest
-from queryveil.kernels.state import FIS, RANDOM, UTILITY, Log, Rule, Scratch
-from queryveil.kernels.supports import Tree
-from queryveil.kernels.triples import MARKED, mark_triples
-from queryveil.kernels.updates import update, update_pairs
+from queryveil.kernels.km.frequent import LISTED, MARKED, ONE, find, find_pairs, lowest, mark_triples
+from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, Scratch, update, update_pairs
 
 
 @jit

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.grouping import LEFT_OVER, Rows, Rule, Tally, clear, count_in, is_legal
+from queryveil.kernels.grouping.greedy import LEFT_OVER, Rows, Rule, Tally, clear, count_in, is_legal
 
 
 class Gathered(NamedTuple):

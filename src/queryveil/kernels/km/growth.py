@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.pairs import find
-from queryveil.kernels.supports import Tree
+from queryveil.kernels.km.frequent import find
+from queryveil.kernels.km.supports import Tree
 
 MOST_IN_THE_WAY = 8  # a history gives up at most so many terms for one
 

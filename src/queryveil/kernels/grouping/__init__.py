@@ -1,0 +1,1 @@
+"""Compiled inner loops of the methods that put people into groups."""
