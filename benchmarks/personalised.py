@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.groups import PEOPLE, TERMS, of_equal_length
 from benchmarks.sides import SEED, SMALL, Figures, make_log
+from queryveil import index as make_index
 from queryveil.api import profiles as read_profiles
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import resolve
@@ -38,7 +39,6 @@ from queryveil.search.index import Index, open_index
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Weighting
 from queryveil.semantics.wordnet import wordnet
-from queryveil.workflows.indexing import index as make_index
 
 SHARES = (0.4, 0.1)
 TRIED = ("a=0", "a=1", "a=3", "a=0, weighting=paper", "a=1, weighting=paper", "a=1, shrink=0.5")

@@ -64,8 +64,8 @@ def measure(seconds: float = SECONDS) -> Figures:
 
 def _make(folder: Path) -> tuple[list[bytes], list[bytes]]:
     """Make the index and the groups; return the bodies of requests of both kinds."""
+    from queryveil import index
     from queryveil.api import Searcher, anonymize, generate
-    from queryveil.workflows.indexing import index
 
     generate(folder / "log.tsv", users=PEOPLE, seed=SEED)
     anonymize(folder / "log.tsv", "linkability(p=0.4)", folder / "groups", private=folder / "private", seed=SEED)

@@ -25,7 +25,7 @@ from queryveil.methods.distributed.kept import GroupedOnCluster
 from queryveil.methods.distributed.linkability import run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.options import Meaning
+from queryveil.semantics.options import SemanticOptions
 from queryveil.semantics.wordnet import wordnet
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def measure(users: int | None) -> Figures:
 
 
 def _grouped(histories: "DataFrame", bound: ResolvedName, work: Work, n: int) -> GroupedOnCluster:
-    return run(histories, bound, work=work, meaning=Meaning(), seed=SEED, people_per_block=n)
+    return run(histories, bound, work=work, meaning=SemanticOptions(), seed=SEED, people_per_block=n)
 
 
 def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouping:

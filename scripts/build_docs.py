@@ -9,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from queryveil.cli.options import help_text
 from queryveil.core.names import KINDS, Declaration, Parameter, declarations, plural
 from queryveil.guarantees import GuaranteeDeclaration
-from queryveil.logs.options import CLEANING, READING
-from queryveil.semantics.options import MEANING
+from queryveil.logs.options import Cleaning, Reading
+from queryveil.semantics.options import SemanticOptions
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 COMMANDS = (
@@ -105,12 +104,11 @@ def options_page() -> str:
         "# Options of reading, cleaning and meaning\n\n"
         'On the command line with two dashes (`--bot-session gap`), in Python as keywords (`bot_session="gap"`).\n',
     ]
-    for title, group in (("Reading", READING), ("Cleaning", CLEANING), ("Meaning", MEANING)):
+    for title, group in (("Reading", Reading), ("Cleaning", Cleaning), ("Meaning", SemanticOptions)):
         parts.append(f"\n## {title}\n\n| option | default | what it does |\n|---|---|---|\n")
-        for parameter in group:
-            default = "" if parameter.default == "" else f"`{parameter.default}`"
-            flag = "--" + parameter.name.replace("_", "-")
-            parts.append(f"| `{flag}` | {default} | {help_text(parameter).replace('|', chr(92) + '|')} |\n")
+        for parameter in group.options():
+            default = "" if parameter.default in ("", None) else f"`{parameter.default}`"
+            parts.append(f"| `{parameter.flag}` | {default} | {parameter.help.replace('|', chr(92) + '|')} |\n")
     return "".join(parts)
 
 

@@ -35,9 +35,9 @@ MAY_IMPORT = {
     "experiments": "core kernels lexicons histories market semantics methods measures report search",
     "workflows": "core _version lexicons logs engines histories market semantics sensitivity "
     "methods release measures attacks report experiments search",
-    "api": "core logs engines histories semantics release report workflows",
+    "api": "core logs engines histories release report workflows",
     "serve": "core _version logs engines semantics methods search report workflows",
-    "cli": "core _version logs engines semantics search workflows serve",
+    "cli": "core _version logs semantics search workflows serve",
     "__init__": "_version api",
     "__main__": "cli",
 }

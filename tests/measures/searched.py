@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import queryveil
-from queryveil.workflows.indexing import index
+from queryveil import index
 
 TOPICS = (
     ("coffee", "espresso", "latte", "mocha", "cappuccino", "roast", "bean", "cup"),

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from queryveil import index
 from queryveil.search.index import Index, open_index
-from queryveil.workflows.indexing import index
 
 
 def index_of(texts: Sequence[str | tuple[str, str]], folder: Path, name: str = "index") -> Index:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from queryveil import index
 from queryveil.search.index import open_index
-from queryveil.workflows.indexing import index
 from tests.search.places import index_of
 
 DYING = """
@@ -16,7 +16,7 @@ import os, signal, sys
 from pathlib import Path
 from queryveil.release import places
 from queryveil.search.building import Builder
-from queryveil.workflows.indexing import index
+from queryveil import index
 
 def die(*arguments, **options):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from queryveil import index
 from queryveil.core.errors import CorpusError
 from queryveil.search import folder as folders
 from queryveil.search.analyser import Analyser
 from queryveil.search.analysis import BatchAnalyser
 from queryveil.search.index import Index, open_index
 from queryveil.search.ranking import cosines, rerank
-from queryveil.workflows.indexing import index
 from tests.search import twin
 from tests.search.places import index_of
 

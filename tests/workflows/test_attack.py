@@ -14,6 +14,7 @@ from queryveil.release.reader import Release
 from queryveil.report.attacked import Attacked
 from queryveil.workflows.attack import attack as run
 from queryveil.workflows.attacking import pairs_of
+from queryveil.workflows.requests import AttackRequest
 from tests.workflows.small_log import write_log
 
 K, M = 10, 2
@@ -200,7 +201,7 @@ def test_what_cannot_be_run_is_said(folder: Path, kind: str, name: str, says: st
 def test_bad_input(folder: Path, tmp_path: Path) -> None:
     release, private = folder / "histories", folder / "histories-private"
     with pytest.raises(InputError, match="stands in its private folder; give --private"):
-        run(release, [folder / "log.tsv"], None)
+        run(AttackRequest(release=release, against=(folder / "log.tsv",)))
     with pytest.raises(ReleaseError, match="does not belong to this release"):
         queryveil.attack(release, folder / "log.tsv", folder / "groups-private")
     with pytest.raises(InputError, match="nobody in this log is behind the release"):

@@ -10,9 +10,9 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.engines import LogSource
-from queryveil.workflows.papers import FOR_THE_OWNER, ReproduceOptions
+from queryveil.workflows.papers import FOR_THE_OWNER
 from queryveil.workflows.reproduce import reproduce
+from queryveil.workflows.requests import ReproduceRequest
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,8 @@ def test_a_log_of_ones_own(folder: Path, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_the_same_seed_gives_the_same_figures(folder: Path) -> None:
-    source = LogSource((folder / "log.tsv",))
-    options = ReproduceOptions(market=folder / "market.csv", seed=9)
-    first, second = (reproduce("burghardt", source, options=options) for _ in range(2))
+    request = ReproduceRequest(paper="burghardt", log=folder / "log.tsv", market=folder / "market.csv", seed=9)
+    first, second = (reproduce(request) for _ in range(2))
     timed = {"seconds"}
     for a, b in zip(first.numbers["runs"], second.numbers["runs"], strict=True):
         assert {k: v for k, v in a.items() if k not in timed} == {k: v for k, v in b.items() if k not in timed}
@@ -134,9 +133,11 @@ def test_an_interrupt_leaves_nothing(folder: Path, tmp_path: Path, stage: str) -
         if now.startswith(stage):
             raise KeyboardInterrupt
 
-    options = ReproduceOptions(market=folder / "market.csv", out=tmp_path / "out")
+    request = ReproduceRequest(
+        paper="burghardt", log=folder / "log.tsv", market=folder / "market.csv", out=tmp_path / "out"
+    )
     with pytest.raises(KeyboardInterrupt):
-        reproduce("burghardt", LogSource((folder / "log.tsv",)), options=options, progress=interrupt)
+        reproduce(request, progress=interrupt)
     assert list(tmp_path.iterdir()) == []
 
 

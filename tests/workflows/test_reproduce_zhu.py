@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from queryveil import index
 from queryveil.cli import run
 from queryveil.experiments.zhu import printed
 from queryveil.experiments.zhu.examples import example_tables, sets_of, similarity
 from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.semantics.wordnet import wordnet
-from queryveil.workflows.indexing import index
 from queryveil.workflows.papers import FOR_THE_OWNER
 
 N_PEOPLE, N_TERMS, N_WORDS = 200, 160, 1_700  # at p = 0.1 a group needs 1,500 words, each held by ten people

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
-from queryveil.cli.options import split, whole_number, with_parameters
+from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER
+from queryveil.cli.options import whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, score_table
-from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
-from queryveil.semantics.options import MEANING, Meaning
+from queryveil.logs.options import Cleaning, Reading
+from queryveil.semantics.options import SemanticOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("anonymize")(anonymize)
 
 
-@with_parameters(READING, CLEANING, MEANING)
+@with_parameters(Reading.options(), Cleaning.options(), SemanticOptions.options())
 def anonymize(
     log: Annotated[
         list[str],
@@ -96,39 +96,16 @@ def anonymize(
     **options: Any,
 ) -> int:
     """Anonymise a log and write a verified release."""
-    from queryveil.engines import LogSource
-    from queryveil.workflows.anonymize import Options
     from queryveil.workflows.anonymize import anonymize as run
+    from queryveil.workflows.requests import ReleaseRequest
 
-    cluster = cluster_of(engine, spark_master, spark_conf)
-    source = LogSource(
-        () if cluster else tuple(map(Path, log)),
-        Reading(**split(options, READING)),
-        Cleaning(**split(options, CLEANING)),
-        tuple(word.strip() for word in keep.split(",") if word.strip()),
-        uris=tuple(log) if cluster else (),
-    )
-    told = Options(
-        kind=kind,
-        values=values,
-        market=market,
-        seed=seed,
-        force=force,
-        start_from=start_from,
-        start_from_private=start_from_private,
-        meaning=Meaning(**split(options, MEANING), taxonomy=taxonomy),
-        groups=groups,
-        groups_private=groups_private,
-        places=places,
-    )
+    own = {"log": log, "method": method, "out": out, "private": private, "kind": kind, "keep": keep, "values": values}
+    inputs = {"market": market, "taxonomy": taxonomy, "seed": seed, "start_from": start_from, "force": force}
+    old = {"start_from_private": start_from_private, "groups": groups, "groups_private": groups_private}
+    where = {"places": places, "engine": engine, "spark_master": spark_master, "spark_conf": spark_conf}
+    request = ReleaseRequest.from_values({**own, **inputs, **old, **where, **options})
     with progress_bar() as progress:
-        if cluster is not None:
-            from queryveil.workflows.distributed.anonymize import anonymize as run_on_spark
-
-            done = run_on_spark(source, method, out, private=private, options=told, cluster=cluster, progress=progress)
-        else:
-            secret = None if private is None else Path(private)
-            done = run(source, method, Path(out), private=secret, options=told, progress=progress)
+        done = run(request, progress=progress)
     if as_json:
         print_json(
             {

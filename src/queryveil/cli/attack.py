@@ -7,7 +7,7 @@ import typer
 
 from queryveil.cli.options import whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, table
-from queryveil.logs.options import READING, Reading
+from queryveil.logs.options import Reading
 
 
 def register(app: typer.Typer) -> None:
@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command("attack")(attack)
 
 
-@with_parameters(READING)
+@with_parameters(Reading.options())
 def attack(
     release: Annotated[Path, typer.Argument(help="A release folder.", show_default=False)],
     against: Annotated[list[Path], typer.Option(help="Files of the log it was made from.", show_default=False)],
@@ -43,20 +43,13 @@ def attack(
     **options: Any,
 ) -> int:
     """Attack a release with knowledge drawn from its log: success, control, guess and the same attack on the log."""
-    from queryveil.workflows.attack import AttackOptions
     from queryveil.workflows.attack import attack as run
+    from queryveil.workflows.requests import AttackRequest
 
-    chosen = AttackOptions(
-        attacks=tuple(attack or ()),
-        control=tuple(control or ()),
-        reading=Reading(**options),
-        targets=targets,
-        seed=seed,
-        page=out,
-        force=force,
-    )
+    own = {"release": release, "against": against, "private": private, "attacks": attack, "control": control}
+    more = {"targets": targets, "seed": seed, "page": out, "force": force}
     with progress_bar() as progress:
-        done = run(release, against, private, options=chosen, progress=progress)
+        done = run(AttackRequest.from_values({**own, **more, **options}), progress=progress)
     if as_json:
         print_json(done.record())
         return 0

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.options import split, whole_number, with_parameters
+from queryveil.cli.options import whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, table
-from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
+from queryveil.logs.options import Cleaning, Reading
 
 
 def register(app: typer.Typer) -> None:
@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(compare)
 
 
-@with_parameters(READING, CLEANING)
+@with_parameters(Reading.options(), Cleaning.options())
 def compare(
     log: Annotated[list[Path], typer.Argument(help="Files or patterns of one log.", show_default=False)],
     method: Annotated[
@@ -45,22 +45,13 @@ def compare(
     **options: Any,
 ) -> int:
     """Run several methods on a log, verify and measure each, and show them side by side; nothing is released."""
-    from queryveil.engines import LogSource
-    from queryveil.workflows.compare import CompareOptions
     from queryveil.workflows.compare import compare as run
+    from queryveil.workflows.requests import CompareRequest
 
-    source = LogSource(tuple(log), Reading(**split(options, READING)), Cleaning(**split(options, CLEANING)))
-    chosen = CompareOptions(
-        measures=tuple(measure or ()),
-        values=values,
-        market=market,
-        seed=seed,
-        reuse=reuse,
-        page=out,
-        force=force,
-    )
+    own = {"log": log, "methods": method, "measures": measure, "values": values, "market": market}
+    more = {"seed": seed, "reuse": reuse, "page": out, "force": force}
     with progress_bar() as progress:
-        done = run(source, method, options=chosen, progress=progress)
+        done = run(CompareRequest.from_values({**own, **more, **options}), progress=progress)
     if as_json:
         print_json(done.record())
         return 0

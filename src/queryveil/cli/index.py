@@ -33,9 +33,10 @@ def index(
 ) -> int:
     """Make an index of documents, to be searched with queryveil search."""
     from queryveil.workflows.indexing import index as run
+    from queryveil.workflows.requests import IndexRequest
 
     with progress_bar() as progress:
-        done = run(corpus, out, form=form, add=add, force=force, progress=progress)
+        done = run(IndexRequest(corpus=corpus, out=out, form=form, add=add, force=force), progress=progress)
     if as_json:
         print_json({**asdict(done), "path": str(done.path)})
         return 0

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
+from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER
 from queryveil.cli.options import whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, score_table
-from queryveil.logs.options import READING, Reading
+from queryveil.logs.options import Reading
 
 
 def register(app: typer.Typer) -> None:
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     app.command("measure")(measure)
 
 
-@with_parameters(READING)
+@with_parameters(Reading.options())
 def measure(
     release: Annotated[str, typer.Argument(help="A release folder, or anybody's released log.", show_default=False)],
     against: Annotated[list[str], typer.Option(help="Files of the log it was made from.", show_default=False)],
@@ -79,31 +79,16 @@ def measure(
     **options: Any,
 ) -> int:
     """Measure a release, or a released log, against the original (cleaned as a release's manifest says)."""
-    from queryveil.workflows.measure import MeasureOptions
     from queryveil.workflows.measure import measure as run
-    from queryveil.workflows.pairs import Pairing
-    from queryveil.workflows.rankings import SearchPlaces
+    from queryveil.workflows.requests import MeasureRequest
 
-    cluster = cluster_of(engine, spark_master, spark_conf)
-    chosen = MeasureOptions(
-        measures=tuple(measure or ()),
-        private=None if private is None or cluster is not None else Path(private),
-        market=market,
-        taxonomy=taxonomy,
-        pairing=Pairing(match, map, model, words, release_format, release_columns),
-        places=SearchPlaces(index, trec),
-        reading=Reading(**options),
-        people=people,
-        seed=seed,
-        force=force,
-    )
+    own = {"release": release, "against": against, "private": private, "measures": measure, "market": market}
+    inputs = {"taxonomy": taxonomy, "index": index, "trec": trec, "map": map, "match": match, "model": model}
+    more = {"words": words, "people": people, "release_format": release_format, "release_columns": release_columns}
+    where = {"seed": seed, "force": force, "engine": engine, "spark_master": spark_master, "spark_conf": spark_conf}
+    request = MeasureRequest.from_values({**own, **inputs, **more, **where, **options})
     with progress_bar() as progress:
-        if cluster is not None:
-            from queryveil.workflows.distributed.measure import measure as run_on_spark
-
-            scores = run_on_spark(release, against, private=private, options=chosen, cluster=cluster, progress=progress)
-        else:
-            scores = run(Path(release), [Path(file) for file in against], options=chosen, progress=progress)
+        scores = run(request, progress=progress)
     if as_json:
         print_json([score.__dict__ for score in scores])
     else:

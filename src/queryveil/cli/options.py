@@ -6,16 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.core.names import Flag, Integer, Parameter
+from queryveil.core.names import Flag, Integer
+from queryveil.core.options import Option
 
 
-def with_parameters(*groups: Sequence[Parameter]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def with_parameters(*groups: Sequence[Option]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Add an option for every parameter to a command that takes `**options`."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         signature = inspect.signature(command)
         own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        added = [_option(parameter) for group in groups for parameter in group]
+        added = [_option(parameter) for group in groups for parameter in group if not parameter.is_path]
 
         def wrapper(**arguments: Any) -> int:
             return command(**arguments)
@@ -28,14 +29,14 @@ def with_parameters(*groups: Sequence[Parameter]) -> Callable[[Callable[..., int
     return decorate
 
 
-def _option(parameter: Parameter) -> inspect.Parameter:
+def _option(parameter: Option) -> inspect.Parameter:
     flag = "--" + parameter.name.replace("_", "-")
     name = f"{flag}/--no-{flag[2:]}" if isinstance(parameter.type, Flag) else flag
     kind: type = bool if isinstance(parameter.type, Flag) else int if isinstance(parameter.type, Integer) else str
     parser = whole_number if kind is int else None
     option = typer.Option(
         name,
-        help=help_text(parameter),
+        help=parameter.help,
         show_default=parameter.default not in ("", None),
         metavar=None if isinstance(parameter.type, Flag) else "N" if kind is int else "TEXT",
         parser=parser,
@@ -43,14 +44,6 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     return inspect.Parameter(
         parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=Annotated[kind, option]
     )
-
-
-def help_text(parameter: Parameter) -> str:
-    """Return what a parameter is for and which values it takes, as a sentence."""
-    purpose = parameter.purpose[0].upper() + parameter.purpose[1:]
-    if isinstance(parameter.type, Flag):
-        return f"{purpose}."
-    return f"{purpose} ({parameter.type.describe()})."
 
 
 def whole_number(text: str) -> int:
@@ -62,8 +55,3 @@ def whole_number(text: str) -> int:
     if number < 0:
         raise typer.BadParameter(f"it must be a whole number of at least 0, not {text!r}; give another value.")
     return number
-
-
-def split(options: dict[str, Any], group: Sequence[Parameter]) -> dict[str, Any]:
-    """Return those options that belong to a group of parameters."""
-    return {parameter.name: options[parameter.name] for parameter in group if parameter.name in options}

@@ -6,12 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.options import split, with_parameters
+from queryveil.cli.options import with_parameters
 from queryveil.cli.output import print_json, progress_bar
-from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
-from queryveil.semantics.options import MEANING
-
-_WEIGHTS = tuple(parameter for parameter in MEANING if parameter.name == "weights")
+from queryveil.logs.options import Cleaning, Reading
+from queryveil.semantics.options import WeightOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -19,7 +17,7 @@ def register(app: typer.Typer) -> None:
     app.command("profiles")(profiles)
 
 
-@with_parameters(READING, CLEANING, _WEIGHTS)
+@with_parameters(Reading.options(), Cleaning.options(), WeightOptions.options())
 def profiles(
     log: Annotated[list[Path], typer.Argument(help="Files or patterns of one log.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The file: .csv, .tsv or .parquet.", show_default=False)],
@@ -28,13 +26,12 @@ def profiles(
     **options: Any,
 ) -> int:
     """Write the profiles of a log (user, term, weight); keep the file secret, it names people."""
-    from queryveil.engines import LogSource
     from queryveil.workflows.profiling import write_profiles
+    from queryveil.workflows.requests import ProfilesRequest
 
-    reading, cleaning = Reading(**split(options, READING)), Cleaning(**split(options, CLEANING))
     with progress_bar() as progress:
-        source = LogSource(tuple(log), reading, cleaning)
-        done = write_profiles(source, out, options["weights"], force=force, progress=progress)
+        request = ProfilesRequest.from_values({"log": log, "out": out, "force": force, **options})
+        done = write_profiles(request, progress=progress)
     if as_json:
         print_json({**asdict(done), "path": str(done.path)})
     else:

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.options import split, whole_number, with_parameters
+from queryveil.cli.options import whole_number, with_parameters
 from queryveil.cli.output import print_json, progress_bar, table
-from queryveil.logs.options import CLEANING, READING, Cleaning, Reading
+from queryveil.logs.options import Cleaning, Reading
 
 
 def register(app: typer.Typer) -> None:
@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command("reproduce")(reproduce)
 
 
-@with_parameters(READING, CLEANING)
+@with_parameters(Reading.options(), Cleaning.options())
 def reproduce(
     paper: Annotated[str, typer.Argument(help="The paper: burghardt, zhu, liu or carpineto.", show_default=False)],
     log: Annotated[
@@ -55,15 +55,13 @@ def reproduce(
     **options: Any,
 ) -> int:
     """Make the tables and figures of a paper again, its figures beside ours; every run is verified."""
-    from queryveil.engines import LogSource
-    from queryveil.workflows.papers import ReproduceOptions
     from queryveil.workflows.reproduce import reproduce as run
+    from queryveil.workflows.requests import ReproduceRequest
 
-    reading, cleaning = Reading(**split(options, READING)), Cleaning(**split(options, CLEANING))
-    source = LogSource(tuple(log or ()), reading, cleaning)
-    chosen = ReproduceOptions(market, like, users, seed, algorithm, out, force, index)
+    own = {"paper": paper, "log": log, "market": market, "like": like, "users": users, "seed": seed}
+    more = {"algorithm": algorithm, "out": out, "force": force, "index": index}
     with progress_bar() as progress:
-        done = run(paper, source, options=chosen, progress=progress)
+        done = run(ReproduceRequest.from_values({**own, **more, **options}), progress=progress)
     if as_json:
         print_json(done.numbers)
     else:

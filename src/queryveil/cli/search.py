@@ -46,12 +46,12 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print the documents as JSON.")] = False,
 ) -> int:
     """Search an index: as nobody, in the order of a group's profile, or in that of a person's."""
-    from queryveil.search.answers import Asking
-    from queryveil.workflows.searching import Asker
+    from queryveil.workflows.requests import SearchRequest
     from queryveil.workflows.searching import search as run
 
-    asker = Asker(plain, as_group, groups, as_user, profiles)
-    found = run(index, query, asker, Asking(number, depth, blend, explain))
+    whom = {"plain": plain, "group": as_group, "groups": groups, "person": as_user, "profiles": profiles}
+    how = {"n": number, "depth": depth, "blend": blend, "explain": explain}
+    found = run(SearchRequest.from_values({"index": index, "query": query, **whom, **how}))
     if as_json:
         print_json(asdict(found))
         return 0

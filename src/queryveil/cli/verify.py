@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER, cluster_of
+from queryveil.cli.engines import ENGINE, SPARK_CONF, SPARK_MASTER
 from queryveil.cli.options import with_parameters
 from queryveil.cli.output import print_json, progress_bar
-from queryveil.logs.options import READING, Reading
+from queryveil.logs.options import Reading
 
 _CODES = {"holds": 0, "violated": 1, "unchecked": 2}
 
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("verify")(verify)
 
 
-@with_parameters(READING)
+@with_parameters(Reading.options())
 def verify(
     release: Annotated[str, typer.Argument(help="A release folder, or any file that is a log.", show_default=False)],
     claim: Annotated[
@@ -38,17 +38,14 @@ def verify(
     **options: Any,
 ) -> int:
     """Check a release, ours or anybody's file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
+    from queryveil.workflows.requests import VerifyRequest
     from queryveil.workflows.verify import verify as run
 
-    cluster, reading = cluster_of(engine, spark_master, spark_conf), Reading(**options)
+    own = {"release": release, "claim": claim, "private": private, "places": places}
+    where = {"engine": engine, "spark_master": spark_master, "spark_conf": spark_conf}
+    request = VerifyRequest.from_values({**own, **where, **options})
     with progress_bar() as progress:
-        if cluster is not None:
-            from queryveil.workflows.distributed.verify import verify as run_on_spark
-
-            verdict = run_on_spark(release, claim=claim, private=private, cluster=cluster, progress=progress)
-        else:
-            secret = None if private is None else Path(private)
-            verdict = run(Path(release), claim=claim, private=secret, reading=reading, places=places, progress=progress)
+        verdict = run(request, progress=progress)
     if as_json:
         print_json(verdict.record())
     else:

@@ -32,10 +32,12 @@ def why(
 ) -> int:
     """Say why terms of a person went: the smallest combination that too few would share. For the owner only."""
     from queryveil.workflows.fates import OWNER_ONLY
+    from queryveil.workflows.requests import WhyRequest
     from queryveil.workflows.why import why as run
 
+    request = WhyRequest(release=release, private=private, user=user, history=history, term=term)
     with progress_bar() as progress:
-        found = run(release, private, user, history=history, term=term, progress=progress)
+        found = run(request, progress=progress)
     if as_json:
         print_json(found.record())
         return 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from queryveil.core.errors import UnknownNameError
 
@@ -129,7 +129,14 @@ class Text:
         return isinstance(value, str) and re.fullmatch(self.pattern, value) is not None
 
 
-ParameterType = Integer | Real | Flag | Word | Text
+class ParameterType(Protocol):
+    """The values that a parameter or an option may have."""
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+
+    def accepts(self, value: Any, /) -> bool:
+        """Say whether the value is allowed."""
 
 
 @dataclass(frozen=True)
@@ -148,12 +155,11 @@ class Parameter:
         """Say whether a name may do without the parameter, or must where another parameter has not the right value."""
         return self.optional or self.goes_with is not None
 
-    def check(self, value: Value, owner: str) -> Value:
-        """Return the value if it is allowed, else raise a sentence that names owner, parameter, rule and value."""
+    def check(self, value: Value, subject: str) -> Value:
+        """Return the value if it is allowed, else raise a sentence that begins with the subject."""
         if self.type.accepts(value):
             return value
         near = _near(str(value), self.type.words()) if isinstance(self.type, Word) else ""
-        subject = owner if owner.startswith("--") else f"{owner}: {self.name}"
         raise UnknownNameError(
             f"{subject} must be {self.type.describe()}, not {_text(value)}; {near or 'give another value.'}",
             field=self.name,
@@ -357,7 +363,7 @@ def resolve(kind: str, name: str | Name) -> ResolvedName:
     for parameter in declaration.parameters:
         value = given.get(parameter.name, parameter.default)
         if value is not None:
-            values[parameter.name] = parameter.check(value, str(parsed))
+            values[parameter.name] = parameter.check(value, f"{parsed}: {parameter.name}")
     for parameter in declaration.parameters:
         _check_presence(parameter, values, str(parsed))
     return ResolvedName(declaration, MappingProxyType(values))

@@ -9,16 +9,25 @@ from queryveil.core.names import Declaration
 from queryveil.core.progress import Progress, silent
 from queryveil.logs.options import Cleaning, Reading
 
-LOCAL = Declaration(
+
+@dataclass(frozen=True)
+class EngineDeclaration(Declaration):
+    """An engine, and the options that it takes."""
+
+    options: tuple[str, ...] = ()
+
+
+LOCAL = EngineDeclaration(
     name="local",
     purpose="one machine: DuckDB within --memory-limit, spilling to a private temporary folder",
     functions={"local": "queryveil.engines.local:open_log"},
 )
 
-SPARK = Declaration(
+SPARK = EngineDeclaration(
     name="spark",
     purpose="a cluster: Spark within what --spark-conf gives it, on the master that --spark-master names",
     functions={"spark": "queryveil.engines.spark.reading:read_log"},
+    options=("spark_master", "spark_conf", "spark"),
 )
 
 DECLARATIONS = (LOCAL, SPARK)
@@ -33,7 +42,7 @@ class LogSource:
     cleaning: Cleaning = Cleaning()
     keep: tuple[str, ...] = ()  # of time, rank and url, what is to be released beside the terms
     table: Any = None  # an Arrow table in place of files
-    uris: tuple[str, ...] = ()  # in place of paths on a cluster: files, patterns and folders that Spark can read
+    uris: tuple[str, ...] = ()  # the paths as they were given, for a cluster: files, patterns and folders
 
 
 @dataclass(frozen=True)

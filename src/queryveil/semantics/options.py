@@ -1,35 +1,36 @@
-"""How profiles are weighed and compared by meaning, declared once."""
+"""How profiles are weighted and compared by meaning."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from queryveil.core.errors import InputError
-from queryveil.core.names import Parameter, Word
-
-MEANING: tuple[Parameter, ...] = (
-    Parameter("network", Word(kind="network"), "what tells how terms are related in meaning", "wordnet"),
-    Parameter(
-        "weights",
-        Word(("paper", "counts", "tfidf")),
-        "how much of a profile each of its terms is: 1, its queries, or tf-idf; a profile file has its own",
-        "paper",
-    ),
-    Parameter("unknown_terms", Word(("keep", "drop")), "what becomes of terms that the network does not know", "keep"),
-)
+from queryveil.core.names import Word
+from queryveil.core.options import LocalPath, OptionGroup, option
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """How profiles are weighed and compared; the fields are the parameters of `MEANING`, and a file."""
+class WeightOptions(OptionGroup):
+    """How the terms of a profile are weighted."""
 
-    network: str = "wordnet"
-    weights: str = "paper"
-    unknown_terms: str = "keep"
-    taxonomy: Path | None = None  # a file of child,parent lines: then the network is this
+    weights: str = option(
+        "paper",
+        Word(("paper", "counts", "tfidf")),
+        "how much of a profile each of its terms is: 1, its queries, or tf-idf; a profile file has its own",
+    )
+
+
+@dataclass(frozen=True)
+class SemanticOptions(WeightOptions):
+    """How profiles are weighted, and which network tells how their terms are related."""
+
+    network: str = option("wordnet", Word(kind="network"), "what tells how terms are related in meaning")
+    unknown_terms: str = option("keep", Word(("keep", "drop")), "what becomes of terms that the network does not know")
+    taxonomy: Path | None = option(
+        None, LocalPath(), "A taxonomy of your own (lines of child,parent) in place of WordNet."
+    )
 
     def __post_init__(self) -> None:
-        for parameter in MEANING:
-            parameter.check(getattr(self, parameter.name), "--" + parameter.name.replace("_", "-"))
+        super().__post_init__()
         if self.taxonomy is not None and self.network not in ("wordnet", "taxonomy"):
             raise InputError(f"--taxonomy and --network {self.network} exclude each other; leave one of them out.")
 

@@ -4,12 +4,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from queryveil.core.names import Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, plural
-from queryveil.logs.options import CLEANING, READING
+from queryveil.logs.options import Cleaning, Reading
 from queryveil.methods import Method
-from queryveil.semantics.options import MEANING
+from queryveil.semantics.options import SemanticOptions
 
 KINDS = ("method", "guarantee", "target", "measure", "attack", "format", "corpus")
-OPTIONS: Mapping[str, tuple[Parameter, ...]] = {"reading": READING, "cleaning": CLEANING, "meaning": MEANING}
+# without the file, which a run is given by its id
+SEMANTICS: tuple[Parameter, ...] = tuple(each for each in SemanticOptions.options() if not each.is_path)
+OPTIONS: Mapping[str, tuple[Parameter, ...]] = {
+    "reading": Reading.options(),
+    "cleaning": Cleaning.options(),
+    "meaning": SEMANTICS,
+}
 _MEASURED = ("kinds", "needs_market", "needs_index", "of_pair", "risk_of", "threat", "guarantee")
 
 

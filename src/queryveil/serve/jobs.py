@@ -22,7 +22,7 @@ from typing import Any
 from queryveil.core.errors import InputError, sentence_of
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name, new_id, now
-from queryveil.serve.work import BUNDLED, INDEX, KINDS, PRIVATE, RELEASE, RESULT, Task, asked_for, main, resolved
+from queryveil.serve.work import BUNDLED, INDEX, KINDS, PRIVATE, RELEASE, RESULT, Task, main, release_request, resolved
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."
 CANCELLED = "the run was cancelled, and nothing of it was kept."
@@ -190,7 +190,7 @@ class Jobs:
             log = self._store.log(row.log or "")
             if row.kind == "anonymize":
                 market = Path(log.market) if log.market else None
-                asked_for(row.spec, Path(log.path), log.reading, files, market)
+                release_request(row.spec, Path(log.path), log.reading, files, market)
 
     def _files(self, spec: Mapping[str, Any]) -> dict[str, Path]:
         """Return the files in the server's folder that a spec names."""

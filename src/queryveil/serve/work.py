@@ -22,6 +22,7 @@ from queryveil.serve.parents import end_with_parent
 if TYPE_CHECKING:
     from queryveil.core.names import ResolvedName
     from queryveil.engines import LogSource
+    from queryveil.workflows.requests import ReleaseRequest
 
 RELEASE, PRIVATE, RESULT, INDEX = "release", "private", "result.json", "index"  # in a run's folder
 BUNDLED = "wordnet"  # the corpus that needs no file
@@ -122,9 +123,10 @@ def _statistics(task: Task, progress: Progress) -> dict[str, Any]:
 def _anonymize(task: Task, progress: Progress) -> dict[str, Any]:
     from queryveil.workflows.anonymize import anonymize
 
-    source, options = asked_for(task.spec, _needed(task.log), task.reading or {}, task.files or {}, task.market)
-    release, private = task.folder / RELEASE, task.folder / PRIVATE
-    done = anonymize(source, task.spec["method"], release, private=private, options=options, progress=progress)
+    request = release_request(
+        task.spec, _needed(task.log), task.reading or {}, task.files or {}, task.market, task.folder
+    )
+    done = anonymize(request, progress=progress)
     return {
         "verdict": _verdict(done.verdict),
         "manifest": done.manifest,
@@ -135,30 +137,36 @@ def _anonymize(task: Task, progress: Progress) -> dict[str, Any]:
 
 
 def _verify(task: Task, progress: Progress) -> dict[str, Any]:
+    from queryveil.workflows.requests import VerifyRequest
     from queryveil.workflows.verify import verify
 
     made = _needed(task.release)
-    places = (task.files or {}).get("places")
-    claim = task.spec.get("claim")
-    verdict = verify(made / RELEASE, claim=claim, private=made / PRIVATE, places=places, progress=progress)
-    return {"verdict": _verdict(verdict)}
+    request = VerifyRequest(
+        release=made / RELEASE,
+        claim=task.spec.get("claim"),
+        private=made / PRIVATE,
+        places=(task.files or {}).get("places"),
+    )
+    return {"verdict": _verdict(verify(request, progress=progress))}
 
 
 def _measure(task: Task, progress: Progress) -> dict[str, Any]:
-    from queryveil.workflows.measure import MeasureOptions, measure
-    from queryveil.workflows.rankings import SearchPlaces
+    from queryveil.workflows.measure import measure
+    from queryveil.workflows.requests import MeasureRequest
 
     made, files = _needed(task.release), task.files or {}
-    options = MeasureOptions(
+    request = MeasureRequest(
+        release=made / RELEASE,
+        against=(_needed(task.log),),
         measures=tuple(task.spec.get("measures", ())),
         private=made / PRIVATE,
         market=files.get("market", task.market if _needs(task.spec, "needs_market") else None),
         taxonomy=files.get("taxonomy"),
-        places=SearchPlaces(task.index if _needs(task.spec, "needs_index") else None),
+        index=task.index if _needs(task.spec, "needs_index") else None,
         reading=source_of(_needed(task.log), task.reading or {}).reading,
         seed=task.spec.get("seed") or 0,
     )
-    return {"scores": _scores(measure(made / RELEASE, [_needed(task.log)], options=options, progress=progress))}
+    return {"scores": _scores(measure(request, progress=progress))}
 
 
 def _needs(spec: Mapping[str, Any], what: str) -> bool:
@@ -170,25 +178,31 @@ def _needs(spec: Mapping[str, Any], what: str) -> bool:
 
 
 def _attack(task: Task, progress: Progress) -> dict[str, Any]:
-    from queryveil.workflows.attack import MOST_TARGETS, AttackOptions, attack
+    from queryveil.workflows.attack import attack
+    from queryveil.workflows.requests import AttackRequest
 
     made = _needed(task.release)
-    options = AttackOptions(
+    request = AttackRequest(
+        release=made / RELEASE,
+        against=(_needed(task.log),),
+        private=made / PRIVATE,
         attacks=tuple(task.spec.get("attacks", ())),
         reading=source_of(_needed(task.log), task.reading or {}).reading,
-        targets=task.spec.get("targets") or MOST_TARGETS,
+        targets=task.spec.get("targets") or AttackRequest.targets,
         seed=task.spec.get("seed") or 0,
     )
-    done = attack(made / RELEASE, [_needed(task.log)], made / PRIVATE, options=options, progress=progress)
+    done = attack(request, progress=progress)
     headings, rows = done.table()
     return {**replace(done, release=made.name).record(), "table": {"headings": headings, "rows": rows}}
 
 
 def _index(task: Task, progress: Progress) -> dict[str, Any]:
     from queryveil.workflows.indexing import index
+    from queryveil.workflows.requests import IndexRequest
 
     corpus: str | Path = (task.files or {}).get("corpus", BUNDLED)
-    done = index(corpus, task.folder / INDEX, form=task.spec.get("format", ""), progress=progress)
+    request = IndexRequest(corpus=corpus, out=task.folder / INDEX, form=task.spec.get("format", ""))
+    done = index(request, progress=progress)
     return {**asdict(done), "path": INDEX}
 
 
@@ -222,37 +236,47 @@ def source_of(log: Path, reading: Mapping[str, str]) -> "LogSource":
     return LogSource((log,), Reading(**reading))
 
 
-def asked_for(
-    spec: Mapping[str, Any], log: Path, reading: Mapping[str, str], files: Mapping[str, Path], market: Path | None
-) -> tuple["LogSource", Any]:
-    """Return what a run of a method is told, refusing what no run can do with the sentence of the command line."""
+def release_request(
+    spec: Mapping[str, Any],
+    log: Path,
+    reading: Mapping[str, str],
+    files: Mapping[str, Path],
+    market: Path | None,
+    folder: Path = Path(),
+) -> "ReleaseRequest":
+    """Return the release that a run makes, refusing what no run can do with the sentence of the command line."""
     from queryveil.core.names import nearest
-    from queryveil.logs.options import CLEANING, Cleaning
+    from queryveil.logs.options import Cleaning
     from queryveil.methods.utilities import check_worth
-    from queryveil.semantics.options import MEANING, Meaning
-    from queryveil.workflows.anonymize import Options, check
+    from queryveil.semantics.options import SemanticOptions
+    from queryveil.workflows.anonymize import check
+    from queryveil.workflows.requests import ReleaseRequest
 
     bound = resolved("method", spec.get("method", ""), "method")
-    given = dict(spec.get("options", {}))
-    cleaning = {p.name: given.pop(p.name) for p in CLEANING if p.name in given}
-    meaning = {p.name: given.pop(p.name) for p in MEANING if p.name in given}
-    if given:
-        option, known = next(iter(given)), [parameter.name for parameter in (*CLEANING, *MEANING)]
-        raise UnknownNameError(f"there is no option {option!r}; {nearest(option, known)}", field=option)
-    source = replace(source_of(log, reading), cleaning=Cleaning(**cleaning), keep=tuple(spec.get("keep", ())))
+    options = dict(spec.get("options", {}))
+    known = [each.name for each in (*Cleaning.options(), *SemanticOptions.options()) if not each.is_path]
+    for name in options:
+        if name not in known:
+            raise UnknownNameError(f"there is no option {name!r}; {nearest(name, known)}", field=name)
     target = bound.values.get("target")
-    options = Options(
-        kind=spec.get("kind"),
-        values=files.get("values"),
-        market=files.get("market", None if target is None else market),
-        seed=spec.get("seed"),
-        meaning=Meaning(**meaning, taxonomy=files.get("taxonomy")),
-        places=files.get("places"),
-    )
-    check(bound, source, options)
+    values = {
+        "log": log,
+        "method": spec["method"],
+        "out": folder / RELEASE,
+        "private": folder / PRIVATE,
+        "kind": spec.get("kind"),
+        "keep": spec.get("keep"),
+        "seed": spec.get("seed"),
+        "values": files.get("values"),
+        "market": files.get("market", None if target is None else market),
+        "taxonomy": files.get("taxonomy"),
+        "places": files.get("places"),
+    }
+    request = ReleaseRequest.from_values({**reading, **options, **values})
+    check(bound, request.source, request)
     if target is not None:
-        check_worth(target, values=options.values is not None, market=options.market is not None)
-    return source, options
+        check_worth(target, values=request.values is not None, market=request.market is not None)
+    return request
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

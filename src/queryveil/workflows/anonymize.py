@@ -3,8 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.core.errors import InputError
-from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource, QueryLog, open_log
@@ -28,12 +27,12 @@ from queryveil.release import private as privates
 from queryveil.release.content import Content, histories_content, log_content, queries_content
 from queryveil.release.reader import Release
 from queryveil.release.writer import check_places, staging
-from queryveil.semantics.options import Meaning
 from queryveil.sensitivity.lists import load_lists
 from queryveil.workflows.ahead import load_ahead
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.beside import set_beside
 from queryveil.workflows.measure import default_measures, score
+from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import Start, open_start
 from queryveil.workflows.worth import check_coverage, read_worth
@@ -42,41 +41,21 @@ from queryveil.workflows.writing import write_verified
 KEEPABLE = ("time", "rank", "url")
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a run is told besides the log and the method."""
-
-    kind: str | None = None  # None: the first that the method makes
-    values: Path | None = None  # what terms are worth, for target=file
-    market: Path | None = None  # what terms are worth on the market
-    seed: int | None = None
-    force: bool = False
-    start_from: Path | None = None  # a release of the same log under a weaker guarantee, and its private folder
-    start_from_private: Path | None = None
-    meaning: Meaning = field(default_factory=Meaning)  # for methods that group people
-    groups: Path | None = None  # an older release of groups to go on from, and its private folder
-    groups_private: Path | None = None
-    places: Path | None = None  # a user's list of places, for methods that look for them
-
-
-def anonymize(
-    source: LogSource,
-    method: str | Name,
-    out: Path,
-    *,
-    private: Path | None = None,
-    options: Options = Options(),
-    progress: Progress = silent,
-) -> Anonymized:
+def anonymize(options: ReleaseRequest, *, progress: Progress = silent) -> Anonymized:
     """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
+    if options.engine_options.cluster() is not None:
+        from queryveil.workflows.distributed.anonymize import anonymize as anonymize_on_spark
+
+        return anonymize_on_spark(options, progress=progress)
     started = time.monotonic()
-    bound = resolve("method", method)
+    source, out, private = options.source, options.out_path, options.private_path
+    bound = resolve("method", options.method)
     declared, kind = check(bound, source, options)
     if kind in ("groups", "vocabularies"):  # what these need takes long to import
         from queryveil.workflows.meaning import Place
 
         place = Place(out, private, options.seed, options.force, options.groups, options.groups_private)
-        return _by_meaning(kind)(source, bound, place, options.meaning, progress)
+        return _by_meaning(kind)(source, bound, place, options.semantics, progress)
     if options.groups is not None:
         raise InputError(f"--groups goes on with groups, and {bound} makes none; leave it out.")
     check_places(out, private, force=options.force)
@@ -128,7 +107,7 @@ def _by_meaning(kind: str) -> Callable[..., Anonymized]:
     return publish
 
 
-def check(bound: ResolvedName, source: LogSource, options: Options) -> tuple[Method, str]:
+def check(bound: ResolvedName, source: LogSource, options: ReleaseRequest) -> tuple[Method, str]:
     """Return the method's declaration and the kind of release, if the options fit it."""
     declared = method_of(bound)
     declared.check(bound)
@@ -159,7 +138,7 @@ def _unit(kind: str) -> Unit:
     return "query" if kind == "queries" else "term"
 
 
-def _lists(bound: ResolvedName, options: Options) -> PersonalWordLists | None:
+def _lists(bound: ResolvedName, options: ReleaseRequest) -> PersonalWordLists | None:
     """Return the lists of names, places and private words, where the method looks for them."""
     if method_of(bound).needs_lists:
         return load_lists(options.places)
@@ -168,7 +147,9 @@ def _lists(bound: ResolvedName, options: Options) -> PersonalWordLists | None:
     return None
 
 
-def _start(bound: ResolvedName, kind: str, source: LogSource, options: Options, progress: Progress) -> Start | None:
+def _start(
+    bound: ResolvedName, kind: str, source: LogSource, options: ReleaseRequest, progress: Progress
+) -> Start | None:
     """Return the release that the run is to start from, where one was given."""
     if options.start_from is not None:
         private = options.start_from_private

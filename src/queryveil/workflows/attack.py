@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +11,15 @@ from queryveil._version import __version__
 from queryveil.attacks import Attack
 from queryveil.core.errors import InputError, OutputError
 from queryveil.core.files import check_new_file, write_new_file
-from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import Cleaning
 from queryveil.release.reader import Release, load
 from queryveil.report.attacked import Attacked
 from queryveil.workflows.attacking import LogSide, read_side, set_up
+from queryveil.workflows.requests import AttackRequest
 
-MOST_TARGETS = 5_000
 USUAL_M = 2  # where the release's guarantee names none
 _BEGINNING = 2_000  # bytes of a page, among them its title
 NEEDS_PRIVATE = (
@@ -28,29 +28,10 @@ NEEDS_PRIVATE = (
 )
 
 
-@dataclass(frozen=True)
-class AttackOptions:
-    """What attacks are told besides the release and its log."""
-
-    attacks: tuple[str | Name, ...] = ()  # none: all that the release can be attacked by
-    control: tuple[Path, ...] = ()  # a log of other people; none: people are taken out of the release instead
-    reading: Reading = Reading()
-    targets: int = MOST_TARGETS  # at most so many people are attacked
-    seed: int = 0
-    page: Path | None = None
-    force: bool = False  # an older page may be replaced
-
-
-def attack(
-    release: Path,
-    against: Sequence[Path],
-    private: Path | None,
-    *,
-    options: AttackOptions = AttackOptions(),
-    progress: Progress = silent,
-) -> Attacked:
+def attack(options: AttackRequest, *, progress: Progress = silent) -> Attacked:
     """Run attacks on a release; the log is cleaned in the way that the release's manifest says."""
     started = time.monotonic()
+    release, against, private = options.release, options.against, options.private
     asked = [resolve("attack", name) for name in options.attacks]
     if options.targets < 1:
         raise InputError("--targets must be at least 1; give a larger number, or leave it out.")
@@ -89,7 +70,7 @@ def _run(
     private: Path,
     bounds: Sequence[ResolvedName],
     is_asked: bool,
-    options: AttackOptions,
+    options: AttackRequest,
     progress: Progress,
 ) -> tuple[list[AttackResult], dict[str, str]]:
     """Run every attack; one that was not asked for by name and finds nobody to attack is passed over, saying why."""
@@ -166,7 +147,7 @@ def _beginning(path: Path) -> bytes:
         return stream.read(_BEGINNING)
 
 
-def _with_page(done: Attacked, options: AttackOptions) -> Attacked:
+def _with_page(done: Attacked, options: AttackRequest) -> Attacked:
     from queryveil.report.attacks import render_attacks
 
     if options.page is None:

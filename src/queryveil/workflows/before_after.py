@@ -16,6 +16,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, as_array, load
+from queryveil.workflows.requests import WhyRequest
 from queryveil.workflows.why import why
 
 UNKNOWN_PERSON = (
@@ -112,7 +113,7 @@ def _people(private: Path) -> tuple[NDArray[np.int64], list[str], pa.Table]:
 
 
 def _with_reasons(release: Path, private: Path, person: str, progress: Progress) -> list[Before]:
-    found = why(release, private, person, progress=progress)
+    found = why(WhyRequest(release=release, private=private, user=person), progress=progress)
     return [Before(fate.term, fate.count, fate.kept, fate.sentence(found.required)) for fate in found.fates]
 
 

@@ -16,7 +16,7 @@ from queryveil.measures.base import Comparison
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.release.reader import Release, histories_of
 from queryveil.release.vocabularies import vocabularies_of
-from queryveil.semantics.options import Meaning
+from queryveil.semantics.options import SemanticOptions
 from queryveil.workflows.meaning import known_terms, open_network
 
 
@@ -52,7 +52,7 @@ def vocabularies_beside(
     progress: Progress,
 ) -> Vocabularies:
     """Set released vocabularies beside their original, by the network of meaning that the manifest names."""
-    meaning = Meaning(**release.manifest["cleaning"]["meaning"], taxonomy=taxonomy)
+    meaning = SemanticOptions(**release.manifest["cleaning"]["meaning"], taxonomy=taxonomy)
     network = open_network(original, meaning, progress)
     eps = resolve("method", release.manifest["method"]).values.get("eps", 0)
     known = known_terms(original, network, meaning)

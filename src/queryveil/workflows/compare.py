@@ -14,7 +14,7 @@ from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Verdict
-from queryveil.engines import LogSource, open_log
+from queryveil.engines import open_log
 from queryveil.histories.build import build
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
@@ -26,25 +26,13 @@ from queryveil.report.compared import Compared, Run
 from queryveil.report.comparison import TITLE, render_comparison
 from queryveil.workflows.beside import set_beside
 from queryveil.workflows.measure import check_measure, default_measures, score
+from queryveil.workflows.requests import CompareRequest
 from queryveil.workflows.running import confirmed, histories_behind, method_of, run_method
 from queryveil.workflows.starting import chains
 from queryveil.workflows.worth import check_coverage, read_worth
 
 KIND = "histories"
 _BEGINNING = 2_000  # bytes of a page, among them its title
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """What a comparison is told besides the log and the methods."""
-
-    measures: tuple[str | Name, ...] = ()  # none: the usual ones
-    values: Path | None = None
-    market: Path | None = None
-    seed: int = 0
-    reuse: bool = True  # a run of a sweep may start from another's result
-    page: Path | None = None
-    force: bool = False  # the page may be overwritten
 
 
 @dataclass(frozen=True)
@@ -57,16 +45,10 @@ class _Task:
     seed: int
 
 
-def compare(
-    source: LogSource,
-    methods: Sequence[str | Name],
-    *,
-    options: CompareOptions = CompareOptions(),
-    progress: Progress = silent,
-) -> Compared:
+def compare(options: CompareRequest, *, progress: Progress = silent) -> Compared:
     """Run every method, or every combination of a sweep, on a log that is read once."""
     started = time.monotonic()
-    bounds = _bounds(methods)
+    source, bounds = options.source, _bounds(options.methods)
     measures = options.measures or default_measures(options.market is not None)
     for name in measures:
         check_measure(resolve("measure", name), options.market is not None)
@@ -115,7 +97,7 @@ def _bounds(methods: Sequence[str | Name]) -> list[ResolvedName]:
     return list({str(bound): bound for bound in bounds}.values())
 
 
-def _worth(bounds: Iterable[ResolvedName], options: CompareOptions, charset: str) -> Worth:
+def _worth(bounds: Iterable[ResolvedName], options: CompareRequest, charset: str) -> Worth:
     """Read what terms are worth, once it is clear that every target has the file it needs."""
     for bound in bounds:
         check_worth(bound.values.get("target"), values=options.values is not None, market=options.market is not None)

@@ -27,7 +27,7 @@ from queryveil.release.groups import groups_of, members_of
 from queryveil.release.reader import Release
 from queryveil.release.writer import check_places, staging
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.options import Meaning
+from queryveil.semantics.options import SemanticOptions
 from queryveil.semantics.weights import weighted
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.continuing import Older, open_older
@@ -38,7 +38,9 @@ from queryveil.workflows.verify import check_groups
 from queryveil.workflows.writing import write_verified
 
 
-def group(source: LogSource, bound: ResolvedName, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
+def group(
+    source: LogSource, bound: ResolvedName, place: Place, meaning: SemanticOptions, progress: Progress
+) -> Anonymized:
     """Write a release of groups; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     refuse(source, bound, has_private=place.private is not None)
@@ -118,7 +120,7 @@ def refuse(source: LogSource, bound: ResolvedName, *, has_private: bool) -> None
         raise InputError("--keep needs single queries, and a release of groups has none; leave it out.")
 
 
-def _profiles(source: LogSource, meaning: Meaning, progress: Progress) -> tuple[Profiles, Mapping[str, Any]]:
+def _profiles(source: LogSource, meaning: SemanticOptions, progress: Progress) -> tuple[Profiles, Mapping[str, Any]]:
     """Read a profile file, or build the profiles of a log; and say how it was cleaned."""
     options = source.cleaning.as_record()
     if source.table is not None and set(COLUMNS) <= set(source.table.column_names):
@@ -133,7 +135,7 @@ def _profiles(source: LogSource, meaning: Meaning, progress: Progress) -> tuple[
     return profiles, {"options": options, "steps": steps}
 
 
-def _weighed(profiles: Profiles, meaning: Meaning) -> Profiles:
+def _weighed(profiles: Profiles, meaning: SemanticOptions) -> Profiles:
     """Return the profiles with weights: those of their file, else of the kind asked for."""
     if profiles.weights is not None:
         return profiles

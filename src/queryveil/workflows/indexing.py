@@ -13,6 +13,7 @@ from queryveil.search.corpora.base import Document
 from queryveil.search.corpora.reading import find_corpus, read
 from queryveil.search.folder import NAME
 from queryveil.search.index import Index, open_index
+from queryveil.workflows.requests import IndexRequest
 
 _BATCH, _CHARACTERS = 4_096, 10_000_000  # of documents that are analysed together
 
@@ -32,16 +33,9 @@ class Indexed:
     files_passed_over: int  # in another form
 
 
-def index(
-    corpus: str | Path,
-    out: Path,
-    *,
-    form: str = "",
-    add: bool = False,
-    force: bool = False,
-    progress: Progress = silent,
-) -> Indexed:
+def index(request: IndexRequest, *, progress: Progress = silent) -> Indexed:
     """Write an index of a corpus, or add the corpus to an index; the old one stands until the new one does."""
+    corpus, out, add, force = request.corpus, request.out, request.add, request.force
     if add and force:
         raise InputError("--add keeps the index there is and --force replaces it; give one of them.")
     place = named(out)
@@ -49,7 +43,7 @@ def index(
     if Path(corpus).is_dir() and place.resolve().is_relative_to(Path(corpus).resolve()):
         raise OutputError(f"{out} would lie among the documents of {corpus}; choose another place.")
     old = open_index(place) if add else None
-    found = find_corpus(corpus, form)
+    found = find_corpus(corpus, request.form)
     try:
         with places.beside(place) as workspace, _Run(workspace / places.NEW, old) as run:
             for batch in _batches(read(found, progress)):

@@ -7,7 +7,7 @@ from queryveil.core.names import declarations
 from queryveil.core.progress import Progress
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network
-from queryveil.semantics.options import Meaning
+from queryveil.semantics.options import SemanticOptions
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Place:
     groups_private: Path | None = None
 
 
-def open_network(profiles: Profiles, meaning: Meaning, progress: Progress) -> Network:
+def open_network(profiles: Profiles, meaning: SemanticOptions, progress: Progress) -> Network:
     """Return the network of meaning that a run uses."""
     network: Network = declarations("network")[meaning.chosen].load()(profiles, meaning.taxonomy, progress)
     return network
 
 
-def known_terms(profiles: Profiles, network: Network, meaning: Meaning) -> Profiles:
+def known_terms(profiles: Profiles, network: Network, meaning: SemanticOptions) -> Profiles:
     """Return the profiles, without the terms that the network does not know where these are to be dropped."""
     if meaning.unknown_terms == "keep":
         return profiles

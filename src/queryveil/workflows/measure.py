@@ -2,7 +2,6 @@
 
 import glob
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.histories.build import build
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import Cleaning
 from queryveil.market.table import read_market
 from queryveil.measures import FILE, NEEDS_MARKET, Measure
 from queryveil.measures.base import Comparison
@@ -26,33 +25,21 @@ from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, histories_of, load
 from queryveil.workflows.beside import set_beside, vocabularies_beside
 from queryveil.workflows.pair_scores import USUAL, check_people, is_paired, needs_model, score_pair, write_people
-from queryveil.workflows.pairs import Pairing, pair_files, pair_release, pair_terms
-from queryveil.workflows.rankings import Rankings, SearchPlaces
+from queryveil.workflows.pairs import match_for, pair_files, pair_release, pair_terms
+from queryveil.workflows.rankings import Rankings, check_search
+from queryveil.workflows.requests import MeasureRequest
 
 
-@dataclass(frozen=True)
-class MeasureOptions:
-    """What a measurement is told besides the release and its log."""
-
-    measures: tuple[str | Name, ...] = ()  # none: the usual ones of the kind of release
-    private: Path | None = None
-    market: Path | None = None
-    taxonomy: Path | None = None  # by which a release of vocabularies was made, where it was made by one
-    pairing: Pairing = Pairing()
-    places: SearchPlaces = SearchPlaces()  # of the index that the measure search needs
-    reading: Reading = Reading()  # of the log
-    people: Path | None = None  # a file for the figures of every person
-    seed: int = 0
-    force: bool = False  # an older file may be replaced
-
-
-def measure(
-    release: Path, against: Sequence[Path], *, options: MeasureOptions = MeasureOptions(), progress: Progress = silent
-) -> list[Score]:
+def measure(options: MeasureRequest, *, progress: Progress = silent) -> list[Score]:
     """Score a release, or somebody's released log, against the original.
 
     For a release the log is cleaned in the way that its manifest says; a pair of logs is taken as it stands.
     """
+    if options.engine_options.cluster() is not None:
+        from queryveil.workflows.distributed.measure import measure as measure_on_spark
+
+        return measure_on_spark(options, progress=progress)
+    release, against = Path(options.release), tuple(map(Path, options.against))
     asked = [resolve("measure", name) for name in options.measures]  # a mistyped name is told before anything is read
     if options.people is not None:
         check_new_file(options.people, overwrite=options.force)
@@ -75,11 +62,11 @@ def _is_log(release: Path) -> bool:
     return release.is_file() or (not release.exists() and glob.has_magic(str(release)))
 
 
-def _check(bounds: Sequence[ResolvedName], kind: str, options: MeasureOptions) -> None:
+def _check(bounds: Sequence[ResolvedName], kind: str, options: MeasureRequest) -> None:
     """Refuse measures and options that do not go with the kind of release, before any work is done."""
     for bound in bounds:
         check_measure(bound, options.market is not None, kind, may_pair=True)
-    options.places.check(bounds)
+    check_search(options, bounds)
     if options.people is not None:
         check_people(bounds)
     if options.taxonomy is not None and kind != "vocabularies":
@@ -87,10 +74,10 @@ def _check(bounds: Sequence[ResolvedName], kind: str, options: MeasureOptions) -
 
 
 def _measure_log(
-    released: Path, against: Sequence[Path], asked: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
+    released: Path, against: Sequence[Path], asked: Sequence[ResolvedName], options: MeasureRequest, progress: Progress
 ) -> list[Score]:
     """Score somebody's released log."""
-    for flag, value in (("--private", options.private), ("--market", options.market)):
+    for flag, value in (("--private", options.private_path), ("--market", options.market)):
         if value is not None:
             raise InputError(f"{flag} goes with a queryveil release, not with another log; leave it out.")
     bounds = asked or [resolve("measure", name) for name in USUAL]
@@ -105,13 +92,13 @@ def _measure_release(
     release: Release,
     against: Sequence[Path],
     bounds: Sequence[ResolvedName],
-    options: MeasureOptions,
+    options: MeasureRequest,
     progress: Progress,
 ) -> list[Score]:
     """Score a release of histories, of queries or of their terms; the log is opened once."""
     paired = [bound for bound in bounds if is_paired(bound)]
     others = [str(bound) for bound in bounds if not is_paired(bound)]
-    by_terms = bool(paired) and release.kind != "queries" and options.pairing.match_for(release.kind) == "terms"
+    by_terms = bool(paired) and release.kind != "queries" and match_for(options.pairing, release.kind) == "terms"
     cleaning = Cleaning.from_record(release.manifest["cleaning"]["options"])
     scores: list[Score] = []
     with open_log(LogSource(tuple(against), options.reading, cleaning), progress=progress) as log:
@@ -122,7 +109,7 @@ def _measure_release(
             pair = pair_terms(comparison, options.pairing, needs_model=needs_model(paired))
         elif paired:
             pair = pair_release(
-                release, log, options.pairing, options.private, needs_model=needs_model(paired), progress=progress
+                release, log, options.pairing, options.private_path, needs_model=needs_model(paired), progress=progress
             )
     if paired:
         scores += _scores_of(pair, paired, options, progress)
@@ -131,7 +118,7 @@ def _measure_release(
 
 
 def _scores_of(
-    pair: LogPair, bounds: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
+    pair: LogPair, bounds: Sequence[ResolvedName], options: MeasureRequest, progress: Progress
 ) -> list[Score]:
     """Score a pair of logs, and write the figures of every person where asked to."""
     scores = score_pair(pair, bounds, np.random.default_rng(options.seed), progress)
@@ -141,7 +128,7 @@ def _scores_of(
 
 
 def _comparison(
-    release: Release, log: QueryLog, options: MeasureOptions, progress: Progress
+    release: Release, log: QueryLog, options: MeasureRequest, progress: Progress
 ) -> Comparison | Vocabularies:
     """Set the terms, or whole queries, of a release beside those of its log."""
     charset = log.source.cleaning.charset
@@ -150,13 +137,12 @@ def _comparison(
     if worths is not None:
         coverage(original, worths)
     people = history_of = None
-    if options.private is not None:
-        privates.check_belongs(options.private, release.manifest["content_sha256"])
-        people, history_of = privates.load_histories(options.private, histories_of(release.rows).users)
-        if (
-            privates.load_run(options.private).get("engine") == "spark"
-        ):  # nobody knows there who stands first in the log
-            history_of = privates.places_in(original, options.private)[history_of]
+    private = options.private_path
+    if private is not None:
+        privates.check_belongs(private, release.manifest["content_sha256"])
+        people, history_of = privates.load_histories(private, histories_of(release.rows).users)
+        if privates.load_run(private).get("engine") == "spark":  # nobody knows there who stands first in the log
+            history_of = privates.places_in(original, private)[history_of]
     if release.kind == "vocabularies":
         return vocabularies_beside(original, release, history_of, options.taxonomy, progress)
     return set_beside(original, release, people, history_of, market=worths)
@@ -167,11 +153,11 @@ def default_measures(has_market: bool) -> tuple[str, ...]:
     return ("retention", *(("market",) if has_market else ()), "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
-def _usual(release: Release, options: MeasureOptions) -> tuple[str, ...]:
+def _usual(release: Release, options: MeasureRequest) -> tuple[str, ...]:
     """Return what is measured of a release unless something is asked for."""
     if release.kind == "groups":
         bound = resolve("guarantee", release.manifest["guarantee"])
-        return (f"linkability(p={bound['p']})", *(() if options.places.index is None else ("search",)))
+        return (f"linkability(p={bound['p']})", *(() if options.index is None else ("search",)))
     if release.kind == "vocabularies":
         return ("blm", "lm", "patterns")
     usual = default_measures(options.market is not None)
@@ -180,17 +166,18 @@ def _usual(release: Release, options: MeasureOptions) -> tuple[str, ...]:
 
 
 def _measure_groups(
-    release: Release, bounds: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
+    release: Release, bounds: Sequence[ResolvedName], options: MeasureRequest, progress: Progress
 ) -> list[Score]:
     """Score a release of groups against the profiles in its private folder."""
-    if options.private is None:
+    private = options.private_path
+    if private is None:
         raise InputError(
             f"{release.path} holds groups, and who is in them stands in the private folder; give --private."
         )
-    privates.check_belongs(options.private, release.manifest["content_sha256"])
+    privates.check_belongs(private, release.manifest["content_sha256"])
     released = groups_of(release.rows)
-    members, _ = load_members(options.private, released)
-    rng, rankings = np.random.default_rng(options.seed), Rankings(options.places, release)
+    members, _ = load_members(private, released)
+    rng, rankings = np.random.default_rng(options.seed), Rankings(options, release)
     scores = score_groups(released, members, [str(bound) for bound in bounds], rng, progress, rankings)
     rankings.write(rng)
     return scores

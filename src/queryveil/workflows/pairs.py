@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from queryveil.measures.base import Comparison
 from queryveil.release import private as privates
 from queryveil.release.reader import Release, as_array
 from queryveil.sensitivity.model import load_model
+from queryveil.workflows.requests import PairingOptions
 
 # As somebody else's logs stand; only rows that are clicks of one query are one query.
 AS_IT_STANDS = Cleaning(scrub=False, bots=0)
@@ -35,53 +35,44 @@ CAN_MATCH: Mapping[str, tuple[Match, ...]] = {
 MAP_COLUMNS = ("original", "released")
 
 
-@dataclass(frozen=True)
-class Pairing:
-    """How two logs are set beside each other, and how sensitive their queries are."""
+def match_for(pairing: PairingOptions, kind: str) -> Match:
+    """Return how queries are matched, or say how a kind of release can be."""
+    can = CAN_MATCH[kind]
+    if pairing.match is None:
+        return can[0]
+    if pairing.match not in MATCHES:
+        raise InputError(f"--match: there is no match {pairing.match!r}; {nearest(pairing.match, MATCHES)}")
+    if pairing.match not in can:
+        raise InputError(
+            f"--match {pairing.match} cannot be had of a release of kind {kind}, which does not keep whole queries; "
+            f"give {' or '.join(can)}."
+        )
+    return next(match for match in can if match == pairing.match)
 
-    match: str | None = None  # None: the first that the kind can
-    map: Path | None = None  # who is who, where ids differ
-    model: Path | None = None  # None: the bundled one
-    words: Path | None = None  # sensitive words of a user's own
-    format: str = ""  # of a released log that is no release of ours, as in `Reading`
-    columns: str = ""  # likewise
 
-    def match_for(self, kind: str) -> Match:
-        """Return how queries are matched, or say how a kind of release can be."""
-        can = CAN_MATCH[kind]
-        if self.match is None:
-            return can[0]
-        if self.match not in MATCHES:
-            raise InputError(f"--match: there is no match {self.match!r}; {nearest(self.match, MATCHES)}")
-        if self.match not in can:
-            raise InputError(
-                f"--match {self.match} cannot be had of a release of kind {kind}, which does not keep whole queries; "
-                f"give {' or '.join(can)}."
-            )
-        return next(match for match in can if match == self.match)
+def sensitivity_of(pairing: PairingOptions) -> Sensitivity:
+    """Return what tells how sensitive texts are."""
+    return load_model(pairing.model, words=pairing.words).probabilities
 
-    def sensitivity(self) -> Sensitivity:
-        """Return what tells how sensitive texts are."""
-        return load_model(self.model, words=self.words).probabilities
 
-    def original_of(self) -> Mapping[str, str] | None:
-        """Return who the people of the release are in the original, where that was given."""
-        return None if self.map is None else read_map(self.map)
+def originals_of(pairing: PairingOptions) -> Mapping[str, str] | None:
+    """Return who the people of the release are in the original, where that was given."""
+    return None if pairing.map is None else read_map(pairing.map)
 
 
 def pair_files(
     original: Sequence[Path],
     released: Path,
-    pairing: Pairing,
+    pairing: PairingOptions,
     reading: Reading,
     *,
     needs_model: bool = True,
     progress: Progress = silent,
 ) -> LogPair:
     """Set two logs beside each other as they stand."""
-    match, original_of = pairing.match_for(FILE), pairing.original_of()
-    sensitivity = pairing.sensitivity() if needs_model else None
-    other = Reading(pairing.format, pairing.columns, reading.max_bad_lines, reading.memory_limit)
+    match, original_of = match_for(pairing, FILE), originals_of(pairing)
+    sensitivity = sensitivity_of(pairing) if needs_model else None
+    other = Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
     sources = (LogSource(tuple(original), reading, AS_IT_STANDS), LogSource((released,), other, AS_IT_STANDS))
     (before, after), texts = read_sides(
         _opened(sources, progress), len(sources), charset=AS_IT_STANDS.charset, match=match, progress=progress
@@ -101,16 +92,16 @@ def _opened(sources: Sequence[LogSource], progress: Progress) -> Iterator[QueryL
 def pair_release(
     release: Release,
     log: QueryLog,
-    pairing: Pairing,
+    pairing: PairingOptions,
     private: Path | None,
     *,
     needs_model: bool = True,
     progress: Progress = silent,
 ) -> LogPair:
     """Set a release of queries, or of the terms of queries, beside the log it was made from."""
-    match = pairing.match_for(release.kind)
+    match = match_for(pairing, release.kind)
     original_of = _behind(release, pairing, private)
-    sensitivity = pairing.sensitivity() if needs_model else None
+    sensitivity = sensitivity_of(pairing) if needs_model else None
     cleaning = log.source.cleaning
     (original,), texts = read_sides([log], 1, charset=cleaning.charset, match=match, progress=progress)
     released, texts = _released_side(release, match, texts)
@@ -126,7 +117,7 @@ def pair_release(
     )
 
 
-def pair_terms(comparison: Comparison, pairing: Pairing, *, needs_model: bool = True) -> LogPair:
+def pair_terms(comparison: Comparison, pairing: PairingOptions, *, needs_model: bool = True) -> LogPair:
     """Set the terms of a release beside those of the log, term by term."""
     times = comparison.released_occurrences()
     if comparison.history_of is None or times is None:
@@ -136,7 +127,7 @@ def pair_terms(comparison: Comparison, pairing: Pairing, *, needs_model: bool = 
     (before, after), texts = sides_of_profiles(
         comparison.original, comparison.released, comparison.released_owner(), times
     )
-    return pair_sides(before, after, texts, match="terms", sensitivity=pairing.sensitivity() if needs_model else None)
+    return pair_sides(before, after, texts, match="terms", sensitivity=sensitivity_of(pairing) if needs_model else None)
 
 
 def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[Side, pa.Array]:
@@ -160,9 +151,9 @@ def _cut(user: pa.Array, text: pa.Array) -> tuple[pa.Array, pa.Array]:
     return user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
 
 
-def _behind(release: Release, pairing: Pairing, private: Path | None) -> Mapping[str, str]:
+def _behind(release: Release, pairing: PairingOptions, private: Path | None) -> Mapping[str, str]:
     """Return who is behind each id of a release."""
-    given = pairing.original_of()
+    given = originals_of(pairing)
     if given is not None:
         return given
     if private is None:

@@ -26,6 +26,7 @@ from queryveil.search.index import open_index
 from queryveil.sensitivity.lists import load_lists
 from queryveil.sensitivity.model import load_model
 from queryveil.workflows.indexing import index as make_index
+from queryveil.workflows.requests import IndexRequest, ReproduceRequest
 
 USERS_OF_ONE = 110  # of a log like aol, of whom one or more searched enough for the evaluation of Zhu and Xiong
 FOR_THE_OWNER = (
@@ -34,21 +35,7 @@ FOR_THE_OWNER = (
 VERIFIED = "every run was verified."
 
 
-@dataclass(frozen=True)
-class ReproduceOptions:
-    """What a reproduction is told besides the log."""
-
-    market: Path | None = None
-    like: str | None = None  # of a generated log; as the paper unless given
-    users: int | None = None  # of a generated log; for zhu, who take part
-    seed: int = 1
-    algorithm: str = "paper"
-    out: Path | None = None
-    force: bool = False
-    index: Path | None = None  # in which zhu's people search; the bundled corpus unless given
-
-
-Run = Callable[[LogSource, ReproduceOptions, np.random.Generator, Progress], Reproduced]
+Run = Callable[[LogSource, ReproduceRequest, np.random.Generator, Progress], Reproduced]
 
 
 @dataclass(frozen=True)
@@ -57,7 +44,7 @@ class Paper:
 
     like: str  # what a generated log resembles unless something is given
     run: Run
-    check: Callable[[LogSource, ReproduceOptions], None]
+    check: Callable[[LogSource, ReproduceRequest], None]
     shows_terms: bool  # its tables hold terms of the log
 
 
@@ -67,7 +54,7 @@ def is_given(source: LogSource) -> bool:
 
 
 def _burghardt(
-    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
+    source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress
 ) -> Reproduced:
     with _log(source, options, "burghardt", rng, progress, market=True) as (given, market_file):
         market = read_market(options.market or market_file, given.cleaning.charset)
@@ -79,13 +66,13 @@ def _burghardt(
     return _reproduced(burghardt.PAPER, about, profiles, source, options, replace(found, numbers=numbers))
 
 
-def _zhu(source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress) -> Reproduced:
+def _zhu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress) -> Reproduced:
     people = options.users or zhu.PEOPLE
     searchers = replace(options, users=USERS_OF_ONE * people)
     with _log(source, searchers, "zhu", rng, progress) as (given, _), scratch("reproduce") as folder:
         profiles = _profiles(given, progress)
         if options.index is None:
-            make_index("wordnet", folder / "index", progress=progress)
+            make_index(IndexRequest(corpus="wordnet", out=folder / "index"), progress=progress)
         index = open_index(options.index or folder / "index")
         found = zhu.evaluate(profiles, index, people=people, rng=rng, progress=progress)
         documents = f"{len(index.documents):,} documents ({options.index or 'the bundled corpus'})"
@@ -96,7 +83,7 @@ def _zhu(source: LogSource, options: ReproduceOptions, rng: np.random.Generator,
     return _reproduced(zhu.PAPER, about, profiles, source, options, found)
 
 
-def _liu(source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress) -> Reproduced:
+def _liu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress) -> Reproduced:
     with _log(source, options, "liu", rng, progress) as (given, _):
         profiles = _profiles(given, progress)
     found = liu.evaluate(profiles, rng=rng, progress=progress)
@@ -106,7 +93,7 @@ def _liu(source: LogSource, options: ReproduceOptions, rng: np.random.Generator,
 
 
 def _carpineto(
-    source: LogSource, options: ReproduceOptions, rng: np.random.Generator, progress: Progress
+    source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress
 ) -> Reproduced:
     with _log(source, options, "carpineto", rng, progress) as (given, _):
         profiles = _profiles(given, progress, unit="query")
@@ -119,7 +106,7 @@ def _carpineto(
 @contextmanager
 def _log(
     source: LogSource,
-    options: ReproduceOptions,
+    options: ReproduceRequest,
     paper: str,
     rng: np.random.Generator,
     progress: Progress,
@@ -143,18 +130,18 @@ def _profiles(source: LogSource, progress: Progress, unit: Unit = "term") -> Pro
 
 
 def _reproduced(
-    paper: str, about: str, profiles: Profiles, source: LogSource, options: ReproduceOptions, found: Evaluation
+    paper: str, about: str, profiles: Profiles, source: LogSource, options: ReproduceRequest, found: Evaluation
 ) -> Reproduced:
     log = {**manifests.counts_of(profiles), "generated": not is_given(source), "seed": options.seed}
     numbers = {"paper": paper, "log": log, **found.numbers}
     return Reproduced(paper, about, "", found.tables, found.figures, numbers, __version__, 0.0, found.reading)
 
 
-def _like(options: ReproduceOptions, paper: str) -> str:
+def _like(options: ReproduceRequest, paper: str) -> str:
     return PAPERS[paper].like if options.like is None else options.like
 
 
-def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions, paper: str, unit: str = "terms") -> str:
+def _about(profiles: Profiles, source: LogSource, options: ReproduceRequest, paper: str, unit: str = "terms") -> str:
     """Begin a sentence about the log."""
     counts = manifests.counts_of(profiles)
     what = "The log given" if is_given(source) else f"A generated log (like {_like(options, paper)})"
@@ -162,7 +149,7 @@ def _about(profiles: Profiles, source: LogSource, options: ReproduceOptions, pap
     return f"{what}: {people:,} people, {entries:,} distinct {unit}, {occurrences:,} occurrences"
 
 
-def _check_burghardt(source: LogSource, options: ReproduceOptions) -> None:
+def _check_burghardt(source: LogSource, options: ReproduceRequest) -> None:
     _refuse_index(options)
     _refuse_users_of_a_given_log(source, options)
     resolve("method", Name("km", (("k", 2), ("m", 2), ("algorithm", options.algorithm))))
@@ -172,7 +159,7 @@ def _check_burghardt(source: LogSource, options: ReproduceOptions) -> None:
         raise InputError("--market goes with the log that it is about; give that by --log, or leave --market out.")
 
 
-def _check_zhu(source: LogSource, options: ReproduceOptions) -> None:
+def _check_zhu(source: LogSource, options: ReproduceRequest) -> None:
     _refuse_market(options)
     if is_given(source) and options.like is not None:
         raise InputError("--like is about a generated log; leave it out, or leave --log out.")
@@ -184,13 +171,13 @@ def _check_zhu(source: LogSource, options: ReproduceOptions) -> None:
         open_index(options.index)  # a wrong one is told before a log is made
 
 
-def _check_liu(source: LogSource, options: ReproduceOptions) -> None:
+def _check_liu(source: LogSource, options: ReproduceRequest) -> None:
     _refuse_index(options)
     _refuse_market(options)
     _refuse_users_of_a_given_log(source, options)
 
 
-def _check_carpineto(source: LogSource, options: ReproduceOptions) -> None:
+def _check_carpineto(source: LogSource, options: ReproduceRequest) -> None:
     _refuse_index(options)
     _refuse_market(options)
     _refuse_users_of_a_given_log(source, options)
@@ -198,17 +185,17 @@ def _check_carpineto(source: LogSource, options: ReproduceOptions) -> None:
         raise InputError("the paper compares all queries of a person, so it goes with --history user; leave it out.")
 
 
-def _refuse_index(options: ReproduceOptions) -> None:
+def _refuse_index(options: ReproduceRequest) -> None:
     if options.index is not None:
         raise InputError("--index is for zhu, whose evaluation searches; leave it out.")
 
 
-def _refuse_market(options: ReproduceOptions) -> None:
-    if options.market is not None or options.algorithm != ReproduceOptions.algorithm:
+def _refuse_market(options: ReproduceRequest) -> None:
+    if options.market is not None or options.algorithm != ReproduceRequest.algorithm:
         raise InputError("--market and --algorithm are for burghardt; leave them out.")
 
 
-def _refuse_users_of_a_given_log(source: LogSource, options: ReproduceOptions) -> None:
+def _refuse_users_of_a_given_log(source: LogSource, options: ReproduceRequest) -> None:
     if is_given(source) and not (options.like is None and options.users is None):
         raise InputError("--like and --users are about a generated log; leave them out, or leave --log out.")
 

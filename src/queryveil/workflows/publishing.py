@@ -24,7 +24,7 @@ from queryveil.release.content import Content, vocabularies_content
 from queryveil.release.reader import Release
 from queryveil.release.writer import check_places, staging
 from queryveil.semantics.network import Network
-from queryveil.semantics.options import Meaning
+from queryveil.semantics.options import SemanticOptions
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.beside import vocabularies_beside
 from queryveil.workflows.meaning import Place, known_terms, open_network
@@ -37,7 +37,9 @@ LEAST_KNOWN = 0.01  # share of a log's occurrences that a taxonomy must know, el
 _MEASURES = ("blm", "patterns")
 
 
-def publish(source: LogSource, bound: ResolvedName, place: Place, meaning: Meaning, progress: Progress) -> Anonymized:
+def publish(
+    source: LogSource, bound: ResolvedName, place: Place, meaning: SemanticOptions, progress: Progress
+) -> Anonymized:
     """Write a release of vocabularies; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     _refuse_what_does_not_fit(source, bound, place, meaning)
@@ -76,7 +78,7 @@ def publish(source: LogSource, bound: ResolvedName, place: Place, meaning: Meani
     return Anonymized(place.out, place.private, manifest, verdict, tuple(scores), summary, time.monotonic() - started)
 
 
-def _refuse_what_does_not_fit(source: LogSource, bound: ResolvedName, place: Place, meaning: Meaning) -> None:
+def _refuse_what_does_not_fit(source: LogSource, bound: ResolvedName, place: Place, meaning: SemanticOptions) -> None:
     """Refuse options that mean nothing for vocabularies, before anything is read."""
     if source.cleaning.partition_by:
         raise InputError(f"{bound} looks at the whole log, so it goes without --partition-by; leave that out.")
@@ -88,7 +90,7 @@ def _refuse_what_does_not_fit(source: LogSource, bound: ResolvedName, place: Pla
         raise InputError(f"--weights is for methods that make groups; {bound} counts occurrences, leave it out.")
 
 
-def _coverage(profiles: Profiles, network: Network, meaning: Meaning) -> dict[str, int]:
+def _coverage(profiles: Profiles, network: Network, meaning: SemanticOptions) -> dict[str, int]:
     """Count what the network does not know; refuse a taxonomy that is not about this log."""
     is_known = network.find_all(profiles.vocabulary.entries) >= 0
     total = int(profiles.counts.sum(dtype=np.int64))
@@ -122,7 +124,7 @@ def _judge(
     release: Release,
     profiles: Profiles,
     content: Content,
-    meaning: Meaning,
+    meaning: SemanticOptions,
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[Verdict, list[Score]]:

@@ -10,28 +10,23 @@ from queryveil._version import __version__
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
-from queryveil.engines import LogSource
 from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
 from queryveil.report.reproduced import Reproduced
 from queryveil.report.reproduction import render_reproduction
-from queryveil.workflows.papers import FOR_THE_OWNER, PAPERS, ReproduceOptions, is_given
+from queryveil.workflows.papers import FOR_THE_OWNER, PAPERS, is_given
+from queryveil.workflows.requests import ReproduceRequest
 
 PAGE, NUMBERS = "page.html", "numbers.json"
 
 
-def reproduce(
-    paper: str,
-    source: LogSource = LogSource(()),
-    *,
-    options: ReproduceOptions = ReproduceOptions(),
-    progress: Progress = silent,
-) -> Reproduced:
+def reproduce(options: ReproduceRequest, *, progress: Progress = silent) -> Reproduced:
     """Make the tables and figures of a paper; every run is verified before it is reported.
 
-    A source without files and table stands for a generated log, which is read and cleaned as the source says.
+    A request without a log stands for a generated one, which is read and cleaned as the request says.
     """
     started = time.monotonic()
+    paper, source = options.paper, options.source
     if paper not in PAPERS:
         raise UnknownNameError(f"there is no reproduction of {paper!r}; {nearest(paper, list(PAPERS))}")
     chosen = PAPERS[paper]

@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from queryveil.release.reader import load
 from queryveil.search.answers import Answer, Asking, answer, answer_once
 from queryveil.search.index import Index, open_index
 from queryveil.search.vectors import ProfileVector
+from queryveil.workflows.requests import SearchRequest
 
 
 class Searcher:
@@ -97,41 +97,20 @@ class ReleaseGroups:
         return place if place < len(groups) and groups[place] == group else None
 
 
-@dataclass(frozen=True)
-class Asker:
-    """For whom a query is answered: nobody, a group of a release, or, for the owner of the profiles, a person."""
-
-    plain: bool = False
-    group: int | None = None
-    groups: Path | None = None  # the release
-    person: str | None = None
-    profiles: Path | None = None  # the file
-
-    def check(self) -> None:
-        """Refuse what does not go together, before anything is opened."""
-        if self.plain + (self.group is not None) + (self.person is not None) > 1:
-            raise InputError(
-                "a search is plain, as a group or as a user; give one of --plain, --as-group and --as-user."
-            )
-        if (self.group is None) != (self.groups is None):
-            raise InputError("--as-group names a group of the release that --groups gives; give both or none.")
-        if (self.person is None) != (self.profiles is None):
-            raise InputError("--as-user names a person of the file that --profiles gives; give both or none.")
-
-    def profile(self, index: Index) -> ProfileVector | None:
-        """Return the profile to search by, if there is one."""
-        if self.group is not None and self.groups is not None:
-            return ReleaseGroups(self.groups, index).profile(self.group)
-        if self.person is not None and self.profiles is not None:
-            return _own_profile(index, self.person, self.profiles)
-        return None
-
-
-def search(index: Path, query: str, asker: Asker = Asker(), asking: Asking = Asking()) -> Answer:
+def search(request: SearchRequest) -> Answer:
     """Answer one query; a `Searcher` answers many faster."""
-    asker.check()
-    opened = open_at(index)
-    return answer_once(opened, query, asker.profile(opened), asking)
+    asking = Asking(request.n, request.depth, request.blend, request.explain)
+    index = open_at(request.index)
+    return answer_once(index, request.query, _profile_of(request, index), asking)
+
+
+def _profile_of(request: SearchRequest, index: Index) -> ProfileVector | None:
+    """Return the profile to search by, if there is one."""
+    if request.group is not None and request.groups is not None:
+        return ReleaseGroups(request.groups, index).profile(request.group)
+    if request.person is not None and request.profiles is not None:
+        return _own_profile(index, request.person, request.profiles)
+    return None
 
 
 def _own_profile(index: Index, person: str, path: Path) -> ProfileVector:

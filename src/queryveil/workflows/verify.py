@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.evidence import GroupMembers, ReleasedVocabularies
 from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.options import Location
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.core.rows import per_entry, row_numbers
@@ -21,20 +22,19 @@ from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load
 from queryveil.release.vocabularies import vocabularies_of
+from queryveil.workflows.requests import VerifyRequest, arrow_table
 
 _OF_QUERIES = ("query_k", "ppp")  # guarantees about whole queries
 
 
-def verify(
-    release: Path | Any,
-    *,
-    claim: str | Name | None = None,
-    private: Path | None = None,
-    reading: Any = None,
-    places: Path | None = None,
-    progress: Progress = silent,
-) -> Verdict:
+def verify(request: VerifyRequest, *, progress: Progress = silent) -> Verdict:
     """Say whether a release keeps what it claims; a file that is no release of ours needs a claim."""
+    if request.engine_options.cluster() is not None:
+        from queryveil.workflows.distributed.verify import verify as verify_on_spark
+
+        return verify_on_spark(request, progress=progress)
+    claim, private, places = request.claim, request.private_path, request.places
+    release = Path(request.release) if isinstance(request.release, Location) else arrow_table(request.release)
     if isinstance(release, Path) and release.is_dir():
         loaded = load(release)
         if loaded.kind == "groups":
@@ -50,7 +50,7 @@ def verify(
         )
     if private is not None:
         raise InputError("--private goes with a queryveil release, not with another file; leave it out.")
-    return _verify_file(release, claim, reading, places, progress)
+    return _verify_file(release, claim, request.reading, places, progress)
 
 
 def verify_release(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,18 +16,12 @@ from queryveil.release.reader import Release, load
 from queryveil.workflows.fates import Fate, Why
 from queryveil.workflows.holdings import Log, Rows, load_log
 from queryveil.workflows.reasons import Search
+from queryveil.workflows.requests import WhyRequest
 
 
-def why(
-    release: Path,
-    private: Path,
-    person: str,
-    *,
-    history: int | None = None,
-    term: str | None = None,
-    progress: Progress = silent,
-) -> Why:
+def why(request: WhyRequest, *, progress: Progress = silent) -> Why:
     """Say of every term of a person's histories, or of one term, whether it is in the release and if not, why."""
+    release, private = request.release, request.private
     loaded = load(release, check_rows=False)
     if loaded.faults:
         raise ReleaseError(f"{release}: {loaded.faults[0]}; verify the release.")
@@ -37,9 +30,9 @@ def why(
         raise InputError(f"{release} promises {bound}, and reasons are known for km only.")
     privates.check_belongs(private, loaded.manifest["content_sha256"])
     membership = privates.load_membership(private)
-    histories = _histories_of(membership, person, history)
+    histories = _histories_of(membership, request.user, request.history)
     log = load_log(private, membership)
-    wanted = None if term is None else _term(log, histories, term, loaded)
+    wanted = None if request.term is None else _term(log, histories, request.term, loaded)
     concerned = log.mark(histories)
     original, released = log.rows.only(concerned), log.released(loaded, concerned)
     fates: list[Fate] = []
@@ -47,7 +40,7 @@ def why(
         progress("looking for reasons", number, len(histories))
         fates += _fates(log, original, released, one, wanted, bound)
     progress("looking for reasons", len(histories), len(histories))
-    return Why(person, str(bound), bound.integer("k"), tuple(fates))
+    return Why(request.user, str(bound), bound.integer("k"), tuple(fates))
 
 
 def _histories_of(membership: pa.Table, person: str, history: int | None) -> list[int]:

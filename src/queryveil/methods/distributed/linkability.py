@@ -32,7 +32,7 @@ from queryveil.methods.linkability.principles import floor_of
 from queryveil.methods.linkability.representatives import representatives, without
 from queryveil.methods.linkability.task import task_of
 from queryveil.semantics.network import Network
-from queryveil.semantics.options import Meaning
+from queryveil.semantics.options import SemanticOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,7 +56,7 @@ def run(
     bound: ResolvedName,
     *,
     work: Work,
-    meaning: Meaning,
+    meaning: SemanticOptions,
     seed: int,
     people_per_block: int = PEOPLE,
     progress: Progress = silent,
@@ -104,7 +104,7 @@ def run(
     )
 
 
-def network_of(meaning: Meaning) -> Network | None:
+def network_of(meaning: SemanticOptions) -> Network | None:
     """Return the network of meaning; None for WordNet, which every machine has."""
     if meaning.chosen == "wordnet":
         return None

@@ -8,9 +8,8 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
-from queryveil.logs.options import CLEANING
+from queryveil.logs.options import Cleaning
 from queryveil.methods import Method
-from queryveil.semantics.options import MEANING
 from queryveil.serve import declared
 from queryveil.serve.pages.here import Fields, Here, State, free_name, go
 from queryveil.serve.pages.side_by_side import families, made_by
@@ -27,7 +26,7 @@ FILES = {
     "taxonomy": "A taxonomy of your own (lines of child,parent) in place of WordNet.",
     "places": "More places, one on each line, for methods that look for places.",
 }
-_OPTIONS = (*CLEANING, *MEANING)
+_OPTIONS = (*Cleaning.options(), *declared.SEMANTICS)
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -67,7 +66,7 @@ def _page(
     fields = declared.fields(method.parameters)
     needs_meaning = bool({"groups", "vocabularies"} & set(method.kinds))
     shown = [each for each in fields if each["required"] or each["name"] in ("target", *method.one_of)]
-    options = declared.fields(CLEANING), declared.fields(MEANING) if needs_meaning else []
+    options = declared.fields(Cleaning.options()), declared.fields(declared.SEMANTICS) if needs_meaning else []
     return page(
         request,
         "try.html",

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from queryveil.core.errors import InputError
-from queryveil.core.names import Name, ResolvedName, resolve
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource
 from queryveil.engines.spark.session import Cluster, session
@@ -19,12 +19,12 @@ from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making, making
 from queryveil.release.writer import check_places
-from queryveil.workflows.anonymize import Options
 from queryveil.workflows.anonymized import Anonymized
 from queryveil.workflows.distributed.forms import check_form
 from queryveil.workflows.distributed.grouping import check_source, make_groups
 from queryveil.workflows.distributed.running import Made, Run, finish, must_hold, record_of, with_seed
 from queryveil.workflows.distributed.verify import check_rows
+from queryveil.workflows.requests import ONLY_PATHS, ReleaseRequest
 from queryveil.workflows.running import TOO_FEW, method_of
 
 # kinds that have a Spark form, and what they hold
@@ -32,27 +32,21 @@ KINDS: Mapping[str, Unit] = {"histories": "term", "queries": "query", "groups": 
 _LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
 
 
-def anonymize(
-    source: LogSource,
-    method: str | Name,
-    out: str,
-    *,
-    private: str | None = None,
-    options: Options = Options(),
-    cluster: Cluster = Cluster(),
-    progress: Progress = silent,
-) -> Anonymized:
+def anonymize(options: ReleaseRequest, *, progress: Progress = silent) -> Anonymized:
     """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
-    bound = resolve("method", method)
+    source, out, private = options.source, str(options.out), None if options.private is None else str(options.private)
+    if source.table is not None:
+        raise InputError(ONLY_PATHS)
+    bound = resolve("method", options.method)
     kind = _checked(bound, source, options)
     if kind == "groups":
-        check_source(source, bound, options.meaning, has_private=private is not None)
+        check_source(source, bound, options.semantics, has_private=private is not None)
     folder, secret = local_path(out), None if private is None else local_path(private)
     if folder is not None:
         check_places(folder, secret, force=options.force)
     progress("starting Spark", 0, 1)
-    with session(cluster) as spark:
+    with session(options.engine_options.cluster() or Cluster()) as spark:
         progress("starting Spark", 1, 1)
         storage = Storage(spark)
         with making(storage, out, private, force=options.force) as made:
@@ -71,7 +65,7 @@ def anonymize(
     )
 
 
-def _checked(bound: ResolvedName, source: LogSource, options: Options) -> str:
+def _checked(bound: ResolvedName, source: LogSource, options: ReleaseRequest) -> str:
     """Return the kind of release, if it and the options have a Spark form."""
     declared = method_of(bound)
     declared.check(bound)
@@ -94,7 +88,7 @@ def _checked(bound: ResolvedName, source: LogSource, options: Options) -> str:
     return kind
 
 
-def _make(run: Run, made: Making, options: Options) -> Made:
+def _make(run: Run, made: Making, options: ReleaseRequest) -> Made:
     """Write everything into the folders in the making; return the manifest, the verdict and what was kept."""
     cleaned = clean_histories(run.work.spark, run.source, unit=KINDS[run.kind], progress=run.progress)
     try:

@@ -16,19 +16,19 @@ from queryveil.methods.linkability.principles import floor_of
 from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making
-from queryveil.semantics.options import Meaning
-from queryveil.workflows.anonymize import Options
+from queryveil.semantics.options import SemanticOptions
 from queryveil.workflows.anonymized import digest_of
 from queryveil.workflows.distributed.running import Made, Run, finish, must_hold, record_of
 from queryveil.workflows.distributed.verify import check_groups
 from queryveil.workflows.grouping import refuse
+from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.running import method_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def check_source(source: LogSource, bound: ResolvedName, meaning: Meaning, *, has_private: bool) -> None:
+def check_source(source: LogSource, bound: ResolvedName, meaning: SemanticOptions, *, has_private: bool) -> None:
     """Refuse what groups cannot be made of on a cluster, before any work is done."""
     refuse(source, bound, has_private=has_private)
     network_of(meaning)
@@ -37,7 +37,7 @@ def check_source(source: LogSource, bound: ResolvedName, meaning: Meaning, *, ha
         raise InputError(f"{paths[0]} is a profile file, which has no Spark form; give a log, or use --engine local.")
 
 
-def make_groups(run: Run, made: Making, options: Options) -> Made:
+def make_groups(run: Run, made: Making, options: ReleaseRequest) -> Made:
     """Write everything into the folders in the making; return the manifest, the verdict and what was done."""
     cleaned = clean_histories(run.work.spark, run.source, progress=run.progress)
     try:
@@ -45,7 +45,7 @@ def make_groups(run: Run, made: Making, options: Options) -> Made:
             cleaned.frame,
             run.bound,
             work=run.work,
-            meaning=options.meaning,
+            meaning=options.semantics,
             seed=options.seed,
             progress=run.progress,
         )
@@ -54,7 +54,7 @@ def make_groups(run: Run, made: Making, options: Options) -> Made:
         written = releases.write_data(run.work, ranked, made, run.kind, has_parts=False)
         members = grouped.members.join(ranked.selectExpr("block", "group", "number AS release_id"), ["block", "group"])
         members = run.work.keep(members.selectExpr("person", "0 AS history", "release_id"), "members")
-        record = {**record_of(run, options), "taxonomy": digest_of(options.meaning.taxonomy)}
+        record = {**record_of(run, options), "taxonomy": digest_of(options.semantics.taxonomy)}
         if made.private is not None:
             releases.write_private(run.work, grouped.profiles, members, made.private, record, has_parts=False)
         manifest = _manifest(run, options, cleaned, grouped, ranked, written)
@@ -78,7 +78,7 @@ def _verdict(run: Run, made: Making, manifest: dict[str, Any], profiles: "DataFr
 
 def _manifest(
     run: Run,
-    options: Options,
+    options: ReleaseRequest,
     cleaned: DistributedHistories,
     grouped: GroupedOnCluster,
     ranked: "DataFrame",
@@ -96,7 +96,7 @@ def _manifest(
         cleaning={
             "options": run.source.cleaning.as_record(),
             "steps": [asdict(step) for step in cleaned.steps],
-            "meaning": options.meaning.as_record(),
+            "meaning": options.semantics.as_record(),
         },
         counts={
             "before": releases.counts_of(grouped.profiles),

@@ -23,9 +23,10 @@ from queryveil.release.private import MEMBERSHIP
 from queryveil.workflows.distributed.forms import check_form, with_form
 from queryveil.workflows.distributed.pairs import Matching, pair_frames
 from queryveil.workflows.distributed.verify import check_belongs, file_faults, manifest_of, uri
-from queryveil.workflows.measure import MeasureOptions, check_measure, default_measures
+from queryveil.workflows.measure import check_measure, default_measures
 from queryveil.workflows.pair_scores import USUAL, is_paired, needs_model
-from queryveil.workflows.pairs import AS_IT_STANDS, MAP_COLUMNS
+from queryveil.workflows.pairs import AS_IT_STANDS, MAP_COLUMNS, match_for, originals_of, sensitivity_of
+from queryveil.workflows.requests import MeasureRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,45 +34,39 @@ if TYPE_CHECKING:
 KINDS = ("histories", "queries")  # that have a Spark form
 
 
-def measure(
-    release: str,
-    against: Sequence[str],
-    *,
-    private: str | None = None,
-    options: MeasureOptions = MeasureOptions(),
-    cluster: Cluster = Cluster(),
-    progress: Progress = silent,
-) -> list[Score]:
+def measure(options: MeasureRequest, *, progress: Progress = silent) -> list[Score]:
     """Score a release, or somebody's released log, against the original, as on one machine."""
+    release, against = str(options.release), tuple(map(str, options.against))
+    private = None if options.private is None else str(options.private)
     asked = [resolve("measure", name) for name in options.measures]
     for bound in asked:
         check_form("measure", bound)
     _refuse(options)
-    with session(cluster) as spark:
+    with session(options.engine_options.cluster() or Cluster()) as spark:
         place = uri(release)
         storage = Storage(spark)
         if not storage.exists(place) and not any(sign in place for sign in "*?["):
             raise InputError(f"there is no release or log {release}; check the path.")
         if storage.exists(place) and (storage.is_folder(place) or storage.exists(f"{place}/{manifests.NAME}")):
-            sides: _Sides = _of_release(spark, release, place, tuple(against), private, options, progress)
+            sides: _Sides = _of_release(spark, release, place, against, private, options, progress)
         else:
             if private is not None:
                 raise InputError("--private goes with a queryveil release, not with another log; leave it out.")
-            sides = _Logs(spark, release, tuple(against), options, progress)
+            sides = _Logs(spark, release, against, options, progress)
         bounds = asked or [resolve("measure", name) for name in sides.usual()]
         for bound in bounds:
             check_measure(bound, has_market=False, kind=sides.kind, may_pair=True)
         return _scores(sides, bounds, options, progress)
 
 
-def _refuse(options: MeasureOptions) -> None:
+def _refuse(options: MeasureRequest) -> None:
     """Refuse what can only be done on one machine."""
     given = {
         "market": options.market,
         "taxonomy": options.taxonomy,
         "people": options.people,
-        "index": options.places.index,
-        "trec": options.places.trec,
+        "index": options.index,
+        "trec": options.trec,
     }
     for name, value in given.items():
         if value is not None:
@@ -84,7 +79,7 @@ def _on_spark(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _scores(
-    sides: "_Sides", bounds: Sequence[ResolvedName], options: MeasureOptions, progress: Progress
+    sides: "_Sides", bounds: Sequence[ResolvedName], options: MeasureRequest, progress: Progress
 ) -> list[Score]:
     """Compute every measure, in the order asked for; logs are cleaned once."""
     scores: list[Score] = []
@@ -114,7 +109,7 @@ class _Sides(ABC):
     spark: "SparkSession"
     name: str  # of what was released, for messages
     against: tuple[str, ...]
-    options: MeasureOptions
+    options: MeasureRequest
     progress: Progress
 
     def __post_init__(self) -> None:
@@ -152,8 +147,8 @@ class _Sides(ABC):
     def matching(self, has_model: bool, stop_words: str = "none") -> Matching:
         """Return how documents are matched."""
         pairing = self.options.pairing
-        sensitivity = pairing.sensitivity() if has_model else None
-        return Matching(pairing.match_for(self.kind), stop_words, sensitivity, pairing.map is not None)
+        sensitivity = sensitivity_of(pairing) if has_model else None
+        return Matching(match_for(pairing, self.kind), stop_words, sensitivity, pairing.map is not None)
 
 
 class _Logs(_Sides):
@@ -163,11 +158,11 @@ class _Logs(_Sides):
         """Return both person by person."""
         matching, pairing, reading = self.matching(has_model), self.options.pairing, self.options.reading
         unit: Unit = "term" if matching.match == "terms" else "query"
-        other = Reading(pairing.format, pairing.columns, reading.max_bad_lines, reading.memory_limit)
+        other = Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
         before = _documents(self.cleaned(LogSource((), reading, AS_IT_STANDS, uris=self.against), unit))
         after = _documents(self.cleaned(LogSource((), other, AS_IT_STANDS, uris=(self.name,)), unit))
         users = after.withColumnRenamed("person", "user")
-        given = pairing.original_of()
+        given = originals_of(pairing)
         if given is None:
             return pair_frames(before, users.selectExpr("*", "user AS person"), matching)
         who = self.spark.createDataFrame(sorted(given.items()), "user STRING, person STRING")
@@ -186,7 +181,7 @@ def _of_release(
     place: str,
     against: tuple[str, ...],
     private: str | None,
-    options: MeasureOptions,
+    options: MeasureRequest,
     progress: Progress,
 ) -> "_Release":
     """Return a release of ours, if it is whole."""
@@ -275,7 +270,7 @@ class _Release(_Sides):
         rows = self._rows().selectExpr("user", "entry AS text", "count AS n")
         if is_cut:
             rows = rows.selectExpr("user", "explode(array_distinct(split(text, ' '))) AS text", "n")
-        given = self.options.pairing.original_of()
+        given = originals_of(self.options.pairing)
         if given is None:
             who = self._members().select("user", "person")
         else:

@@ -17,8 +17,8 @@ from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making
 from queryveil.report import render
-from queryveil.workflows.anonymize import Options
 from queryveil.workflows.anonymized import digest_of
+from queryveil.workflows.requests import ReleaseRequest
 
 Made = tuple[dict[str, Any], Verdict, list[Score], dict[str, Any]]  # manifest, verdict, scores, summary
 
@@ -34,12 +34,12 @@ class Run:
     progress: Progress
 
 
-def with_seed(options: Options) -> Options:
+def with_seed(options: ReleaseRequest) -> ReleaseRequest:
     """Return the options with a seed: the one given, else one of the system's randomness."""
     return replace(options, seed=secrets.randbits(64)) if options.seed is None else options
 
 
-def record_of(run: Run, options: Options) -> dict[str, Any]:
+def record_of(run: Run, options: ReleaseRequest) -> dict[str, Any]:
     """Return the private record of the run."""
     storage = Storage(run.work.spark)
     inputs = [

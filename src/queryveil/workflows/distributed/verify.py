@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.names import Name, resolve
+from queryveil.core.options import Location
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.engines.spark.session import Cluster, session
@@ -18,6 +19,7 @@ from queryveil.release import manifest as manifests
 from queryveil.release.distributed import tables_of
 from queryveil.release.private import MEMBERSHIP, PROFILES, RUN
 from queryveil.workflows.distributed.forms import check_form
+from queryveil.workflows.requests import ONLY_PATHS, VerifyRequest
 
 KINDS = ("histories", "queries", "groups")  # that have a Spark form
 
@@ -25,18 +27,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def verify(
-    release: str,
-    *,
-    claim: str | Name | None = None,
-    private: str | None = None,
-    cluster: Cluster = Cluster(),
-    progress: Progress = silent,
-) -> Verdict:
+def verify(request: VerifyRequest, *, progress: Progress = silent) -> Verdict:
     """Say whether a release keeps what it claims, and is what its manifest and private folder say."""
+    if not isinstance(request.release, Location):
+        raise InputError(ONLY_PATHS)
+    release, claim = str(request.release), request.claim
+    private = None if request.private is None else str(request.private)
     if claim is not None:
         check_form("guarantee", resolve("guarantee", claim))
-    with session(cluster) as spark:
+    with session(request.engine_options.cluster() or Cluster()) as spark:
         place = uri(release)
         manifest = manifest_of(spark, release, place)
         if manifest["kind"] not in KINDS:

@@ -1,0 +1,256 @@
+"""Options: everything that a user may set, declared once as fields of a class.
+
+A field such as `bots: int = option(100, Integer(minimum=0), "leave out users with …")` is the command line's
+`--bots`, the keyword `bots=` of the Python API, the field `bots` of the REST service, a control of a form and a row
+of the reference pages. A class of options may have other classes of options as fields; their options are then options
+of the class, too.
+"""
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from pathlib import Path
+from types import GenericAlias
+from typing import Any, Self
+
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import Flag, Integer, Name, Parameter, ParameterType, Real, nearest
+
+_KEY = "option"  # of a dataclass field's metadata
+Location = str | Path  # a path, or a URI such as hdfs://… that an engine can read or write
+
+
+@dataclass(frozen=True)
+class FreeText:
+    """Any text."""
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return "a text"
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, str)
+
+
+@dataclass(frozen=True)
+class TextName:
+    """The text name of a method, a measure, … such as `km(k=10, m=2)`; whoever uses it resolves it."""
+
+    category: str
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return f"the name of a {self.category}"
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, str | Name)
+
+
+@dataclass(frozen=True)
+class CommaSeparated:
+    """Words that are separated by commas on the command line, and a list elsewhere."""
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return "words separated by commas"
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, tuple) and all(isinstance(word, str) for word in value)
+
+    def convert(self, value: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the words as a tuple."""
+        words = value.split(",") if isinstance(value, str) else value
+        return tuple(word.strip() for word in words if word.strip())
+
+
+@dataclass(frozen=True)
+class LocalPath:
+    """A path of a file or folder on this machine."""
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return "a path"
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, Path)
+
+    def convert(self, value: Any) -> Any:
+        """Return a text as a path."""
+        return Path(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class EnginePath:
+    """A path or URI that is meant for the engine of a run; a `Path` would change hdfs://…, so texts stay texts."""
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return "a path"
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is allowed."""
+        return isinstance(value, Location)
+
+
+@dataclass(frozen=True)
+class AnyObject:
+    """Anything: the Python API may be given an object such as a table or a Spark session."""
+
+    def describe(self) -> str:
+        """Say which values are allowed."""
+        return "an object"
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is allowed."""
+        return True
+
+
+_PYTHON_TYPES: Mapping[type, Any] = {  # of one value; a text otherwise
+    Flag: bool,
+    Integer: int,
+    Real: float,
+    TextName: str | Name,
+    CommaSeparated: Sequence[str],
+    LocalPath: Location,
+    EnginePath: Location,
+    AnyObject: Any,
+}
+
+
+@dataclass(frozen=True)
+class Option(Parameter):
+    """One thing that a user may set: a parameter, and how the command line spells it."""
+
+    default: Any = None  # None: it must be given, or is optional
+    flag: str = ""  # such as --spark-master; none for a positional argument
+    short: str = ""  # such as -n
+    is_argument: bool = False  # positional on the command line
+    is_repeatable: bool = False  # its value is a tuple, and its flag can be given several times
+    default_text: str = ""  # shown in place of the default, where that is found out later
+    is_python_only: bool = False  # it cannot be written on a command line or sent over the network
+
+    @property
+    def is_required(self) -> bool:
+        """Say whether a value must be given."""
+        return self.default is None and not self.is_optional
+
+    @property
+    def is_path(self) -> bool:
+        """Say whether its value is the path of a file or folder."""
+        return isinstance(self.type, LocalPath | EnginePath)
+
+    @property
+    def help(self) -> str:
+        """Return what the option is for, as a sentence; a purpose that is no sentence yet is followed by the values."""
+        if self.purpose.endswith((".", "…")):
+            return self.purpose
+        values = "" if isinstance(self.type, Flag) else f" ({self.type.describe()})"
+        return f"{self.purpose[0].upper()}{self.purpose[1:]}{values}."
+
+    @property
+    def annotation(self) -> Any:
+        """Return the type of the values that the Python API takes."""
+        one = _PYTHON_TYPES.get(type(self.type), str)
+        value = GenericAlias(Sequence, one) if self.is_repeatable and one is not Any else one
+        return value | None if self.default is None and not self.is_required else value
+
+    def convert(self, value: Any) -> Any:
+        """Return a value that a front end was given as the type's own: a text as a path, one word as a tuple of one."""
+        if isinstance(self.type, AnyObject) or not self.is_repeatable:
+            return self._convert_one(value)
+        is_single = isinstance(value, str | Path | Name) or not isinstance(value, Sequence)
+        return tuple(map(self._convert_one, [value] if is_single else value))
+
+    def _convert_one(self, value: Any) -> Any:
+        if isinstance(self.type, LocalPath | CommaSeparated):
+            return self.type.convert(value)
+        if isinstance(self.type, Integer) and hasattr(value, "__index__") and not isinstance(value, bool):
+            return operator.index(value)  # NumPy's integers, too
+        return value
+
+    def verify(self, value: Any) -> None:
+        """Raise a sentence that names the option, the rule and the value, if the value is not allowed."""
+        if isinstance(self.type, AnyObject) or (value is None and not self.is_required):
+            return
+        for one in value if self.is_repeatable else (value,):
+            self.check(one, self.flag or self.name)
+
+
+def declare(type: ParameterType, purpose: str, **spelling: Any) -> dict[str, Any]:  # noqa: A002  (a parameter's word)
+    """Return the metadata of a field that is an option and has no default: `field(metadata=declare(…))`."""
+    return {_KEY: Option("", type, purpose, **spelling)}
+
+
+def option(default: Any, type: ParameterType, purpose: str, **spelling: Any) -> Any:  # noqa: A002
+    """Declare a field that is an option with a default; None means that it may be left out and then has no value."""
+    return field(default=default, metadata=declare(type, purpose, **spelling))
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """Base of the classes whose fields are options, or again groups of options; the constructor checks all values."""
+
+    def __post_init__(self) -> None:
+        for each in self.own_options():
+            each.verify(getattr(self, each.name))
+
+    @classmethod
+    def own_options(cls) -> tuple[Option, ...]:
+        """Return the options that are fields of the class itself."""
+        return tuple(_option_of(each) for each in fields(cls) if _KEY in each.metadata)
+
+    @classmethod
+    def options(cls) -> tuple[Option, ...]:
+        """Return all options: those of the class itself, then those of its groups."""
+        return (*cls.own_options(), *(each for _, group in cls._groups() for each in group.options()))
+
+    @classmethod
+    def _groups(cls) -> Iterator[tuple[str, "type[OptionGroup]"]]:
+        for each in fields(cls):
+            if isinstance(each.type, type) and issubclass(each.type, OptionGroup):
+                yield each.name, each.type
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Build the group, and the groups in it, from values by option; None means that an option is not given."""
+        known = [each.name for each in cls.options()]
+        for name in values:
+            if name not in known:
+                raise UnknownNameError(f"there is no option {name!r}; {nearest(name, known)}", field=name)
+        own = {
+            each.name: each.convert(values[each.name])
+            for each in cls.own_options()
+            if values.get(each.name) is not None
+        }
+        nested = {
+            name: group.from_values({each.name: values[each.name] for each in group.options() if each.name in values})
+            for name, group in cls._groups()
+        }
+        return cls(**own, **nested)
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the values of the group's own options by name, for a manifest."""
+        return {each.name: getattr(self, each.name) for each in self.own_options()}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Read the options back from a manifest, ignoring what this version does not know."""
+        known = {each.name for each in cls.own_options()}
+        return cls(**{key: value for key, value in record.items() if key in known})
+
+
+def _option_of(declared: "Field[Any]") -> Option:
+    """Return the option that a field declares, with the field's name and default."""
+    bare: Option = declared.metadata[_KEY]
+    has_default = declared.default is not MISSING
+    return replace(
+        bare,
+        name=declared.name,
+        default=declared.default if has_default else None,
+        optional=has_default and declared.default is None,
+        flag="" if bare.is_argument else bare.flag or "--" + declared.name.replace("_", "-"),
+    )

@@ -1,0 +1,423 @@
+"""What a user asks for, one class for each command: its inputs, outputs and options.
+
+The command line, the Python API and the REST service build these from the values they are given (`from_values`), and
+every workflow takes one. This module imports only declarations, so that `--help` stays fast.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.names import Flag, Integer, Name, Real, Word, declarations, nearest
+from queryveil.core.options import (
+    AnyObject,
+    CommaSeparated,
+    EnginePath,
+    FreeText,
+    LocalPath,
+    Location,
+    OptionGroup,
+    TextName,
+    declare,
+    option,
+)
+from queryveil.engines import EngineDeclaration, LogSource, QueryLog
+from queryveil.logs.options import Cleaning, Reading
+from queryveil.semantics.options import SemanticOptions, WeightOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from queryveil.engines.spark.session import Cluster
+
+COUNT = Integer(minimum=0)
+ONLY_PATHS = "on Spark a log or release is a path, or several; write a table to Parquet first."
+
+
+@dataclass(frozen=True)
+class EngineOptions(OptionGroup):
+    """Where a command runs: on this machine or on a cluster."""
+
+    engine: str = option("local", FreeText(), "Where it runs: local, or spark (a cluster).")
+    spark_master: str | None = option(
+        None,
+        FreeText(),
+        "With --engine spark: local[*], spark://HOST:PORT, yarn or k8s://…",
+        default_text="local[*]",
+    )
+    spark_conf: tuple[str, ...] = option(
+        (), FreeText(), "With --engine spark: a setting such as spark.executor.memory=4g.", is_repeatable=True
+    )
+    spark: Any = option(
+        None, AnyObject(), "A Spark session of yours, which is used as it is and left open.", is_python_only=True
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = declarations("engine")
+        if self.engine not in known:
+            raise UnknownNameError(f"--engine: there is no engine {self.engine!r}; {nearest(self.engine, known)}")
+        for each in self.own_options()[1:]:
+            if getattr(self, each.name) != each.default and each.name not in _options_of(self.engine):
+                engine = next(name for name in known if each.name in _options_of(name))
+                if each.is_python_only:
+                    raise InputError(f'{each.name}=… goes with engine="{engine}"; add that, or leave it out.')
+                raise InputError(f"{each.flag} goes with --engine {engine}; add that, or leave it out.")
+
+    def cluster(self) -> "Cluster | None":
+        """Return the cluster to run on; None for this machine."""
+        if not _options_of(self.engine):
+            return None
+        from queryveil.engines.spark.session import Cluster, read_conf
+
+        return Cluster(self.spark_master or Cluster.master, read_conf(self.spark_conf), self.spark)
+
+
+def _options_of(engine: str) -> tuple[str, ...]:
+    """Return the options that an engine takes."""
+    declaration = declarations("engine")[engine]
+    return declaration.options if isinstance(declaration, EngineDeclaration) else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogRequest(OptionGroup):
+    """A request about one log, and how to read and clean it."""
+
+    log: Any = field(
+        metadata=declare(AnyObject(), "Files or patterns of one log.", is_argument=True, is_repeatable=True)
+    )
+    reading: Reading = field(default_factory=Reading)
+    cleaning: Cleaning = field(default_factory=Cleaning)
+
+    @property
+    def source(self) -> LogSource:
+        """Return the log and how to open it."""
+        return log_source(self.log, self.reading, self.cleaning)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenRequest(LogRequest):
+    """A log to open and clean."""
+
+    keep: tuple[str, ...] = option((), CommaSeparated(), "Columns to keep besides the queries: time, rank, url.")
+
+    @property
+    def source(self) -> LogSource:
+        """Return the log and how to open it."""
+        return log_source(self.log, self.reading, self.cleaning, self.keep)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRequest(LogRequest):
+    """Profiles to build of a log in memory."""
+
+    unit: str = option("term", Word(("term", "query")), "what the profiles count: terms, or whole queries")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest(OpenRequest):
+    """A release to make of a log, by a method, in a folder."""
+
+    log: Any = field(
+        metadata=declare(
+            AnyObject(),
+            "Files or patterns of one log; or profiles (columns user, term, weight).",
+            is_argument=True,
+            is_repeatable=True,
+        )
+    )
+    method: str | Name = field(
+        metadata=declare(
+            TextName("method"),
+            "The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'.",
+        )
+    )
+    out: Location = field(metadata=declare(EnginePath(), "The folder of the release."))
+    private: Location | None = option(None, EnginePath(), "A folder for who is behind the release; keep it secret.")
+    kind: str | None = option(
+        None, FreeText(), "What is released: histories or log (terms by query); other methods have one kind only."
+    )
+    keep: tuple[str, ...] = option(
+        (), CommaSeparated(), "Columns to release uncovered: time,rank,url (kinds log, queries)."
+    )
+    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
+    market: Path | None = option(None, LocalPath(), "A market table (columns term, bid, clicks, impressions).")
+    seed: int | None = option(None, COUNT, "Make the run repeatable; else the system's randomness is used.")
+    start_from: Path | None = option(
+        None, LocalPath(), "A release of this log with smaller k or m; look only at what it kept."
+    )
+    start_from_private: Path | None = option(None, LocalPath(), "The private folder of the --start-from release.")
+    groups: Path | None = option(
+        None, LocalPath(), "An older release of groups to go on from: newcomers join, nobody moves without need."
+    )
+    groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
+    places: Path | None = option(None, LocalPath(), "More places, one on each line, for methods that look for places.")
+    force: bool = option(False, Flag(), "Replace an older release and private folder.")
+    engine_options: EngineOptions = field(default_factory=EngineOptions)
+    semantics: SemanticOptions = field(default_factory=SemanticOptions)
+
+    @property
+    def out_path(self) -> Path:
+        """Return the folder of the release on this machine."""
+        return Path(self.out)
+
+    @property
+    def private_path(self) -> Path | None:
+        """Return the private folder on this machine."""
+        return _path(self.private)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyRequest(OptionGroup):
+    """A release to verify, or anybody's file or table with a claim."""
+
+    release: Any = field(
+        metadata=declare(AnyObject(), "A release folder, or any file that is a log.", is_argument=True)
+    )
+    claim: str | Name | None = option(
+        None, TextName("guarantee"), "The guarantee to check, such as 'km(k=10, m=2)'; a release states its own."
+    )
+    private: Location | None = option(
+        None, EnginePath(), "The private folder: people are counted instead of histories."
+    )
+    places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    engine_options: EngineOptions = field(default_factory=EngineOptions)
+    reading: Reading = field(default_factory=Reading)
+
+    @property
+    def private_path(self) -> Path | None:
+        """Return the private folder on this machine."""
+        return _path(self.private)
+
+
+@dataclass(frozen=True)
+class PairingOptions(OptionGroup):
+    """How a released log is compared with the original query by query, and how sensitive their queries are."""
+
+    map: Path | None = option(
+        None, LocalPath(), "Who is who where ids differ: CSV with the columns original, released."
+    )
+    match: str | None = option(
+        None,
+        FreeText(),
+        "When a released query stands for an original one: exact, words, partial or terms; exact unless given, for "
+        "releases of terms what they allow.",
+    )
+    model: Path | None = option(None, LocalPath(), "A sensitivity model; the bundled one unless given.")
+    words: Path | None = option(None, LocalPath(), "Sensitive words of your own, one on each line.")
+    release_format: str = option("", FreeText(), "The format of a released log; guessed unless given.")
+    release_columns: str = option("", FreeText(), "The columns of a released log, as in --columns.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureRequest(OptionGroup):
+    """A release, or anybody's released log, to score against the original."""
+
+    release: Location = field(
+        metadata=declare(EnginePath(), "A release folder, or anybody's released log.", is_argument=True)
+    )
+    against: tuple[Location, ...] = field(
+        metadata=declare(EnginePath(), "Files of the log it was made from.", is_repeatable=True)
+    )
+    private: Location | None = option(None, EnginePath(), "The release's private folder.")
+    measures: tuple[str | Name, ...] = option(
+        (),
+        TextName("measure"),
+        "What to measure (queryveil list measures); again for more.",
+        flag="--measure",
+        is_repeatable=True,
+    )
+    market: Path | None = option(None, LocalPath(), "A market table (columns term, bid, clicks, impressions).")
+    taxonomy: Path | None = option(None, LocalPath(), "The taxonomy by which vocabularies were made, if by one.")
+    index: Path | None = option(None, LocalPath(), "An index (queryveil index) in which the measure search searches.")
+    trec: Path | None = option(None, LocalPath(), "A new folder for the rankings of search, as run and qrels files.")
+    people: Path | None = option(None, LocalPath(), "A CSV file for the figures of every person; it names people.")
+    seed: int = option(0, COUNT, "Seed of the random draws.")
+    force: bool = option(False, Flag(), "Replace an older file of --people.")
+    pairing: PairingOptions = field(default_factory=PairingOptions)
+    engine_options: EngineOptions = field(default_factory=EngineOptions)
+    reading: Reading = field(default_factory=Reading)
+
+    @property
+    def private_path(self) -> Path | None:
+        """Return the private folder on this machine."""
+        return _path(self.private)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackRequest(OptionGroup):
+    """A release to attack with knowledge drawn from its log."""
+
+    release: Path = field(metadata=declare(LocalPath(), "A release folder.", is_argument=True))
+    against: tuple[Path, ...] = field(
+        metadata=declare(LocalPath(), "Files of the log it was made from.", is_repeatable=True)
+    )
+    private: Path | None = option(None, LocalPath(), "The release's private folder: who is behind it.")
+    attacks: tuple[str | Name, ...] = option(
+        (),
+        TextName("attack"),
+        "An attack (queryveil list attacks), again for more; else all.",
+        flag="--attack",
+        is_repeatable=True,
+    )
+    control: tuple[Path, ...] = option(
+        (),
+        LocalPath(),
+        "Files of a log of other people, for the control; else people are taken out of the release.",
+        is_repeatable=True,
+    )
+    targets: int = option(5_000, COUNT, "At most so many people are attacked.")
+    seed: int = option(0, COUNT, "Seed of the random draws.")
+    page: Path | None = option(None, LocalPath(), "An HTML page to write.", flag="--out")
+    force: bool = option(False, Flag(), "Replace an older page.")
+    reading: Reading = field(default_factory=Reading)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(LogRequest):
+    """Methods or sweeps to run on one log and show side by side."""
+
+    methods: tuple[str | Name, ...] = field(
+        metadata=declare(
+            TextName("method"),
+            "A method or a sweep, such as 'km(k=2|10, m=2|3)'; again for more.",
+            flag="--method",
+            is_repeatable=True,
+        )
+    )
+    page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out")
+    measures: tuple[str | Name, ...] = option(
+        (),
+        TextName("measure"),
+        "What to measure (queryveil list measures); again for more.",
+        flag="--measure",
+        is_repeatable=True,
+    )
+    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
+    market: Path | None = option(
+        None, LocalPath(), "A market table (columns term, bid, clicks, impressions) for targets and measures."
+    )
+    reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
+    seed: int = option(0, COUNT, "Seed of every run.")
+    force: bool = option(False, Flag(), "Replace an older page.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceRequest(LogRequest):
+    """A paper whose evaluation is to be repeated, on a log at hand or on a generated one."""
+
+    paper: str = field(metadata=declare(FreeText(), "The paper: burghardt, zhu, liu or carpineto.", is_argument=True))
+    log: Any = option(
+        (),
+        AnyObject(),
+        "Files of a log of your own; again for more (burghardt: with --market).",
+        is_repeatable=True,
+    )
+    market: Path | None = option(None, LocalPath(), "The log's market table (columns term, bid, clicks, impressions).")
+    like: str | None = option(None, FreeText(), "What a generated log resembles; as the paper unless given.")
+    users: int | None = option(None, COUNT, "People of a generated log; zhu: people who take part, 720 unless given.")
+    index: Path | None = option(None, LocalPath(), "The index in which zhu's people search; else the bundled corpus.")
+    seed: int = option(1, COUNT, "Seed of a generated log and of random runs.")
+    algorithm: str = option("paper", FreeText(), "The algorithm of km.")
+    out: Path | None = option(None, LocalPath(), "A folder for a page with charts and all numbers as JSON.")
+    force: bool = option(False, Flag(), "Replace an older folder.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilesRequest(LogRequest):
+    """A profile file to write of a log."""
+
+    out: Path = field(metadata=declare(LocalPath(), "The file: .csv, .tsv or .parquet."))
+    force: bool = option(False, Flag(), "Replace an older file.")
+    weighting: WeightOptions = field(default_factory=WeightOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhyRequest(OptionGroup):
+    """A person whose missing terms are to be explained."""
+
+    release: Path = field(metadata=declare(LocalPath(), "A release folder.", is_argument=True))
+    private: Path = field(metadata=declare(LocalPath(), "The release's private folder."))
+    user: str = field(metadata=declare(FreeText(), "The person, as in the log."))
+    history: int | None = option(
+        None, COUNT, "One history, by its number in the private folder; else all of the person."
+    )
+    term: str | None = option(None, FreeText(), "One term; else all of them.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexRequest(OptionGroup):
+    """Documents to make searchable."""
+
+    corpus: Location = field(
+        metadata=declare(
+            EnginePath(), "A file or folder of documents, or wordnet, the bundled corpus.", is_argument=True
+        )
+    )
+    out: Path = field(metadata=declare(LocalPath(), "The folder of the index."))
+    form: str = option(
+        "", FreeText(), "The form of the documents (queryveil list corpora); else it is guessed.", flag="--format"
+    )
+    add: bool = option(False, Flag(), "Add the documents to the index there is.")
+    force: bool = option(False, Flag(), "Replace an older index.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchRequest(OptionGroup):
+    """A query to answer: for nobody, for a group of a release, or, for the owner of the profiles, for a person."""
+
+    index: Path = field(metadata=declare(LocalPath(), "An index (queryveil index).", is_argument=True))
+    query: str = field(metadata=declare(FreeText(), "What to search for.", is_argument=True))
+    plain: bool = option(False, Flag(), "As nobody: the engine's own order.")
+    group: int | None = option(None, COUNT, "As a group of --groups.", flag="--as-group")
+    groups: Path | None = option(None, LocalPath(), "A release of groups.")
+    person: str | None = option(None, FreeText(), "As a person of --profiles.", flag="--as-user")
+    profiles: Path | None = option(None, LocalPath(), "A file of profiles (user, term, weight).")
+    n: int = option(10, COUNT, "How many documents.", flag="--number", short="-n")
+    depth: int = option(100, COUNT, "How many of the engine's documents are re-ranked.")
+    blend: float = option(0.0, Real(), "How much the engine's own score counts against the profile, from 0 to 1.")
+    explain: bool = option(False, Flag(), "Show which terms moved a document.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.plain + (self.group is not None) + (self.person is not None) > 1:
+            raise InputError(
+                "a search is plain, as a group or as a user; give one of --plain, --as-group and --as-user."
+            )
+        if (self.group is None) != (self.groups is None):
+            raise InputError("--as-group names a group of the release that --groups gives; give both or none.")
+        if (self.person is None) != (self.profiles is None):
+            raise InputError("--as-user names a person of the file that --profiles gives; give both or none.")
+
+
+def log_source(log: Any, reading: Reading, cleaning: Cleaning, keep: Sequence[str] = ()) -> LogSource:
+    """Return the source of a log that is given as files, as a table or as a log that is open already."""
+    if isinstance(log, LogSource):
+        return log
+    if isinstance(log, QueryLog):
+        if (reading, cleaning, tuple(keep)) != (Reading(), Cleaning(), ()):
+            raise InputError("an opened log has its options already; give them to read().")
+        return log.source
+    files = [log] if isinstance(log, Location) else log
+    if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
+        return LogSource(tuple(map(Path, files)), reading, cleaning, tuple(keep), uris=tuple(map(str, files)))
+    return LogSource((), reading, cleaning, tuple(keep), arrow_table(log))
+
+
+def arrow_table(table: Any) -> "pa.Table":
+    """Return a pandas, Polars or Arrow table as an Arrow table."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.table(table)
+    raise InputError(
+        f"a log is a file, files, or a pandas, Polars or Arrow table, not {type(table).__name__}; give one of these."
+    )
+
+
+def _path(location: Location | None) -> Path | None:
+    return None if location is None else Path(location)
