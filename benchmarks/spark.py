@@ -146,10 +146,10 @@ def _memory(folder: Path, users: int) -> Figures:
 
 def _driver(log: Path) -> dict[str, float]:
     """Anonymise on a cluster of two executors and watch the driver."""
-    from queryveil.engines.spark.session import Cluster, session
+    from queryveil.engines.spark.session import SparkCluster, open_session
 
     conf = {"spark.driver.memory": "700m", "spark.executor.memory": "1g"}
-    with session(Cluster("local-cluster[2,1,1024]", conf)) as spark:
+    with open_session(SparkCluster("local-cluster[2,1,1024]", conf)) as spark:
         runtime: Any = spark._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]
         most, is_over = [0.0], threading.Event()
 

@@ -16,8 +16,8 @@ from benchmarks.sides import SEED, SMALL, Figures, main, make_log
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.engines import LogSource
-from queryveil.engines.spark.session import Cluster, session
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.engines.spark.session import SparkCluster, open_session
 from queryveil.histories.distributed import clean_histories
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
@@ -40,7 +40,7 @@ def measure(users: int | None) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         log = make_log(Path(folder), SMALL, "demo")
         profiles = read_profiles(log)
-        with session(Cluster("local[2]")) as spark:
+        with open_session(SparkCluster("local[2]")) as spark:
             cleaned = clean_histories(spark, LogSource(uris=(str(log),)))
             for p in (0.4, 0.1):
                 name = f"linkability(p={p})"
@@ -49,7 +49,7 @@ def measure(users: int | None) -> Figures:
                 here, _ = run_timed(profiles, features, name, exact_up_to=0)
                 likeness = np.array([in_features(features, here), in_terms(profiles, here)])
                 for n in BLOCKS:
-                    work = Work(spark, f"file://{folder}/work-{p}-{n}")
+                    work = ScratchTables(spark, f"file://{folder}/work-{p}-{n}")
                     there = _beside(profiles, _grouped(cleaned.frame, bound, work, n))
                     alike = np.array([in_features(features, there), in_terms(profiles, there)])
                     what = f"demo, {SMALL:,}, p={p}, blocks of {n:,}: of one machine's"
@@ -61,7 +61,7 @@ def measure(users: int | None) -> Figures:
     return figures
 
 
-def _grouped(histories: "DataFrame", bound: ResolvedName, work: Work, n: int) -> GroupedOnCluster:
+def _grouped(histories: "DataFrame", bound: ResolvedName, work: ScratchTables, n: int) -> GroupedOnCluster:
     return run(histories, bound, work=work, meaning=SemanticOptions(), seed=SEED, people_per_block=n)
 
 

@@ -144,6 +144,7 @@ def test_a_log_is_cut_by_a_column(tmp_path: Path) -> None:
         assert log.steps[-1].note == "user, 3 parts by country"
         owner, part = log.histories()
         profiles = queryveil.profiles(log)
+    assert part is not None
     assert (owner.tolist(), part.tolist()) == ([0, 0, 1, 1], [1, 2, 0, 1])
     assert [profiles.persons[person] for person in profiles.owner] == ["a", "a", "b", "b"]
     with pytest.raises(LogError, match=r"log.csv: there is no single column 'land' to partition by; compare it"):

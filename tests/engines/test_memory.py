@@ -9,7 +9,7 @@ import pytest
 
 import queryveil
 from queryveil.core.errors import InputError, LogError
-from queryveil.engines.local.connection import careful
+from queryveil.engines.local.connection import duckdb_errors_as_sentences
 
 SECRET = "xylophonist"
 
@@ -39,7 +39,7 @@ def test_a_log_larger_than_the_limit_is_spilled_and_read(large: Path, temporary:
     with queryveil.read(large, memory_limit="40MB", scrub=False) as log:
         spilled = [path for path in temporary.rglob("*") if path.is_file() and path.name != "lock"]
         assert sum(path.stat().st_size for path in spilled) > 1_000_000
-        assert log.n_queries == 300_000  # type: ignore[attr-defined]
+        assert log.n_queries == 300_000
     assert list(temporary.iterdir()) == []
 
 
@@ -75,7 +75,7 @@ def test_a_step_that_cannot_spill_enough_gives_one_clear_sentence(large: Path, t
     ],
 )
 def test_errors_of_the_database_become_sentences_without_content(error: duckdb.Error, sentence: str) -> None:
-    with pytest.raises(InputError) as caught, careful("the log"):
+    with pytest.raises(InputError) as caught, duckdb_errors_as_sentences("the log"):
         raise error
     assert str(caught.value) == sentence
 

@@ -97,7 +97,7 @@ def test_a_pandas_frame_goes_in_and_out() -> None:
     frame = arrow().to_pandas()
     assert rows_of(frame) == EXPECTED
     with queryveil.read(frame) as log:
-        out = log.to_pandas()  # type: ignore[attr-defined]
+        out = log.to_pandas()
     assert list(out.columns) == ["person", "query_id", "query", "time"]
     assert (len(out), out["query"].iloc[0], out["time"].iloc[-1]) == (30, "query 0", ROWS[29][2])
 
@@ -107,7 +107,7 @@ def test_a_polars_frame_goes_in_and_out() -> None:
     frame = polars.from_arrow(arrow())
     assert rows_of(frame) == EXPECTED
     with queryveil.read(frame) as log:
-        out = log.to_polars()  # type: ignore[attr-defined]
+        out = log.to_polars()
     assert out.shape == (30, 4)
     assert out.row(0) == ("0", 0, "query 0", START)
 

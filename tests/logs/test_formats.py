@@ -90,7 +90,7 @@ def test_each_format_is_guessed_and_can_be_named(tmp_path: Path, content: str, n
     path.write_text(make(), encoding="utf-8")
     options: dict[str, Any] = {"format": name} if named else {}
     with queryveil.read(path, **options) as log:
-        assert log.format == name  # type: ignore[attr-defined]
+        assert log.format == name
         assert (log.steps[0].count, log.steps[1].count) == (N, 0)
     check_rows(read_rows(path, **options))
 
@@ -131,7 +131,7 @@ def test_baskets_are_guessed_if_they_are_numbers_and_named_if_words(tmp_path: Pa
     words.write_text('milk "bread"\nwine\n')
     with queryveil.read(numbers) as log:
         rows = log.to_arrow().to_pylist()
-        assert log.format == "transactions"  # type: ignore[attr-defined]
+        assert log.format == "transactions"
     assert [(row["person"], row["query"].split()) for row in rows] == [
         ("1", ["1", "2", "3"]),
         ("2", ["10", "20"]),

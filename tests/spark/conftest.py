@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import queryveil
-from queryveil.engines.spark.session import Cluster, session
+from queryveil.engines.spark.session import SparkCluster, open_session
 from tests.spark.logs import write_log
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def java() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(java: None) -> Iterator["SparkSession"]:
-    with session(Cluster("local[2]", SETTINGS)) as started:
+    with open_session(SparkCluster("local[2]", SETTINGS)) as started:
         yield started
 
 

@@ -54,8 +54,8 @@ def test_options(capsys: pytest.CaptureFixture[str], log: Path, java: None, opti
 
 def test_a_master_that_listens_and_says_nothing(java: None) -> None:
     code = (
-        "import sys; from queryveil.engines.spark import session as s; s.PATIENCE, s._STARTS = 3, 0\n"
-        "try:\n    s.session(s.Cluster(sys.argv[1])).__enter__()\n"
+        "import sys; from queryveil.engines.spark import session as s; s.TIMEOUT, s._STARTS = 3, 0\n"
+        "try:\n    s.open_session(s.SparkCluster(sys.argv[1])).__enter__()\n"
         "except s.InputError as error:\n    print(error)\n"
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -70,7 +70,7 @@ def test_a_master_that_listens_and_says_nothing(java: None) -> None:
 
 def test_one_of_several_masters_is_at_work() -> None:
     with socket.create_server(("127.0.0.1", 0)) as one:
-        sessions._check_answers(f"spark://127.0.0.1:1,127.0.0.1:{one.getsockname()[1]}")
+        sessions._check_master_listens(f"spark://127.0.0.1:1,127.0.0.1:{one.getsockname()[1]}")
 
 
 def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_cannot_be_read(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_a_value_that_cannot_be_read_is_told_nowhere(spark: "SparkSession", capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError) as refusal, sessions.session(sessions.Cluster(given=spark)) as given:
+    with pytest.raises(InputError) as refusal, sessions.open_session(sessions.SparkCluster(session=spark)) as given:
         given.sql("SELECT CAST('my secret query' AS INT)").collect()
     assert "Spark gave the run up" in str(refusal.value)
     assert "secret" not in f"{refusal.value}{''.join(capfd.readouterr())}"

@@ -22,7 +22,7 @@ import pytest
 import queryveil
 from queryveil.core.errors import InputError
 from queryveil.engines.spark import session as sessions
-from queryveil.engines.spark.session import Cluster
+from queryveil.engines.spark.session import SparkCluster
 from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made
 from tests.spark.logs import write_log
 
@@ -145,7 +145,7 @@ def test_workers_that_are_too_small(ours: Made, master: str, monkeypatch: pytest
     too_much = {"spark.executor.memory": "900m"}
     with (
         pytest.raises(InputError, match="runs nothing: no worker took a task in 2 s"),
-        sessions.session(Cluster(master, SETTINGS | too_much)),
+        sessions.open_session(SparkCluster(master, SETTINGS | too_much)),
     ):
         pytest.fail("there was a session")
 
@@ -162,7 +162,7 @@ def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(ours: Mad
             threading.Timer(0.2, lose_one).start()
 
     given: dict[str, Any] = {"seed": 1, "progress": meanwhile, **OPTIONS}
-    with sessions.session(Cluster(master, SETTINGS | AT_ONCE)) as there:
+    with sessions.open_session(SparkCluster(master, SETTINGS | AT_ONCE)) as there:
         done = queryveil.anonymize(left / "log.tsv", METHOD, left / "release", engine="spark", spark=there, **given)
     assert lost.is_set()
     assert done.manifest == ours.done.manifest

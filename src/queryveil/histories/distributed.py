@@ -100,9 +100,9 @@ class _Task:
         if not given:
             return
         table = _in_order(pa.Table.from_batches(given))
-        from queryveil.engines.local import open_part
+        from queryveil.engines.local import open_rows
 
-        with open_part(table, self.layout, self.source, has_times=self.has_times) as log:
+        with open_rows(table, self.layout, self.source, has_times=self.has_times) as log:
             try:
                 profiles = build(log, unit=self.unit)
                 rows = _rows(profiles, log.partition_values)

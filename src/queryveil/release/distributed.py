@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from queryveil.core.files import write_file
 from queryveil.core.rows import row_numbers_of
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.release import manifest as manifests
 from queryveil.release.private import COUNTED, MEMBERSHIP, PROFILES, RUN, parquet_bytes
 from queryveil.release.writer import PART_ROWS
@@ -55,7 +55,7 @@ class WrittenData:
         return _row_schema(self.columns).empty_table()
 
 
-def ranked(work: Work, kept: "DataFrame", kind: str) -> "DataFrame":
+def ranked(work: ScratchTables, kept: "DataFrame", kind: str) -> "DataFrame":
     """Return kept histories with `number`, their rank in the sorted content, and `before`, the rows before theirs.
 
     Of kind `queries`, a query stands as often as it was issued.
@@ -68,13 +68,13 @@ def ranked(work: Work, kept: "DataFrame", kind: str) -> "DataFrame":
     return work.numbered(sized, ("part", "entries", "person", "history"), "ranked", summed="length")
 
 
-def ranked_groups(work: Work, published: "DataFrame") -> "DataFrame":
+def ranked_groups(work: ScratchTables, published: "DataFrame") -> "DataFrame":
     """Return published groups with `number`, their rank in the sorted content, and `before`, the rows before theirs."""
     sized = published.selectExpr("*", "size(entries) AS length")
     return work.numbered(sized, ("entries", "weights", "block", "group"), "ranked", summed="length")
 
 
-def write_data(work: Work, ranked: "DataFrame", folder: Folder, kind: str, *, has_parts: bool) -> WrittenData:
+def write_data(work: ScratchTables, ranked: "DataFrame", folder: Folder, kind: str, *, has_parts: bool) -> WrittenData:
     """Write the rows of a kind (`user, term`, `user, query` or `group, term, weight`) as Parquet parts."""
     columns = (*manifests.COLUMNS[kind], *(("partition",) if has_parts else ()))
     values = tuple(value.split()[0] for value in _VALUES[kind])
@@ -146,7 +146,7 @@ def _filing(columns: Sequence[str], values: Sequence[str]) -> Callable[[pa.Table
 
 
 def write_private(
-    work: Work,
+    work: ScratchTables,
     histories: "DataFrame",
     released: "DataFrame",
     folder: Path,

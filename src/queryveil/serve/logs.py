@@ -80,9 +80,9 @@ class Logs:
 
     def guess(self, path: Path, reading: Mapping[str, str] = _NOTHING) -> Guess:
         """Return how a file is laid out, or say why it cannot be read as a log."""
-        from queryveil.engines.local.inputs import find_inputs
+        from queryveil.engines.local.files import find_files
 
-        [found] = find_inputs(source_of(path, _given(reading)))
+        [found] = find_files(source_of(path, _given(reading)))
         roles = {("user" if role == "person" else role): column for role, column in found.layout.roles.items()}
         return Guess(found.format, found.layout.columns, roles)
 

@@ -11,7 +11,7 @@ from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError
 from queryveil.core.results import Score, Scores, Verdict
 from queryveil.engines import LogSource
-from queryveil.engines.local import expand
+from queryveil.engines.local import expand_paths
 from queryveil.release.reader import load
 
 
@@ -61,7 +61,7 @@ def digests_of(source: LogSource) -> list[dict[str, str]]:
     """Return the SHA-256 of every file of the log, for the private record."""
     if source.table is not None:
         return []
-    return [{"path": str(path), "sha256": str(digest_of(path))} for path in expand(source.paths)]
+    return [{"path": str(path), "sha256": str(digest_of(path))} for path in expand_paths(source.paths)]
 
 
 def digest_of(path: Path | None) -> str | None:

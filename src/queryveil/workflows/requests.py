@@ -30,7 +30,7 @@ from queryveil.semantics.options import SemanticOptions, WeightOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from queryveil.engines.spark.session import Cluster
+    from queryveil.engines.spark.session import SparkCluster
 
 COUNT = Integer(minimum=0)
 ONLY_PATHS = "on Spark a log or release is a path, or several; write a table to Parquet first."
@@ -66,13 +66,13 @@ class EngineOptions(OptionGroup):
                     raise InputError(f'{each.name}=… goes with engine="{engine}"; add that, or leave it out.')
                 raise InputError(f"{each.flag} goes with --engine {engine}; add that, or leave it out.")
 
-    def cluster(self) -> "Cluster | None":
+    def cluster(self) -> "SparkCluster | None":
         """Return the cluster to run on; None for this machine."""
         if not _options_of(self.engine):
             return None
-        from queryveil.engines.spark.session import Cluster, read_conf
+        from queryveil.engines.spark.session import SparkCluster, parse_conf
 
-        return Cluster(self.spark_master or Cluster.master, read_conf(self.spark_conf), self.spark)
+        return SparkCluster(self.spark_master or SparkCluster.master, parse_conf(self.spark_conf), self.spark)
 
 
 def _options_of(engine: str) -> tuple[str, ...]:

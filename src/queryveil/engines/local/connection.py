@@ -1,4 +1,4 @@
-"""A DuckDB connection that stays private: its own temporary folder, no extensions from elsewhere, careful errors."""
+"""A private DuckDB database: its own temporary folder, no downloaded extensions, errors that quote no query."""
 
 import os
 import re
@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import duckdb
+import pyarrow as pa
 
 from queryveil.core.errors import InputError, LogError, OutputError, QueryveilError
 from queryveil.core.files import scratch
 
 MAX_LINE_BYTES = 1_000_000
 MIN_MEMORY = 30_000_000
-_THREAD_MEMORY = 64_000_000  # below this, a thread spends its time spilling
+_THREAD_MEMORY = 64_000_000  # with less memory, a thread spends its time spilling
+_SUBJECT = "the log"  # of error messages about queries on the opened log
 
 
 class Connection:
-    """An in-memory database with a memory limit; what does not fit is spilled to a private folder."""
+    """An in-memory database with a memory limit; what exceeds it is spilled to a private folder."""
 
     def __init__(self, memory_bytes: int) -> None:
         if memory_bytes < MIN_MEMORY:
@@ -39,6 +41,26 @@ class Connection:
         """Close the database and remove its folder."""
         self._stack.close()
 
+    def query_number(self, sql: str) -> int:
+        """Return the single number that a query yields."""
+        with duckdb_errors_as_sentences(_SUBJECT):
+            return fetch_number(self.database, sql)
+
+    def query_table(self, sql: str) -> pa.Table:
+        """Return the result of a query as an Arrow table."""
+        with duckdb_errors_as_sentences(_SUBJECT):
+            return self.database.sql(sql).to_arrow_table()
+
+    def query_batches(self, sql: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield the result of a query in record batches."""
+        with duckdb_errors_as_sentences(_SUBJECT):
+            yield from self.database.sql(sql).to_arrow_reader(batch_rows)
+
+
+def fetch_number(database: duckdb.DuckDBPyConnection, sql: str) -> int:
+    """Return the single number that a query yields."""
+    return int(database.execute(sql).fetchall()[0][0])
+
 
 def _settings(memory_bytes: int, folder: str) -> dict[str, str | bool | int | float | list[str]]:
     return {
@@ -51,8 +73,8 @@ def _settings(memory_bytes: int, folder: str) -> dict[str, str | bool | int | fl
 
 
 @contextmanager
-def careful(subject: str) -> Iterator[None]:
-    """Turn DuckDB's errors, whose texts hold raw queries, into sentences that hold none."""
+def duckdb_errors_as_sentences(subject: str) -> Iterator[None]:
+    """Replace DuckDB's errors, whose texts quote queries of the log, by sentences about the subject."""
     try:
         yield
     except duckdb.Error as error:

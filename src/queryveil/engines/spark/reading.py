@@ -1,4 +1,4 @@
-"""Files of a log as one data frame of texts: person, query, and time, rank, url, part where the log has them."""
+"""Reads the files of a log into one data frame of texts: person, query, and those of time, rank, url, part it has."""
 
 import zlib
 from collections.abc import Sequence
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from queryveil.core.errors import LogError
 from queryveil.engines import LogSource
+from queryveil.engines.local.files import with_partition
 from queryveil.engines.spark.storage import Storage
 from queryveil.logs.formats import Layout, find_format
-from queryveil.logs.formats.columns import check_column, find_roles
+from queryveil.logs.formats.columns import find_roles
 from queryveil.logs.formats.times import time_style
 from queryveil.logs.sample import SAMPLE_BYTES, Sample
 
@@ -18,23 +19,23 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ROLES = ("person", "query", "time", "rank", "url", "part")
-_LOOKED_AT = 100
-_BAD = "_bad"
+_SAMPLED_TIMES = 100
+_BAD = "_bad"  # the column in which Spark puts a line that it could not parse
 _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
 class RawLog:
-    """The rows of a log as they stand in its files."""
+    """The rows of a log before cleaning."""
 
-    frame: "DataFrame"  # the roles there are, all texts; every column is NULL in a line that could not be read
-    layout: Layout  # of the columns of `frame`, for the local engine
+    frame: "DataFrame"  # a column of texts per role; all are NULL for a line that could not be parsed
+    layout: Layout  # of `frame`, for the local engine
     format: str
     has_single_terms: bool
 
 
 def read_log(spark: "SparkSession", source: LogSource) -> RawLog:
-    """Read the files of a log; folders are read whole, and folders named COLUMN=VALUE give a column."""
+    """Read the files of a log; folders named COLUMN=VALUE add a column, as usual with Spark."""
     if not source.uris:
         raise LogError("no log is given; name at least one file or folder.")
     storage = Storage(spark)
@@ -43,19 +44,19 @@ def read_log(spark: "SparkSession", source: LogSource) -> RawLog:
         raise LogError(f"{source.uris[0]} is a folder without files; check the path.")
     data = storage.head(first, SAMPLE_BYTES)
     if data.startswith(b"PAR1"):
-        return _parquet(spark, source)
+        return _read_parquet(spark, source)
     sample = _sample(first, data)
-    given = source.reading.column_roles()
-    found = find_format(sample, source.reading.format, given)
+    roles = source.reading.column_roles()
+    found = find_format(sample, source.reading.format, roles)
     if found.layout is None:
         raise LogError(f"{first}: --engine spark reads no log of baskets; use --engine local, or write it as a table.")
-    layout = _with_part(found.layout(sample, given), source.cleaning.partition_by, first)
+    layout = with_partition(found.layout(sample, roles), source.cleaning.partition_by, first)
     frame = _read_json(spark, source, layout) if layout.shape == "json" else _read_lines(spark, source, layout)
-    return _raw(frame, layout, found.name, source)
+    return _select_roles(frame, layout, found.name, source)
 
 
 def _sample(uri: str, data: bytes) -> Sample:
-    """Return the beginning of a text file, decompressed."""
+    """Return the decompressed beginning of a text file."""
     if data.startswith(_GZIP):
         data = zlib.decompressobj(wbits=31).decompress(data, SAMPLE_BYTES)
     if not data.strip():
@@ -65,26 +66,26 @@ def _sample(uri: str, data: bytes) -> Sample:
     return Sample(Path(uri), data)
 
 
-def _parquet(spark: "SparkSession", source: LogSource) -> RawLog:
+def _read_parquet(spark: "SparkSession", source: LogSource) -> RawLog:
     frame = spark.read.parquet(*source.uris)
     where = source.uris[0]
     roles = find_roles(where, frame.columns, source.reading.column_roles(), shown=True)
-    layout = _with_part(Layout("parquet", roles, tuple(frame.columns)), source.cleaning.partition_by, where)
+    layout = with_partition(Layout("parquet", roles, tuple(frame.columns)), source.cleaning.partition_by, where)
     if "time" in roles:
-        layout = replace(layout, time=_stored_style(frame, roles["time"]))
-    return _raw(frame, layout, "table", source)
+        layout = replace(layout, time=_time_style(frame, roles["time"]))
+    return _select_roles(frame, layout, "table", source)
 
 
-def _stored_style(frame: "DataFrame", column: str) -> Any:
-    """Return how the times of a typed column are written."""
+def _time_style(frame: "DataFrame", column: str) -> Any:
+    """Return the time format of a column: `stored` if it has a time type."""
     if frame.schema[column].dataType.typeName() in ("timestamp", "timestamp_ntz", "date"):
         return "stored"
-    first = frame.select(frame[column].cast("string")).dropna().limit(_LOOKED_AT).collect()
+    first = frame.select(frame[column].cast("string")).dropna().limit(_SAMPLED_TIMES).collect()
     return time_style(row[0] for row in first)
 
 
 def _read_json(spark: "SparkSession", source: LogSource, layout: Layout) -> "DataFrame":
-    """Read JSON lines; a line that is none gives a row of NULLs, as one without the keys does."""
+    """Read JSON lines; a line that is not JSON, or lacks the keys, gives a row of NULLs."""
     return spark.read.json(
         list(source.uris), schema=_schema(layout.columns), mode="PERMISSIVE", columnNameOfCorruptRecord=_BAD
     )
@@ -92,7 +93,7 @@ def _read_json(spark: "SparkSession", source: LogSource, layout: Layout) -> "Dat
 
 def _read_lines(spark: "SparkSession", source: LogSource, layout: Layout) -> "DataFrame":
     """Read delimited lines; those with too few or too many fields are bad."""
-    # Without all columns a line with too few or too many fields would not be seen.
+    # with column pruning Spark would not notice lines with too few or too many fields
     return spark.read.option("columnPruning", "false").csv(
         list(source.uris),
         schema=_schema(layout.columns),
@@ -109,20 +110,13 @@ def _read_lines(spark: "SparkSession", source: LogSource, layout: Layout) -> "Da
 
 
 def _schema(names: Sequence[str]) -> str:
-    """Return a schema of texts; the name of a column may hold anything."""
+    """Return a schema of texts; column names are quoted, since they may contain any character."""
     columns = [f"`{name.replace('`', '``')}` STRING" for name in names]
     return ", ".join([*columns, f"{_BAD} STRING"])
 
 
-def _with_part(layout: Layout, column: str, where: str) -> Layout:
-    if not column:
-        return layout
-    check_column(where, column, layout.columns, shown=layout.shape == "parquet")
-    return replace(layout, roles={**layout.roles, "part": column})
-
-
-def _raw(frame: "DataFrame", layout: Layout, name: str, source: LogSource) -> RawLog:
-    """Take the columns of the roles, as texts but for stored times."""
+def _select_roles(frame: "DataFrame", layout: Layout, name: str, source: LogSource) -> RawLog:
+    """Select the columns of the roles, as texts except for stored times."""
     unwanted = {"rank", "url"} - set(source.keep)
     roles = [role for role in ROLES if role in layout.roles and role not in unwanted]
     columns = [_column(frame, layout, role).alias(role) for role in roles]

@@ -1,4 +1,4 @@
-"""A Spark session that is ours or the caller's, and one sentence where Java, PySpark or the master is missing."""
+"""Spark sessions, our own or the caller's; a missing Java, PySpark or master is reported in one sentence."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooSlow
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,29 +20,29 @@ from queryveil.core.files import scratch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE = 30  # seconds until a master that says nothing is given up …
-_STARTS = 5  # … or as many starts of Java, where this machine is so busy that these take longer
+TIMEOUT = 30  # seconds to wait for the master …
+_STARTS = 5  # … or this many times the start-up time of Java, if a busy machine makes that longer
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MASTER = re.compile(r"(?:spark|k8s)://(?:https?://)?(.+)")
 _HOST = re.compile(r"\[?([^/,\[\]]+?)\]?:(\d+)")
 _SILENT = "--spark-master {} does not answer; check the address, and that the master is running."
-_SPEAKERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's, on standard error
-_FIRST_JAVA = 17
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's, which write to standard error
+_MIN_JAVA = 17
 _TASKS_PER_CORE = 2
-_OURS = re.compile(r"^queryveil\.core\.errors\.\w+: (.+)$", re.MULTILINE)  # the end of a worker's stack, if it was ours
+_OWN_ERROR = re.compile(r"^queryveil\.core\.errors\.\w+: (.+)$", re.MULTILINE)  # in the stack trace of a worker
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """Where Spark is: a master and settings for a session of our own, or a session of the caller's."""
+class SparkCluster:
+    """A master and settings for a session of our own, or the caller's session."""
 
     master: str = "local[*]"
     conf: Mapping[str, str] = field(default_factory=dict)
-    given: "SparkSession | None" = None
+    session: "SparkSession | None" = None  # the caller's, which is used as it is
 
 
-def read_conf(pairs: Sequence[str]) -> dict[str, str]:
-    """Read settings of the form key=value."""
+def parse_conf(pairs: Sequence[str]) -> dict[str, str]:
+    """Parse settings of the form key=value."""
     for pair in pairs:
         if not re.fullmatch(r"[\w.-]+=.*", pair, re.DOTALL):
             raise InputError(f"--spark-conf {pair!r} is not key=value; write it like spark.executor.memory=4g.")
@@ -50,21 +50,21 @@ def read_conf(pairs: Sequence[str]) -> dict[str, str]:
 
 
 @contextmanager
-def session(cluster: Cluster) -> Iterator["SparkSession"]:
-    """Yield a session, and stop it afterwards; one that was given is used as it is and stays."""
-    with told_in_sentences():
-        if cluster.given is not None:
-            with _speechless():
-                yield cluster.given
+def open_session(cluster: SparkCluster) -> Iterator["SparkSession"]:
+    """Yield a session and stop it afterwards, unless it is the caller's."""
+    with spark_errors_as_sentences():
+        if cluster.session is not None:
+            with _without_pyspark_logging():
+                yield cluster.session
             return
         check_installed()
-        _check_answers(cluster.master)
+        _check_master_listens(cluster.master)
         with ExitStack() as stack:
-            stack.enter_context(_speechless())
+            stack.enter_context(_without_pyspark_logging())
             folder = stack.enter_context(scratch("spark"))
-            spark, patience = _start(cluster.master, {**_settings(folder), **cluster.conf})
+            spark, timeout = _start(cluster.master, {**_settings(folder), **cluster.conf})
             stack.callback(spark.stop)
-            _check_works(spark, cluster.master, patience)
+            _check_runs_jobs(spark, cluster.master, timeout)
             if "spark.sql.shuffle.partitions" not in cluster.conf:
                 n_tasks = _TASKS_PER_CORE * spark.sparkContext.defaultParallelism
                 spark.conf.set("spark.sql.shuffle.partitions", str(n_tasks))
@@ -72,16 +72,16 @@ def session(cluster: Cluster) -> Iterator["SparkSession"]:
 
 
 @contextmanager
-def told_in_sentences() -> Iterator[None]:
-    """Turn what Spark raises into a sentence: its own texts hold stacks, and these may hold rows of the log."""
+def spark_errors_as_sentences() -> Iterator[None]:
+    """Replace Spark's errors by sentences: their texts contain stack traces, which may quote rows of the log."""
     try:
         yield
     except Exception as error:
         if type(error).__module__.split(".")[0] not in ("pyspark", "py4j"):
             raise
-        ours = _OURS.findall(str(error))
-        if ours:
-            raise InputError(ours[-1].strip()) from None
+        own = _OWN_ERROR.findall(str(error))
+        if own:
+            raise InputError(own[-1].strip()) from None
         raise InputError(
             f"Spark gave the run up ({type(error).__name__}), so nothing was released; see the logs of the cluster, "
             "and whether its executors have enough memory and disk."
@@ -89,23 +89,23 @@ def told_in_sentences() -> Iterator[None]:
 
 
 @contextmanager
-def _speechless() -> Iterator[None]:
-    """Keep PySpark from logging what it raises: a value that cannot be read stands in there as it is."""
+def _without_pyspark_logging() -> Iterator[None]:
+    """Disable PySpark's logging of errors, which quotes values that cannot be parsed."""
     from pyspark.logger import PySparkLogger
 
-    speakers = [PySparkLogger.getLogger(name) for name in _SPEAKERS]
-    before = [speaker.disabled for speaker in speakers]
-    for speaker in speakers:
-        speaker.disabled = True
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
     try:
         yield
     finally:
-        for speaker, was_disabled in zip(speakers, before, strict=True):
-            speaker.disabled = was_disabled
+        for logger, was_disabled in zip(loggers, before, strict=True):
+            logger.disabled = was_disabled
 
 
 def check_installed() -> None:
-    """Say what is missing for Spark to run."""
+    """Raise an error that says what is missing if PySpark or Java is not installed."""
     try:
         import pyspark  # noqa: F401
     except ImportError:
@@ -115,22 +115,22 @@ def check_installed() -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=f"{home}/bin" if home else None) is None:
         raise InputError(
-            f"--engine spark needs Java {_FIRST_JAVA} or newer, and there is none; install it (on Debian or Ubuntu: "
-            f"apt-get install openjdk-{_FIRST_JAVA}-jre-headless), or set JAVA_HOME."
+            f"--engine spark needs Java {_MIN_JAVA} or newer, and there is none; install it (on Debian or Ubuntu: "
+            f"apt-get install openjdk-{_MIN_JAVA}-jre-headless), or set JAVA_HOME."
         )
 
 
-def _check_answers(master: str) -> None:
-    """Refuse a master of which no address listens; there may be several, of which one is at work."""
+def _check_master_listens(master: str) -> None:
+    """Raise an error if none of the master's addresses listens; of several masters only one is active."""
     found = _MASTER.match(master)
     hosts = _HOST.findall(found[1]) if found else []
     addresses = [address for host, port in hosts for address in _addresses(host, port)]
-    if hosts and not any(_listens(*address, PATIENCE / len(addresses)) for address in addresses):
+    if hosts and not any(_listens(*address, TIMEOUT / len(addresses)) for address in addresses):
         raise InputError(_SILENT.format(master))
 
 
 def _addresses(host: str, port: str) -> list[tuple[int, Any]]:
-    """Return the addresses of a host, each with its family; none if nobody knows it."""
+    """Return the addresses of a host, each with its family; none if its name cannot be resolved."""
     try:
         found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
     except (OSError, OverflowError):
@@ -138,76 +138,76 @@ def _addresses(host: str, port: str) -> list[tuple[int, Any]]:
     return [(family, address) for family, _, _, _, address in found]
 
 
-def _listens(family: int, address: Any, patience: float) -> bool:
-    with socket.socket(family, socket.SOCK_STREAM) as trial:
-        trial.settimeout(patience)
+def _listens(family: int, address: Any, timeout: float) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.settimeout(timeout)
         try:
-            trial.connect(address)
+            probe.connect(address)
         except OSError:
             return False
     return True
 
 
-def _check_works(spark: "SparkSession", master: str, patience: float | None) -> None:
-    """Run the smallest job; a master without workers would let it wait forever."""
-    trial = ThreadPoolExecutor(1)
+def _check_runs_jobs(spark: "SparkSession", master: str, timeout: float | None) -> None:
+    """Run a minimal job with a timeout: without workers it would wait forever."""
+    thread = ThreadPoolExecutor(1)
     try:
-        trial.submit(lambda: spark.range(1).collect()).result(timeout=patience)
-    except TooSlow:
+        thread.submit(lambda: spark.range(1).collect()).result(timeout=timeout)
+    except FutureTimeoutError:
         spark.sparkContext.cancelAllJobs()
         raise InputError(
-            f"--spark-master {master} runs nothing: no worker took a task in {patience:.0f} s; check that workers are "
+            f"--spark-master {master} runs nothing: no worker took a task in {timeout:.0f} s; check that workers are "
             "registered and have the cores and memory that --spark-conf asks for."
         ) from None
     finally:
-        trial.shutdown(wait=False, cancel_futures=True)
+        thread.shutdown(wait=False, cancel_futures=True)
 
 
 def _settings(folder: Path) -> dict[str, str]:
     return {
         "spark.local.dir": str(folder),
-        "spark.io.encryption.enabled": "true",  # what is shuffled and spilled holds people's terms
+        "spark.io.encryption.enabled": "true",  # shuffled and spilled data contains people's terms
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "OFF",  # its stack traces hold rows
+        "spark.log.level": "OFF",  # stack traces contain rows
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-        "spark.sql.autoBroadcastJoinThreshold": "-1",  # broadcast tables go through the driver
-        "spark.sql.adaptive.enabled": "false",  # a block is one large row: partitions are counted, not guessed
+        "spark.sql.autoBroadcastJoinThreshold": "-1",  # broadcast tables pass through the driver
+        "spark.sql.adaptive.enabled": "false",  # a block is one large row, so partitions must not be merged by size
     }
 
 
 def _start(master: str, conf: Mapping[str, str]) -> tuple["SparkSession", float | None]:
-    """Start a session; say how many seconds its master has for an answer (there is none to wait for on one machine)."""
+    """Start a session; return it and the timeout of its master in seconds (None for a local master)."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings: Any = SparkConf().setMaster(master).setAppName("queryveil").setAll(list(conf.items()))
-    starting = ThreadPoolExecutor(1)
+    thread = ThreadPoolExecutor(1)
     try:
         began = time.monotonic()
-        with _silenced():
+        with _without_terminal():
             SparkContext._ensure_initialized(conf=settings)
-        patience = None if master.startswith("local") else max(PATIENCE, _STARTS * (time.monotonic() - began))
-        answer = starting.submit(SparkSession.builder.config(conf=settings).getOrCreate)
-        return answer.result(timeout=patience), patience
-    except TooSlow:
-        _give_up()
+        timeout = None if master.startswith("local") else max(TIMEOUT, _STARTS * (time.monotonic() - began))
+        session = thread.submit(SparkSession.builder.config(conf=settings).getOrCreate)
+        return session.result(timeout=timeout), timeout
+    except FutureTimeoutError:
+        _kill_gateway()
         raise InputError(_SILENT.format(master)) from None
-    except Exception:  # (Py4J wraps whatever Java threw, with its stack in the text)
+    except Exception:  # Py4J wraps whatever Java threw, with its stack trace in the text
         raise InputError(
             f"Spark could not be started on --spark-master {master}; check the address and --spark-conf, and try the "
             "same with pyspark --master."
         ) from None
     finally:
-        starting.shutdown(wait=False, cancel_futures=True)
+        thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _give_up() -> None:
-    """End the Java process that waits for a master, and with it the thread that waits for Java."""
+def _kill_gateway() -> None:
+    """Kill the Java process that waits for a master; this also ends the thread that waits for Java."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
@@ -217,18 +217,18 @@ def _give_up() -> None:
 
 
 @contextmanager
-def _silenced() -> Iterator[None]:
-    """Give what is started meanwhile no terminal to write to: Java greets and warns there before it reads settings."""
+def _without_terminal() -> Iterator[None]:
+    """Redirect standard output and error to the null device: Java prints a greeting there before it reads settings."""
     sys.stdout.flush()
     sys.stderr.flush()
-    ours = [os.dup(number) for number in (1, 2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    saved = [os.dup(number) for number in (1, 2)]
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
         for number in (1, 2):
-            os.dup2(nowhere, number)
+            os.dup2(null, number)
         yield
     finally:
-        for number, descriptor in zip((1, 2), ours, strict=True):
+        for number, descriptor in zip((1, 2), saved, strict=True):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        os.close(nowhere)
+        os.close(null)

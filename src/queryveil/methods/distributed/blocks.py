@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.rows import indptr_of, row_numbers
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.kernels.histories import count_people
 from queryveil.methods.distributed.encoding import BLOCK_SCHEMA, arrow_schema, block_row, read_block, rows_of
 from queryveil.methods.rounds.blocks import Block
@@ -36,13 +36,13 @@ def block_of(person: str, n_blocks: int) -> int:
     return int.from_bytes(digest, "big") % n_blocks
 
 
-def raw_blocks(work: Work, histories: "DataFrame", n_blocks: int) -> "DataFrame":
+def raw_blocks(work: ScratchTables, histories: "DataFrame", n_blocks: int) -> "DataFrame":
     """Return the histories of each block as one row, people and histories in order."""
     placed = histories.mapInArrow(_Place(n_blocks), _HISTORY_SCHEMA)
     return work.keep(placed.groupBy("block").applyInArrow(_gathered, RAW_SCHEMA), "raw")
 
 
-def numbered_terms(work: Work, raw: "DataFrame", k: int) -> "DataFrame":
+def numbered_terms(work: ScratchTables, raw: "DataFrame", k: int) -> "DataFrame":
     """Return the terms that at least k people hold: `term, people, occurrences, number`, numbered as on one machine."""
     counted = raw.mapInArrow(_count_terms, "term STRING, people LONG, occurrences LONG")
     summed = counted.groupBy("term").agg({"people": "sum", "occurrences": "sum"})
@@ -51,7 +51,7 @@ def numbered_terms(work: Work, raw: "DataFrame", k: int) -> "DataFrame":
     return work.numbered(frequent, ("falling", "term"), "terms").drop("falling")
 
 
-def blocks(work: Work, raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
+def blocks(work: ScratchTables, raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
     """Return the blocks over the numbers of frequent terms."""
     known = asked_terms(raw, terms).selectExpr("block", "entry", "CAST(number AS INT) AS number", "occurrences")
     made = raw.groupBy("block").cogroup(known.groupBy("block")).applyInArrow(_made, BLOCK_SCHEMA)

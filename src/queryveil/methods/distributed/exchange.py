@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed.encoding import (
     BLOCK_SCHEMA,
     KEYS_SCHEMA,
@@ -32,7 +32,7 @@ _BELOW_SCHEMA = "high BINARY, low BINARY, last ARRAY<INT>, n LONG"
 class SparkExchange:
     """The blocks as a data frame, written anew after every turn."""
 
-    work: Work
+    work: ScratchTables
     state: "DataFrame"
     n_blocks: int
     turns: int = field(default=0)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.exchange import SparkExchange
 from queryveil.methods.distributed.kept import KeptOnCluster
@@ -19,7 +19,7 @@ def run(
     histories: "DataFrame",
     bound: ResolvedName,
     *,
-    work: Work,
+    work: ScratchTables,
     people_per_block: int = PEOPLE,
     progress: Progress = silent,
 ) -> KeptOnCluster:

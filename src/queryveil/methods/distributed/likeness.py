@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed.encoding import rows_of
 from queryveil.methods.distributed.pieces import PIECE_SCHEMA, joined, piece_batch, piece_row, read_piece
 from queryveil.methods.linkability.blocks import PARTS, SAMPLE, SMALLEST, find_centres, nearest
@@ -27,7 +27,9 @@ _CENTRES_SCHEMA = "block INT, known BINARY, centres BINARY"
 _HASHES = float(1 << 64)
 
 
-def cut(work: Work, pieces: "DataFrame", n_people: int, limit: int, seed: int, progress: Progress) -> "DataFrame":
+def cut(
+    work: ScratchTables, pieces: "DataFrame", n_people: int, limit: int, seed: int, progress: Progress
+) -> "DataFrame":
     """Return so many people in blocks of alike ones, of at most about twice the limit; a block is several rows."""
     from pyspark.sql import functions as f
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress, silent
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import PEOPLE, asked_terms, numbered_terms, raw_blocks
@@ -55,7 +55,7 @@ def run(
     histories: "DataFrame",
     bound: ResolvedName,
     *,
-    work: Work,
+    work: ScratchTables,
     meaning: SemanticOptions,
     seed: int,
     people_per_block: int = PEOPLE,
@@ -135,7 +135,7 @@ class _Done(NamedTuple):
 
 
 def _grouped(
-    work: Work, pieces: "DataFrame", group: "_Group", is_open: bool, progress: Progress
+    work: ScratchTables, pieces: "DataFrame", group: "_Group", is_open: bool, progress: Progress
 ) -> tuple["DataFrame", list[_Done]]:
     """Group every block; those without a legal group are put together, at last with one that has some."""
     from pyspark.sql import functions as f

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.rows import indptr_of, row_numbers, select_entries
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import arrays_of
 from queryveil.methods.distributed.encoding import rows_of
@@ -86,7 +86,7 @@ def weighed(raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "Data
     return blocks.applyInArrow(_weighing(comparing), "person STRING, weights ARRAY<DOUBLE>")
 
 
-def augmented(work: Work, raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "DataFrame":
+def augmented(work: ScratchTables, raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "DataFrame":
     """Return the people of every block with what they are compared by, one row each, and how many have each node.
 
     `known` tells of the terms of every block `entry, number, people, total`.
@@ -95,7 +95,7 @@ def augmented(work: Work, raw: "DataFrame", known: "DataFrame", comparing: Compa
     return work.keep(blocks.applyInArrow(_augmenting(comparing), _COUNTED_SCHEMA), "augmented")
 
 
-def pieces_of(work: Work, counted: "DataFrame", comparing: Comparing) -> "DataFrame":
+def pieces_of(work: ScratchTables, counted: "DataFrame", comparing: Comparing) -> "DataFrame":
     """Return the people of every block as they are compared, one row each."""
     if not comparing.by_content:
         return counted.drop("nodes", "people")

@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.engines.spark.work import Work
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed.kept import KeptOnCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def run(histories: "DataFrame", bound: ResolvedName, *, work: Work, progress: Progress = silent) -> KeptOnCluster:
+def run(
+    histories: "DataFrame", bound: ResolvedName, *, work: ScratchTables, progress: Progress = silent
+) -> KeptOnCluster:
     """Return the queries of every history that at least k people issued."""
     from pyspark.sql import functions as f
 

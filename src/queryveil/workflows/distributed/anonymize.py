@@ -9,9 +9,9 @@ from queryveil.core.errors import InputError
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource
-from queryveil.engines.spark.session import Cluster, session
+from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.engines.spark.session import SparkCluster, open_session
 from queryveil.engines.spark.storage import Storage, local_path
-from queryveil.engines.spark.work import Work
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.measures.utility.retention import from_counts
@@ -46,11 +46,11 @@ def anonymize(options: ReleaseRequest, *, progress: Progress = silent) -> Anonym
     if folder is not None:
         check_places(folder, secret, force=options.force)
     progress("starting Spark", 0, 1)
-    with session(options.engine_options.cluster() or Cluster()) as spark:
+    with open_session(options.engine_options.cluster() or SparkCluster()) as spark:
         progress("starting Spark", 1, 1)
         storage = Storage(spark)
         with making(storage, out, private, force=options.force) as made:
-            run = Run(bound, kind, source, Work(spark, made.work), progress)
+            run = Run(bound, kind, source, ScratchTables(spark, made.work), progress)
             make = make_groups if kind == "groups" else _make
             manifest, verdict, scores, summary = make(run, made, with_seed(options))
             made.commit(manifest["content_sha256"])

@@ -10,7 +10,7 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.engines import LogSource
-from queryveil.engines.spark.session import Cluster, session
+from queryveil.engines.spark.session import SparkCluster, open_session
 from queryveil.engines.spark.storage import Storage
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import clean_histories
@@ -42,7 +42,7 @@ def measure(options: MeasureRequest, *, progress: Progress = silent) -> list[Sco
     for bound in asked:
         check_form("measure", bound)
     _refuse(options)
-    with session(options.engine_options.cluster() or Cluster()) as spark:
+    with open_session(options.engine_options.cluster() or SparkCluster()) as spark:
         place = uri(release)
         storage = Storage(spark)
         if not storage.exists(place) and not any(sign in place for sign in "*?["):

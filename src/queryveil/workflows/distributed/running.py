@@ -11,8 +11,8 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.storage import Storage, local_path
-from queryveil.engines.spark.work import Work
 from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making
@@ -30,7 +30,7 @@ class Run:
     bound: ResolvedName
     kind: str
     source: LogSource
-    work: Work
+    work: ScratchTables
     progress: Progress
 
 

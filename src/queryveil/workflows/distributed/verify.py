@@ -13,7 +13,7 @@ from queryveil.core.names import Name, resolve
 from queryveil.core.options import Location
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
-from queryveil.engines.spark.session import Cluster, session
+from queryveil.engines.spark.session import SparkCluster, open_session
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.release import manifest as manifests
 from queryveil.release.distributed import tables_of
@@ -35,7 +35,7 @@ def verify(request: VerifyRequest, *, progress: Progress = silent) -> Verdict:
     private = None if request.private is None else str(request.private)
     if claim is not None:
         check_form("guarantee", resolve("guarantee", claim))
-    with session(request.engine_options.cluster() or Cluster()) as spark:
+    with open_session(request.engine_options.cluster() or SparkCluster()) as spark:
         place = uri(release)
         manifest = manifest_of(spark, release, place)
         if manifest["kind"] not in KINDS:

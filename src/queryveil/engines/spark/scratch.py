@@ -1,4 +1,4 @@
-"""A folder for what is computed once and read several times, and numbers in a global order."""
+"""Intermediate tables of a Spark run, kept in a scratch folder, and global row numbers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,57 +15,57 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Work:
-    """Frames written to a folder of the run's own: plans stay short, and a lost executor costs one step, not all."""
+class ScratchTables:
+    """Data frames written to a scratch folder: plans stay short, and a lost executor repeats one step, not all."""
 
     spark: "SparkSession"
     folder: str
 
     def keep(self, frame: "DataFrame", name: str) -> "DataFrame":
-        """Compute a frame and return it as it stands in the folder."""
+        """Compute a frame, write it to the folder and return the stored frame."""
         place = f"{self.folder}/{name}"
         frame.write.mode("overwrite").option("compression", "zstd").parquet(place)
         return self.spark.read.schema(frame.schema).parquet(place)
 
     def keep_counting(self, frame: "DataFrame", name: str, total: str) -> tuple["DataFrame", int]:
-        """Compute a frame like `keep`; return the sum of an expression over its rows too.
+        """Store a frame like `keep`, and return the sum of an expression over its rows too.
 
-        It is summed in the tasks that write, and Spark counts each of these once, however often it is tried.
+        The tasks that write compute the sum; Spark counts each task once, however often it is retried.
         """
         from pyspark.sql import Observation
         from pyspark.sql import functions as f
 
-        seen = Observation()
-        kept = self.keep(frame.observe(seen, f.expr(f"sum({total})").alias("total")), name)
-        return kept, int(seen.get["total"] or 0)
+        observed = Observation()
+        kept = self.keep(frame.observe(observed, f.expr(f"sum({total})").alias("total")), name)
+        return kept, int(observed.get["total"] or 0)
 
     def drop(self, name: str) -> None:
-        """Give the space of a frame back."""
+        """Delete a stored frame."""
         Storage(self.spark).remove(f"{self.folder}/{name}")
 
     def numbered(
         self, frame: "DataFrame", order: Sequence[str], name: str, *, summed: str | None = None
     ) -> "DataFrame":
-        """Return the rows with their rank, from 0, as the column `number`; the order must be one of all rows.
+        """Return the rows with their rank from 0 as the column `number`; the order must be total.
 
-        With `summed`, the column `before` is the sum of that column over all rows before.
+        With `summed`, the column `before` is the sum of that column over all preceding rows.
         """
         from pyspark.sql import functions as f
 
         schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
         ordered = frame.repartitionByRange(*order).sortWithinPartitions(*order)
-        placed = self.keep(ordered.mapInArrow(_Place(summed), f"{schema}, piece INT, place LONG, sum LONG"), name)
+        placed = self.keep(ordered.mapInArrow(_AddPosition(summed), f"{schema}, piece INT, place LONG, sum LONG"), name)
         last = placed.groupBy("piece").agg(f.max("place"), f.max(f.col("sum") + (f.col(summed) if summed else 0)))
         ends = {piece: (place + 1, end) for piece, place, end in last.collect()}
         sizes = np.array([ends.get(piece, (0, 0)) for piece in range(max(ends, default=-1) + 1)], np.int64)
         first, start = (np.cumsum(sizes, axis=0) - sizes).reshape(-1, 2).T
-        numbered = placed.withColumn("number", placed["place"] + _looked_up(first, "piece"))
+        numbered = placed.withColumn("number", placed["place"] + _lookup(first, "piece"))
         if summed:
-            numbered = numbered.withColumn("before", placed["sum"] + _looked_up(start, "piece"))
+            numbered = numbered.withColumn("before", placed["sum"] + _lookup(start, "piece"))
         return numbered.drop("piece", "place", "sum")
 
     def blobs(self, frame: "DataFrame", name: str) -> Iterator[tuple[bytes, ...]]:
-        """Compute a frame of a row number and binary columns; yield the rows in order, one of them in memory."""
+        """Compute a frame of a row number and binary columns; yield the rows in order, loading one at a time."""
         first, *others = frame.columns
         place = f"{self.folder}/{name}"
         frame.write.mode("overwrite").partitionBy(first).parquet(place)
@@ -78,16 +78,16 @@ class Work:
             number += 1
 
 
-def _looked_up(values: NDArray[np.int64], place: str) -> "Column":
-    """Return the value at the place that a column tells; they stand in the plan, as one text: no job carries them."""
+def _lookup(values: NDArray[np.int64], column: str) -> "Column":
+    """Return the value at the index in a column; the values are a text in the plan, so no broadcast is needed."""
     from pyspark.sql import functions as f
 
-    return f.expr(f"CAST(split('{','.join(map(str, values.tolist()))}', ',')[{place}] AS LONG)")
+    return f.expr(f"CAST(split('{','.join(map(str, values.tolist()))}', ',')[{column}] AS LONG)")
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Add the partition, the place in it and the sum of what is before to every row."""
+class _AddPosition:
+    """Adds the partition, the position in it and the sum over the preceding rows of the partition to every row."""
 
     summed: str | None
 

@@ -1,0 +1,221 @@
+"""The files of a log, the layout of each, and the SQL that selects person, query, time, rank, url and part from one."""
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from queryveil.core.errors import LogError
+from queryveil.engines import LogSource
+from queryveil.engines.local.connection import MAX_LINE_BYTES
+from queryveil.logs.formats import Layout, find_format
+from queryveil.logs.formats.columns import check_column
+from queryveil.logs.formats.table import arrow_layout
+from queryveil.logs.lines import Compression
+from queryveil.logs.sample import take_sample
+
+_MAX_RECORDED = 1_000_000  # bad lines beyond this are counted, but not recorded one by one
+_LARGEST_BUFFER = 32_000_000  # several threads share a buffer
+_EPOCH = "TRY(make_timestamp(round(try_cast({{0}} AS DOUBLE) * {0})::BIGINT))"
+_PARSED_TIMES = {
+    "iso": "try_cast({0} AS TIMESTAMP)",
+    "offset": "try_cast({0} AS TIMESTAMPTZ)::TIMESTAMP",
+    "excite": "try_strptime({0}, '%y%m%d%H%M%S')",
+    "seconds": _EPOCH.format("1000000"),
+    "milliseconds": _EPOCH.format("1000"),
+    "microseconds": _EPOCH.format("1"),
+    "nanoseconds": _EPOCH.format("0.001"),
+}
+# time formats that DuckDB's reader of delimited files parses, rejecting lines where it cannot
+_READER_TIMES = {"iso": "TIMESTAMP", "offset": "TIMESTAMPTZ", "excite": "TIMESTAMP"}
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One file of a log, or a table in memory, and its layout."""
+
+    path: Path
+    layout: Layout
+    format: str
+    compression: Compression = "none"
+    n_blank_lines: int = 0  # before the header
+    in_memory: bool = False
+    normalized_copy: Path | None = None  # a copy with uniform line ends, where one was needed
+
+    @property
+    def location(self) -> tuple[Path, Compression]:
+        """Return the file to read and its compression."""
+        return (self.path, self.compression) if self.normalized_copy is None else (self.normalized_copy, "none")
+
+
+def find_files(source: LogSource) -> list[LogFile]:
+    """Return every file of a log, or its table, with its layout."""
+    roles, partition = source.reading.column_roles(), source.cleaning.partition_by
+    if source.table is not None:
+        layout = with_partition(arrow_layout(source.table, roles), partition, "the table")
+        return [LogFile(Path("the table"), layout, "table", in_memory=True)]
+    files = [_find_file(path, source.reading.format, roles, partition) for path in expand_paths(source.paths)]
+    timed = [each for each in files if "time" in each.layout.roles]
+    if 0 < len(timed) < len(files):
+        without = next(each for each in files if "time" not in each.layout.roles)
+        raise LogError(
+            f"{without.path} has no time column and {timed[0].path} has one; name it with --columns time=COLUMN, "
+            "or read the files as two logs."
+        )
+    return files
+
+
+def _find_file(path: Path, name: str, roles: dict[str, str], partition: str) -> LogFile:
+    sample = take_sample(path)
+    found = find_format(sample, name, roles)
+    layout = found.layout(sample, roles) if found.layout else Layout("lines", {})
+    layout = with_partition(layout, partition, str(path))
+    return LogFile(path, layout, found.name, sample.compression, sample.n_blank_lines)
+
+
+def with_partition(layout: Layout, column: str, where: str) -> Layout:
+    """Return the layout with the column by which the log is partitioned among its roles."""
+    if not column:
+        return layout
+    if layout.shape == "lines":
+        raise LogError(f"{where}: a log of baskets has no columns to partition by; leave --partition-by out.")
+    check_column(where, column, layout.columns, shown=layout.shape == "parquet")
+    return replace(layout, roles={**layout.roles, "part": column})
+
+
+def expand_paths(paths: Sequence[Path]) -> list[Path]:
+    """Return the files of paths and glob patterns, those of a pattern sorted."""
+    files: list[Path] = []
+    for path in paths:
+        if glob.has_magic(str(path)) and not path.exists():
+            matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207  (the pattern may be absolute)
+            if not matches:
+                raise LogError(f"no file matches {path}; check the pattern.")
+            files += [Path(match) for match in matches]
+        else:
+            files.append(path)
+    if not files:
+        raise LogError("no log is file; name at least one file.")
+    return files
+
+
+def rows_sql(file: LogFile, columns: tuple[str, ...], *, first_person: int = 0, memory_bytes: int = 0) -> str:
+    """Return SQL that reads a file into the columns of `raw`; an unusable record gets the person NULL."""
+    layout = file.layout
+    if layout.shape == "parquet":
+        return columns_sql(parquet_sql(file), layout, columns)
+    if layout.shape == "delimited":
+        types = ["VARCHAR"] * len(layout.columns)
+        if "time" in layout.roles and layout.time in _READER_TIMES:
+            types[layout.columns.index(layout.roles["time"])] = _READER_TIMES[layout.time]
+        return columns_sql(_csv_sql(file, layout, _numbered(types), memory_bytes), layout, columns)
+    lines = _csv_sql(file, Layout("lines", {}, delimiter="\x01\x02\x03"), {"line": "VARCHAR"}, memory_bytes)
+    if layout.shape == "lines":
+        return f"SELECT {_line_columns_sql(columns, first_person)} FROM {lines} WHERE trim(line) <> ''"
+    parsed = f"(SELECT CASE WHEN json_valid(line) THEN line END AS record FROM {lines} WHERE trim(line) <> '')"
+    return columns_sql(parsed, layout, columns)
+
+
+def line_breaks_sql(file: LogFile, memory_bytes: int) -> str:
+    """Return SQL that counts the line breaks inside the fields of a delimited file; consecutive ones count once."""
+    typed = _numbered(["VARCHAR"] * len(file.layout.columns))
+    source = _csv_sql(file, file.layout, typed, memory_bytes, recorded=False)
+    runs = (f"coalesce(len(regexp_extract_all({name}, '[\\r\\n]*\\n')), 0)" for name in typed)
+    return f"SELECT coalesce(sum({' + '.join(runs)}), 0) FROM {source}"
+
+
+def _numbered(types: list[str]) -> dict[str, str]:
+    """Return column → type; columns get numbered names, since those of a header may repeat or be empty."""
+    return {f"c{number}": type_ for number, type_ in enumerate(types)}
+
+
+def parquet_sql(file: LogFile) -> str:
+    """Return the call of DuckDB's Parquet reader."""
+    return f"read_parquet({_path_sql(file.path)}, binary_as_string=true)"
+
+
+def columns_sql(source: str, layout: Layout, columns: tuple[str, ...]) -> str:
+    """Return SQL that selects the columns of `raw` from a relation."""
+    return f"SELECT {', '.join(_column_sql(name, layout) for name in columns)} FROM {source}"
+
+
+def _path_sql(path: Path) -> str:
+    return sql_literal(glob.escape(str(path)))
+
+
+def _csv_sql(file: LogFile, layout: Layout, typed: dict[str, str], memory_bytes: int, *, recorded: bool = True) -> str:
+    """Return the call of DuckDB's CSV reader; only its strict mode reports lines with too many columns."""
+    names = ", ".join(f"{sql_literal(name)}: {sql_literal(type_)}" for name, type_ in typed.items())
+    quote = sql_literal(layout.quote)
+    buffer = min(_LARGEST_BUFFER, max(2 * MAX_LINE_BYTES, memory_bytes // 16))
+    options = [
+        f"delim={sql_literal(layout.delimiter)}, quote={quote}, escape={quote}, columns={{{names}}}",
+        f"header={str(layout.header).lower()}, skip={file.n_blank_lines}",
+        f"compression={sql_literal(file.location[1])}, max_line_size={MAX_LINE_BYTES}, buffer_size={buffer}",
+        "auto_detect=false, ignore_errors=true, strict_mode=true",
+    ]
+    if recorded:
+        options.append(f"store_rejects=true, rejects_table='bad_lines', rejects_limit={_MAX_RECORDED}")
+        options.append("rejects_scan='bad_scans'")
+    if layout.time == "excite":
+        options.append("timestampformat='%y%m%d%H%M%S'")
+    return f"read_csv({_path_sql(file.location[0])}, {', '.join(options)})"
+
+
+def _value_sql(name: str, layout: Layout) -> str:
+    """Return the SQL of a role's value as it is in the file."""
+    column = layout.roles[name]
+    if layout.shape == "json":
+        key = column.replace("\\", "\\\\").replace('"', '\\"')
+        path = f'$."{key}"'
+        return f"json_extract_string(record, {sql_literal(path)})"
+    if layout.shape == "delimited":
+        return f"c{layout.columns.index(column)}"
+    return sql_identifier(column)
+
+
+def _column_sql(name: str, layout: Layout) -> str:
+    value = _value_sql(name, layout)
+    if name == "person":
+        text = f"nullif(trim({value}::VARCHAR), '')"
+        unreadable = unreadable_time_sql(layout)
+        return f"CASE WHEN {unreadable} THEN NULL ELSE {text} END" if unreadable else text
+    if name == "time":
+        return _time_sql(value, layout)
+    return f"coalesce({value}::VARCHAR, '')" if name == "query" else f"{value}::VARCHAR"
+
+
+def _is_parsed_by_reader(layout: Layout) -> bool:
+    return layout.time == "stored" or (layout.shape == "delimited" and layout.time in _READER_TIMES)
+
+
+def _time_sql(value: str, layout: Layout) -> str:
+    return (
+        f"{value}::TIMESTAMP"
+        if _is_parsed_by_reader(layout)
+        else _PARSED_TIMES[layout.time].format(f"{value}::VARCHAR")
+    )
+
+
+def unreadable_time_sql(layout: Layout) -> str:
+    """Return a condition for records whose time cannot be parsed; empty where the reader parses it."""
+    if "time" not in layout.roles or _is_parsed_by_reader(layout):
+        return ""
+    value = _value_sql("time", layout)
+    return f"(nullif(trim({value}::VARCHAR), '') IS NOT NULL AND {_time_sql(value, layout)} IS NULL)"
+
+
+def _line_columns_sql(columns: tuple[str, ...], first_person: int) -> str:
+    """Return the columns of a basket: every line is a person of its own, named by the line's number in the log."""
+    parts = {"person": f"({first_person} + row_number() OVER ())::VARCHAR", "query": "line"}
+    return ", ".join(parts[name] for name in columns)
+
+
+def sql_literal(text: str) -> str:
+    """Return a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sql_identifier(name: str) -> str:
+    """Return a column's name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
