@@ -29,9 +29,9 @@ from queryveil.workflows import requests
 from queryveil.workflows.searching import Searcher as Searcher
 
 if TYPE_CHECKING:
-    from queryveil.report.attacked import Attacked
-    from queryveil.report.compared import Compared
-    from queryveil.report.reproduced import Reproduced
+    from queryveil.report.attacks import AttackReport
+    from queryveil.report.comparison import MethodComparison
+    from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymized import Anonymized
     from queryveil.workflows.fates import Why
     from queryveil.workflows.indexing import Indexed
@@ -174,7 +174,7 @@ def attack(
     *,
     progress: Progress = silent,
     **options: Any,
-) -> "Attacked":
+) -> "AttackReport":
     """Attack a release with knowledge drawn from its log, by all attacks that it can be attacked by or those named."""
     from queryveil.workflows.attack import attack as run
 
@@ -185,7 +185,7 @@ def attack(
 @_takes(requests.CompareRequest, returns="Every run with its verdict and scores.", raises=(InputError, GuaranteeError))
 def compare(
     log: Log, methods: str | Name | Sequence[str | Name], *, progress: Progress = silent, **options: Any
-) -> "Compared":
+) -> "MethodComparison":
     """Run methods or sweeps on a log, verify and measure each; nothing is released."""
     from queryveil.workflows.compare import compare as run
 
@@ -194,7 +194,7 @@ def compare(
 
 
 @_takes(requests.ReproduceRequest, returns="The paper's tables and figures, with the paper's own numbers beside ours.")
-def reproduce(paper: str, log: Log | None = None, *, progress: Progress = silent, **options: Any) -> "Reproduced":
+def reproduce(paper: str, log: Log | None = None, *, progress: Progress = silent, **options: Any) -> "Reproduction":
     """Make a paper's tables and figures again, on a log (burghardt: with its market table) or on a generated one."""
     from queryveil.workflows.reproduce import reproduce as run
 

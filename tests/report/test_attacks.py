@@ -1,13 +1,12 @@
-"""The page about attacks: in the regulators' words, complete, self-contained, escaped, and the same every time."""
+"""The document about attacks is ordered by risk, complete, self-contained, escaped and deterministic."""
 
 import re
 from typing import Any
 
 from queryveil.attacks import DECLARATIONS
 from queryveil.core.results import AttackResult, Rate, Risk
-from queryveil.report.attacked import Attacked
-from queryveil.report.attacks import TITLE, TOO_WEAK, render_attacks
-from tests.report.test_report import HOSTILE, cells, parse, text
+from queryveil.report.attacks import TITLE, TOO_WEAK, AttackReport, render_attack_report
+from tests.report.pages import HOSTILE, cells, chart_labels, headings, parse, text
 
 
 def rate(value: float) -> Rate:
@@ -39,16 +38,16 @@ RESULTS = (
 )
 
 
-def attacked(*results: AttackResult, **changes: Any) -> Attacked:
+def report(*results: AttackResult, **changes: Any) -> AttackReport:
     threats = {r.attack: "Somebody knows a little." for r in results}
     fields = {"skipped": {}, "threats": threats, "seed": 7, "queryveil": "0.1.0", "seconds": 1.0, **changes}
-    return Attacked("release", "log", "km(k=5, m=2)", results, **fields)
+    return AttackReport("release", "log", "km(k=5, m=2)", results, **fields)
 
 
-def test_the_three_words_each_with_its_attacks() -> None:
-    page = render_attacks(attacked(*RESULTS, skipped={"vanity": "the log has none"}))
+def test_every_risk_has_a_section_with_its_attacks() -> None:
+    page = render_attack_report(report(*RESULTS, skipped={"vanity": "the log has none"}))
     tree = parse(page)
-    assert [text(heading) for heading in tree.iter("h2")] == [
+    assert headings(page) == [
         "Singling out",
         "Linkability",
         "Inference",
@@ -62,26 +61,28 @@ def test_the_three_words_each_with_its_attacks() -> None:
     assert "vanity : the log has none." in text(tree)
 
 
-def test_figures_stand_in_tables_and_charts() -> None:
-    page = render_attacks(attacked(*RESULTS))
+def test_figures_are_shown_in_tables_and_charts() -> None:
+    page = render_attack_report(report(*RESULTS))
     rows = cells(page, "Success of known_terms(m=2)")
     assert ["2 terms", "1.2%", "0.2 – 2.2", "1.0%", "<0.1%", "0.0%", "76.6%", "4,840", "67", "5"] in rows
-    labels = [svg.get("aria-label", "") for svg in parse(page).iter("svg")]
+    labels = chart_labels(page)
     assert labels[0].startswith("Bar chart of the success of an attack. 2 terms: original log 76.6%, release 1.2%")
     assert len(labels) == 3
 
 
-def test_what_goes_beyond_the_promise_and_what_is_too_weak_is_said() -> None:
-    page = text(parse(render_attacks(attacked(*RESULTS))))
+def test_notes_name_limits_of_the_guarantee_and_weak_attacks() -> None:
+    page = text(parse(render_attack_report(report(*RESULTS))))
     assert "3 terms : more terms than the release protects against." in page
     assert page.count("Control: the same people, each taken out of the release.") == 3
     assert page.count(TOO_WEAK[1:]) == 1
-    assert "No attack of this kind could be run on this release." in text(parse(render_attacks(attacked(RESULTS[0]))))
+    assert "No attack of this kind could be run on this release." in text(
+        parse(render_attack_report(report(RESULTS[0])))
+    )
 
 
 def test_hostile_text_is_escaped_and_nothing_is_loaded() -> None:
-    page = render_attacks(
-        attacked(
+    page = render_attack_report(
+        report(
             result(HOSTILE, "inference", HOSTILE, note=HOSTILE, controlled_by=HOSTILE),
             skipped={HOSTILE: HOSTILE},
             threats={HOSTILE: HOSTILE},
@@ -90,8 +91,8 @@ def test_hostile_text_is_escaped_and_nothing_is_loaded() -> None:
     assert "<script" not in page
     assert not re.search(r"(src|href)=", page)
     parse(page)
-    assert page == render_attacks(
-        attacked(
+    assert page == render_attack_report(
+        report(
             result(HOSTILE, "inference", HOSTILE, note=HOSTILE, controlled_by=HOSTILE),
             skipped={HOSTILE: HOSTILE},
             threats={HOSTILE: HOSTILE},

@@ -11,7 +11,7 @@ from queryveil.attacks.known_terms import BEYOND
 from queryveil.core.errors import InputError, OutputError, ReleaseError, UnknownNameError
 from queryveil.core.results import AttackResult
 from queryveil.release.reader import Release
-from queryveil.report.attacked import Attacked
+from queryveil.report.attacks import AttackReport
 from queryveil.workflows.attack import attack as run
 from queryveil.workflows.attacking import pairs_of
 from queryveil.workflows.requests import AttackRequest
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def attack(folder: Path, kind: str, *names: str, **options: object) -> Attacked:
+def attack(folder: Path, kind: str, *names: str, **options: object) -> AttackReport:
     return queryveil.attack(
         folder / kind,
         folder / "log.tsv",
@@ -52,7 +52,7 @@ def attack(folder: Path, kind: str, *names: str, **options: object) -> Attacked:
     )
 
 
-def by_knowledge(done: Attacked) -> dict[str, AttackResult]:
+def by_knowledge(done: AttackReport) -> dict[str, AttackResult]:
     return {result.knowledge: result for result in done.results}
 
 

@@ -12,7 +12,7 @@ from queryveil.core.results import Score
 from queryveil.engines import open_log
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.logs.generate import generate
-from queryveil.report.compared import ORIGINAL
+from queryveil.report.comparison import ORIGINAL
 from queryveil.workflows import compare as workflow
 from queryveil.workflows.running import run_method
 from tests.workflows.small_log import write_log
@@ -114,7 +114,7 @@ def test_a_run_that_cannot_be_made_is_a_row(log: Path) -> None:
     assert too_large.problem.startswith("k = 9,000 is larger than the number of people in the log (")
     assert (made.problem, started.started_from) == ("", "km(k=3, m=1)")
     assert (too_large.scores, too_large.verdict) == ((), None)
-    assert compared.made() == [made, started]
+    assert compared.successful_runs() == [made, started]
     assert compared.to_pandas()["problem"].isna().tolist() == [False, False, True, True]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from queryveil.report.reproduced import PaperFigure, PaperTable
+from queryveil.report.reproduction import PaperFigure, PaperTable
 
 
 @dataclass(frozen=True)

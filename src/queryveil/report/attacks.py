@@ -1,153 +1,136 @@
-"""The page about attacks on a release, in the regulators' three words, with the threat behind every figure.
+"""The attacks on a release: their results as text, as HTML and for JSON, and the document about them.
 
-The words are those of the Article 29 Working Party's opinion 05/2014 on anonymisation techniques. The page names no
-person and no term.
+The document is ordered by the three risks of the Article 29 Working Party's opinion 05/2014 on anonymisation
+techniques. It names no person and no term.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from markupsafe import Markup
+
+from queryveil.core.display import html_table
 from queryveil.core.results import AttackResult, Rate, Risk
-from queryveil.report.attack_charts import attack_chart
-from queryveil.report.attacked import Attacked, interval
-from queryveil.report.document import document
-from queryveil.report.figures import number, percent
-from queryveil.report.markup import Markup, facts, join, table, tag
+from queryveil.report.charts import grouped_bar_chart
+from queryveil.report.rendering import group_notes, percent, render
 
 TITLE = "Attacks on a released search log"
+HEADINGS = (
+    *("attack", "known", "success", "95 % interval", "control", "guess", "risk", "in the log"),
+    *("targets", "crowd", "least"),
+)
 QUESTIONS: Mapping[Risk, str] = {
     "singling out": "Can a person be isolated in the release by somebody who knows a little about that person?",
     "linkability": "Can what the release shows be tied to another record about the same person or the same group?",
     "inference": "Can something be learnt from the release about a person that was not known before?",
 }
-WEAK = 0.2  # of success in the log: below it an attack is too weak to show anything
+WEAK = 0.2  # an attack with less success on the log itself is too weak to show anything
 TOO_WEAK = "the attack succeeds seldom on the log itself, so that its failing here shows little"
-COLUMNS = {
-    "Success": "against the release, with its 95% interval",
-    "Control": "the same attack on people who are not in what is attacked",
-    "Guess": "without the release, or pointing at anybody in it",
-    "Risk": "(success − control) ÷ (1 − control), at least 0: what the person's own data gives away",
-    "Log": "the same attack on the original log with pseudonyms only: what the release is to prevent",
-}
+_COLOURS = {"original log": "var(--before)", "release": "var(--after)", "control": "var(--series-2)"}
 
 
-def render_attacks(done: Attacked) -> str:
-    """Return the page; the same input gives the same bytes."""
-    sections = (
-        _summary(done),
-        *(_risk_section(risk, done) for risk in QUESTIONS),
-        _skipped_section(done.skipped),
-        _reading_section(done),
-    )
-    return document(TITLE, f"queryveil {done.queryveil}", sections, styles=("style.css", "comparison.css"))
+@dataclass(frozen=True)
+class AttackReport:
+    """The results of attacks on one release in the order of the attacks."""
+
+    release: str
+    kind: str
+    guarantee: str
+    results: tuple[AttackResult, ...]
+    skipped: Mapping[str, str]  # attack → why it was not run
+    threats: Mapping[str, str]  # attack → who attacks, knowing what, and what counts as success
+    seed: int
+    queryveil: str  # the version
+    seconds: float
+    page: Path | None = None
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the headings and the rows as text."""
+        return list(HEADINGS), [[result.attack, *_row(result, str)] for result in self.results]
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return {
+            "queryveil": self.queryveil,
+            "release": self.release,
+            "kind": self.kind,
+            "guarantee": self.guarantee,
+            "seed": self.seed,
+            "results": [result.record() for result in self.results],
+            "skipped": dict(self.skipped),
+            "threats": dict(self.threats),
+            "page": None if self.page is None else str(self.page),
+            "seconds": round(self.seconds, 2),
+        }
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())
 
 
-def _summary(done: Attacked) -> Markup:
-    pairs = [
-        ("Guarantee of the release", tag("code", done.guarantee)),
-        ("Kind of release", done.kind),
-        *((risk.capitalize(), _worst([r for r in done.results if r.risk_of == risk])) for risk in QUESTIONS),
+def render_attack_report(report: AttackReport) -> str:
+    """Return the results as one HTML document; the same input gives the same bytes."""
+    risks = [_risk_context(risk, report) for risk in QUESTIONS]
+    return render("attacks.html.j2", title=TITLE, version=report.queryveil, report=report, risks=risks)
+
+
+def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
+    """Return what the template shows of a risk: a summary, and every attack with its threat, chart, table and notes."""
+    results = [result for result in report.results if result.risk_of == risk]
+    by_attack: dict[str, list[AttackResult]] = {}
+    for result in results:
+        by_attack.setdefault(result.attack, []).append(result)
+    attacks = [
+        {
+            "name": name,
+            "threat": report.threats.get(name, ""),
+            "chart": _chart(own),
+            "rows": [_row(result, _share) for result in own],
+            "notes": group_notes(_notes(own), len(own), "; "),
+        }
+        for name, own in by_attack.items()
     ]
-    return tag(
-        "section",
-        tag("p", "What somebody who knows something about a person gets out of the release, tried out on its people."),
-        facts(pairs),
-    )
+    return {"name": risk, "question": QUESTIONS[risk], "summary": _most_successful(results), "attacks": attacks}
 
 
-def _worst(results: Sequence[AttackResult]) -> str:
-    """Say which attack reached most."""
+def _most_successful(results: Sequence[AttackResult]) -> str:
+    """Describe the attack with the highest success."""
     if not results:
         return "not tried"
     worst = max(results, key=lambda result: result.rate.value)
     return f"at most {_share(worst.rate)} success ({worst.attack}, knowing {worst.knowledge})"
 
 
-def _risk_section(risk: Risk, done: Attacked) -> Markup:
-    """Show the attacks of one risk, each with its threat."""
-    attacks = dict.fromkeys(result.attack for result in done.results if result.risk_of == risk)
-    parts = [
-        _attack(name, done.threats.get(name, ""), [r for r in done.results if r.risk_of == risk and r.attack == name])
-        for name in attacks
+def _row(result: AttackResult, show: Callable[[Rate], str]) -> list[str]:
+    """Return a result as the cells of a table row, beginning with what the attacker knows."""
+    return [
+        result.knowledge,
+        show(result.rate),
+        f"{100 * result.rate.low:.1f} – {100 * result.rate.high:.1f}",
+        show(result.control),
+        show(result.baseline),
+        show(result.risk),
+        show(result.original),
+        f"{result.targets:,}",
+        "–" if result.crowd is None else f"{result.crowd:,.0f}",
+        "–" if result.smallest is None else f"{result.smallest:,}",
     ]
-    nothing = tag("p", "No attack of this kind could be run on this release.")
-    return tag("section", tag("h2", risk.capitalize()), tag("p", QUESTIONS[risk]), *(parts or [nothing]))
 
 
-def _attack(name: str, threat: str, results: Sequence[AttackResult]) -> Markup:
-    heads = ("Known", "Success", "95% interval", "Control", "Guess", "Risk", "Log", "Targets", "Crowd", "Least")
-    rows = [
-        (
-            result.knowledge,
-            _share(result.rate),
-            interval(result.rate),
-            _share(result.control),
-            _share(result.baseline),
-            _share(result.risk),
-            _share(result.original),
-            number(result.targets),
-            "–" if result.crowd is None else f"{result.crowd:,.0f}",
-            number(result.smallest) if result.smallest is not None else "–",
-        )
-        for result in results
-    ]
-    made = table(f"Success of {name}", heads, rows, numbers=range(1, len(heads)))
-    caption = "Success against the release beside its control and the same attack on the original log."
-    return join(
-        (
-            tag("h3", tag("code", name)),
-            tag("p", threat),
-            tag("div", tag("figure", attack_chart(results), tag("figcaption", caption)), class_="charts"),
-            tag("div", made, class_="wide", role="region", aria_label=name, tabindex="0"),
-            _notes(results),
-        )
-    )
+def _chart(results: Sequence[AttackResult]) -> Markup:
+    """Draw the success on the log and on the release, and the control, by what the attacker knows."""
+    rows = [(r.knowledge, [100 * rate.value for rate in (r.original, r.rate, r.control)]) for r in results]
+    return grouped_bar_chart(rows, _COLOURS, "Bar chart of the success of an attack")
 
 
-def _notes(results: Sequence[AttackResult]) -> Markup:
-    """Say who was attacked in the control, what goes beyond the promise, and where an attack is too weak."""
-    about: dict[str, list[str]] = {}
+def _notes(results: Sequence[AttackResult]) -> Iterator[tuple[str, str]]:
+    """Yield who the control is, what exceeds the guarantee, and whether the attack is too weak, by what is known."""
     for result in results:
-        about.setdefault(f"control: {result.controlled_by}", []).append(result.knowledge)
-        if result.note:
-            about.setdefault(result.note, []).append(result.knowledge)
+        yield f"control: {result.controlled_by}", result.knowledge
+        yield result.note, result.knowledge
         if result.original.value < WEAK:
-            about.setdefault(TOO_WEAK, []).append(result.knowledge)
-    lines = [
-        join((f"{note[0].upper()}{note[1:]}.",))
-        if len(known) == len(results)
-        else join((tag("b", "; ".join(known)), f": {note}."))
-        for note, known in about.items()
-    ]
-    return tag("ul", *(tag("li", line) for line in lines), class_="notes")
-
-
-def _skipped_section(skipped: Mapping[str, str]) -> Markup:
-    if not skipped:
-        return Markup()
-    lines = [tag("li", tag("code", name), f": {why}.") for name, why in skipped.items()]
-    return tag("section", tag("h2", "What was not tried"), tag("ul", *lines))
-
-
-def _reading_section(done: Attacked) -> Markup:
-    lines = [tag("li", tag("b", name), f": {what}.") for name, what in COLUMNS.items()]
-    return tag(
-        "section",
-        tag("h2", "How to read the figures"),
-        tag("ul", *lines),
-        tag(
-            "p",
-            "Success is what counts for an attacker who knows that the person is in the release; risk is what counts "
-            "for one who does not. Targets are drawn at random, and so is what is known of them "
-            f"(seed {done.seed}); the people in a crowd are counted exactly. The crowd is the median number of people "
-            "that a target who was found hides among, and least the smallest.",
-        ),
-        tag(
-            "p",
-            "An attack that fails proves nothing about other attacks: these figures show what is possible, not that "
-            "more is not.",
-            class_="warning",
-        ),
-    )
+            yield TOO_WEAK, result.knowledge
 
 
 def _share(rate: Rate) -> str:

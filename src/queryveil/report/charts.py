@@ -1,29 +1,48 @@
-"""The charts of the report: Vega-Lite made into SVG that takes its colours from the page.
+"""Charts of the reports and of the web pages: Vega-Lite specifications, rendered to SVG.
 
-Colours are names of the page's style (`currentColor`, `var(--after)`), so that one chart serves light and dark. The
-numbers are drawn beside the bars: nobody has to read them off an axis, and they are repeated in a table.
+Colours are names of the page's style sheet (`currentColor`, `var(--after)`), so that one chart serves light and dark
+mode; series differ in shape as well. Bars carry their figures as text, and every chart has a table next to it.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Any
 
 import vl_convert
+from markupsafe import Markup
 
 from queryveil.core.errors import InternalError
-from queryveil.report.figures import percent
-from queryveil.report.markup import Markup, tag
+from queryveil.report.rendering import percent
 
-# One grammar for all versions of vl-convert that we accept, so that the same figures give the same bytes.
-VEGA_LITE = "5.20"
-PLOT_WIDTH, LABEL_WIDTH = 230, 110
-BAR, GAP = 18, 12
+Spec = dict[str, Any]  # a Vega-Lite specification, or a part of one
+
+VEGA_LITE = "5.20"  # one grammar for all versions of vl-convert that we accept: the same figures give the same bytes
+BAR_WIDTH, BAR_HEIGHT, BAR_GAP = 230, 18, 12  # pixels; the width is that of the longest possible bar
+PLOT_WIDTH, PLOT_HEIGHT = 330, 240  # of scatter plots and line charts
+RANGE_WIDTH = 260
+CHARACTER_WIDTH, LABEL_MARGIN = 7.6, 14  # of row labels, estimated: the page's font is unknown here
+SERIES_COLOURS = 10  # --series-1, … of the style sheet
+SERIES_SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+POINT_LABEL_WIDTH, POINT_LABEL_HEIGHT = 0.3, 0.06  # as shares of the axes
+_CACHED_CHARTS = 256
 _ROLES = re.compile(r' (role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
-CONFIG: dict[str, Any] = {
+_CONFIG: Spec = {
     "background": None,
     "padding": {"left": 0, "right": 16, "top": 2, "bottom": 2},  # the page's font may be wider than the one measured
-    "aria": False,  # the picture as a whole has a label; its pieces would only be read out one by one
+    "aria": False,  # the chart as a whole has a label; its marks would be read out one by one
     "font": "sans-serif",
     "view": {"stroke": None},
     "axis": {
@@ -48,85 +67,226 @@ CONFIG: dict[str, Any] = {
     },
     "text": {"color": "currentColor", "fontSize": 14, "align": "left", "dx": 8, "baseline": "middle"},
 }
+_GRID_AXIS: Spec = {
+    "grid": True,
+    "gridColor": "var(--line)",
+    "titleColor": "currentColor",
+    "titleFontSize": 14,
+    "titleFontWeight": "normal",
+    "titlePadding": 8,
+    "labelPadding": 6,
+}
+_BAR: Spec = {"type": "bar", "height": BAR_HEIGHT, "cornerRadius": 2}
+_FIGURE_TEXT: Spec = {"mark": "text", "encoding": {"text": {"field": "text"}}}
 
 
+@dataclass(frozen=True)
+class Point:
+    """A point of a scatter plot or a line chart."""
+
+    x: float
+    y: float
+    series: str
+    label: str = ""
+
+
+@cache
 def warm_up() -> None:
-    """Draw a chart for nobody: the first one takes longer than all others."""
-    retention_chart([("", 0.0)])
+    """Load the renderer by drawing a chart that is thrown away: the first chart of a process takes about a second."""
+    bar_chart([("", 0.0)], "", end=100.0)
 
 
-def retention_chart(shares: Sequence[tuple[str, float]]) -> Markup:
-    """Draw what was kept of each thing as a bar on a track that stands for the whole."""
-    full = max(100.0, *(value for _, value in shares))
-    values = [{"what": what, "kept": value, "text": percent(value), "full": full} for what, value in shares]
-    bar = {"type": "bar", "height": BAR, "cornerRadius": 2}
+def bar_chart(rows: Sequence[tuple[str, float]], description: str, *, end: float, on_track: bool = False) -> Markup:
+    """Draw one bar of a percentage per row; with `on_track`, each on a lighter bar that stands for `end`."""
+    values = [{"row": label, "value": value, "text": percent(value), "end": end} for label, value in rows]
+    track = [{"mark": {**_BAR, "color": "var(--track)"}, "encoding": {"x": _bar_length("end", end)}}]
+    bar = {"mark": {**_BAR, "color": "var(--after)"}, "encoding": {"x": _bar_length("value", end)}}
+    text_x = _bar_length("end" if on_track else "value", end)
+    text = {"mark": "text", "encoding": {"x": text_x, "text": {"field": "text"}}}
     spec = {
-        "height": {"step": BAR + GAP},
-        "encoding": {"y": _rows("what", LABEL_WIDTH)},
-        "layer": [
-            {"mark": {**bar, "color": "var(--track)"}, "encoding": {"x": _length("full", full)}},
-            {"mark": {**bar, "color": "var(--after)"}, "encoding": {"x": _length("kept", full)}},
-            {"mark": "text", "encoding": {"x": _length("full", full), "text": {"field": "text"}}},
-        ],
+        "height": {"step": BAR_HEIGHT + BAR_GAP},
+        "encoding": {"y": _row_labels([label for label, _ in rows])},
+        "layer": [*(track if on_track else []), bar, text],
     }
-    spoken = ", ".join(f"{what} {percent(value)}" for what, value in shares)
-    return draw(spec, values, f"Bar chart of what was kept: {spoken}.")
+    return draw(spec, values, description)
 
 
-def unique_chart(shares: Sequence[tuple[int, float | None, float | None]]) -> Markup:
-    """Draw, for each number of known terms, who was singled out before and who is after."""
+def grouped_bar_chart(
+    rows: Sequence[tuple[str, Sequence[float | None]]], colours: Mapping[str, str], title: str
+) -> Markup:
+    """Draw a group of bars per row: a percentage for each series of `colours`, none where it is unknown."""
     values = [
-        {"known": _terms(m), "where": where, "share": value, "text": percent(value)}
-        for m, before, after in shares
-        for where, value in (("original log", before), ("release", after))
+        {"row": label, "series": name, "value": value, "text": percent(value)}
+        for label, figures in rows
+        for name, value in zip(colours, figures, strict=True)
         if value is not None
     ]
-    colours = {"domain": ["original log", "release"], "range": ["var(--before)", "var(--after)"]}
+    scale = {"domain": list(colours), "range": list(colours.values())}
+    bars = {"mark": _BAR, "encoding": {"color": {"field": "series", "type": "nominal", "scale": scale}}}
     spec = {
-        "height": {"step": BAR + 4},
+        "height": {"step": BAR_HEIGHT + 4},
         "encoding": {
-            "y": {**_rows("known", LABEL_WIDTH // 2 + 10), "scale": {"paddingInner": 0.25}},
-            "yOffset": {"field": "where", "type": "nominal", "sort": colours["domain"]},
-            "x": _length("share", 100.0),
+            "y": {**_row_labels([label for label, _ in rows]), "scale": {"paddingInner": 0.25}},
+            "yOffset": {"field": "series", "type": "nominal", "sort": list(colours)},
+            "x": _bar_length("value", 100.0),
         },
+        "layer": [bars, _FIGURE_TEXT],
+    }
+    described = (
+        f"{label}: {', '.join(f'{name} {percent(value)}' for name, value in zip(colours, figures, strict=True))}"
+        for label, figures in rows
+    )
+    return draw(spec, values, f"{title}. {'; '.join(described)}.")
+
+
+def range_chart(rows: Sequence[tuple[str, int, float, int]], x_title: str, description: str) -> Markup:
+    """Draw a line from the lowest to the highest count per row on a logarithmic axis, with a dot at the median."""
+    values = [{"row": label, "low": low, "median": median, "high": high} for label, low, median, high in rows]
+    powers = [1, 10]
+    while powers[-1] < max(row[3] for row in rows):
+        powers.append(10 * powers[-1])
+    scale = {"type": "log", "domain": [1, powers[-1]], "nice": False}
+    x = _axis("low", x_title, scale, values=powers, format=",d", labelAlign="center")
+    line = {"type": "rule", "strokeWidth": 4, "strokeCap": "round", "color": "var(--before)"}
+    lowest = {"type": "tick", "thickness": 3, "size": BAR_HEIGHT, "color": "var(--after)"}
+    median_dot = {"type": "point", "filled": True, "size": 90, "opacity": 1, "color": "var(--after)"}
+    spec = {
+        "width": RANGE_WIDTH,
+        "height": {"step": BAR_HEIGHT + BAR_GAP},
+        "encoding": {"y": _row_labels([row[0] for row in rows])},
         "layer": [
-            {
-                "mark": {"type": "bar", "height": BAR, "cornerRadius": 2},
-                "encoding": {"color": {"field": "where", "type": "nominal", "scale": colours}},
-            },
-            {"mark": "text", "encoding": {"text": {"field": "text"}}},
+            {"mark": line, "encoding": {"x": x, "x2": {"field": "high"}}},
+            {"mark": lowest, "encoding": {"x": x}},
+            {"mark": median_dot, "encoding": {"x": {**x, "field": "median"}}},
         ],
     }
-    spoken = "; ".join(f"{_terms(m)}: original log {percent(b)}, release {percent(a)}" for m, b, a in shares)
-    return draw(spec, values, f"Bar chart of the share singled out, by number of known terms. {spoken}.")
+    return draw(spec, values, description)
 
 
-def _terms(m: int) -> str:
-    return "1 term" if m == 1 else f"{m} terms"
+def scatter_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
+    """Draw labelled points on two axes of percentages."""
+    x_end, y_end = axis_end(p.x for p in points), axis_end(p.y for p in points)
+    labels = {"mark": {"type": "text", "fontSize": 12, "dx": 9}, "encoding": {"text": {"field": "label"}}}
+    axes = {
+        "x": _axis_from_zero("x", f"{x_title}, %", x_end, "center"),
+        "y": _axis_from_zero("y", f"{y_title}, %", y_end, "right"),
+    }
+    described = "; ".join(f"{_name(p)}: {percent(p.x)} and {percent(p.y)}" for p in points)
+    shown = _without_overlapping_labels(points, POINT_LABEL_WIDTH * x_end, POINT_LABEL_HEIGHT * y_end)
+    layers = [_markers(series, legend_columns=3), labels]
+    return _plot(axes, layers, shown, f"Scatter plot of {y_title} over {x_title}. {described}.")
 
 
-def _rows(field: str, label_width: int) -> dict[str, Any]:
-    """Return the encoding of one row for each value, in the order given, with room for its label."""
-    return {"field": field, "type": "nominal", "sort": None, "axis": {"labelPadding": label_width}}
+def growth_chart(points: Sequence[Point], y_title: str, series: Sequence[str], end: float) -> Markup:
+    """Draw a line of percentages per series over k, which has a logarithmic axis."""
+    ks = sorted({p.x for p in points})
+    scale = {"type": "log", "domain": [ks[0], ks[-1]], "nice": False}
+    axes = {
+        "x": _axis("x", "k", scale, values=ks, format="d", labelOverlap=True, labelAlign="center"),
+        "y": _axis_from_zero("y", f"{y_title}, %", end, "right"),
+    }
+    described = "; ".join(f"{_name(p)}, k {p.x:.0f}: {percent(p.y)}" for p in points)
+    return _plot(axes, _lines(series, legend_columns=3), points, f"Line chart of {y_title} over k. {described}.")
 
 
-def _length(field: str, full: float) -> dict[str, Any]:
-    """Return the encoding of a bar's length from zero, without an axis."""
-    return {"field": field, "type": "quantitative", "scale": {"domain": [0, full]}, "axis": None, "stack": None}
+def line_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
+    """Draw a line of figures of any unit per series over a parameter; the y axis begins at zero."""
+    xs = sorted({p.x for p in points})
+    axes = {
+        "x": _axis("x", x_title, {"domain": [xs[0], xs[-1]], "nice": False}, values=xs, labelAlign="center"),
+        "y": _axis_from_zero("y", y_title, max(p.y for p in points), "right"),
+    }
+    described = "; ".join(f"{_name(p)}, {x_title} {p.x:g}: {p.y:.3g}" for p in points)
+    return _plot(
+        axes, _lines(series, legend_columns=1), points, f"Line chart of {y_title} over {x_title}. {described}."
+    )
 
 
-def draw(spec: dict[str, Any], values: list[dict[str, Any]], spoken: str) -> Markup:
-    """Render to SVG with a label in place of its namespaces, which a page does not need.
+def axis_end(values: Iterable[float]) -> float:
+    """Return where an axis of percentages ends: a little above the largest value, at most at 100."""
+    return min(100.0, max(1.0, 1.08 * max(values, default=100.0)))
 
-    Its pieces lose their roles: they have no names, and the label of the whole says all.
+
+def draw(spec: Spec, values: Sequence[Mapping[str, Any]], description: str) -> Markup:
+    """Return the chart as an SVG element whose `aria-label` is the description."""
+    complete = {"width": BAR_WIDTH, **spec, "data": {"values": values}, "config": _CONFIG}
+    width, height, content = _to_svg(json.dumps(complete))
+    opening = Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">')
+    return opening.format(description, width, height, width, height) + content + Markup("</svg>")
+
+
+@lru_cache(_CACHED_CHARTS)
+def _to_svg(spec: str) -> tuple[str, str, Markup]:
+    """Return the width, the height and the content of the SVG of a specification.
+
+    The namespaces are dropped because HTML does not need them, and the roles of the marks because they have no names.
     """
-    whole = {"width": PLOT_WIDTH, **spec, "data": {"values": values}, "config": CONFIG}
-    svg: str = vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     opening = re.match(r'<svg[^>]*? width="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>', svg)
     if opening is None:
         raise InternalError("vl-convert returned no SVG with a width and a height; please report this.")
-    width, height = opening["width"], opening["height"]
-    inside = Markup(_ROLES.sub("", svg[opening.end() : svg.rindex("</svg>")]))
-    return tag(
-        "svg", inside, role="img", aria_label=spoken, viewBox=f"0 0 {width} {height}", width=width, height=height
-    )
+    content = Markup(_ROLES.sub("", svg[opening.end() : svg.rindex("</svg>")]))  # vl-convert has escaped all text
+    return opening["width"], opening["height"], content
+
+
+def _plot(axes: Spec, layers: list[Spec], points: Sequence[Point], description: str) -> Markup:
+    spec = {"width": PLOT_WIDTH, "height": PLOT_HEIGHT, "encoding": axes, "layer": layers}
+    values = [{"x": p.x, "y": p.y, "series": p.series, "label": p.label} for p in points]
+    return draw(spec, values, description)
+
+
+def _row_labels(labels: Sequence[str]) -> Spec:
+    """Return the encoding of one row per label in the given order, with room for the longest label."""
+    width = LABEL_MARGIN + CHARACTER_WIDTH * max(map(len, labels), default=0)
+    return {"field": "row", "type": "nominal", "sort": None, "axis": {"labelPadding": width, "labelLimit": width}}
+
+
+def _bar_length(field: str, end: float) -> Spec:
+    """Return the encoding of a bar's length from zero, without an axis."""
+    return {"field": field, "type": "quantitative", "scale": {"domain": [0, end]}, "axis": None, "stack": None}
+
+
+def _axis(field: str, title: str, scale: Spec, **options: Any) -> Spec:
+    """Return the encoding of a field on an axis with grid lines."""
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": {**_GRID_AXIS, "title": title, **options}}
+
+
+def _axis_from_zero(field: str, title: str, end: float, align: str) -> Spec:
+    return _axis(field, title, {"domain": [0, end], "nice": True}, tickCount=5, labelAlign=align)
+
+
+def _series_colour(series: Sequence[str], legend_columns: int) -> Spec:
+    colours = [f"var(--series-{i % SERIES_COLOURS + 1})" for i in range(len(series))]
+    legend = {"columns": legend_columns, "symbolSize": 90, "labelLimit": 300} if len(series) > 1 else None
+    return {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": colours}, "legend": legend}
+
+
+def _markers(series: Sequence[str], legend_columns: int) -> Spec:
+    """Return a layer of points; each series has a colour and a shape."""
+    colour = _series_colour(series, legend_columns)
+    shapes = [SERIES_SHAPES[i % len(SERIES_SHAPES)] for i in range(len(series))]
+    shape = {**colour, "scale": {"domain": list(series), "range": shapes}}
+    mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
+    return {"mark": mark, "encoding": {"color": colour, "shape": shape}}
+
+
+def _lines(series: Sequence[str], legend_columns: int) -> list[Spec]:
+    """Return a layer of lines and one of points."""
+    line = {"type": "line", "strokeWidth": 2}
+    return [
+        {"mark": line, "encoding": {"color": _series_colour(series, legend_columns)}},
+        _markers(series, legend_columns),
+    ]
+
+
+def _without_overlapping_labels(points: Sequence[Point], width: float, height: float) -> list[Point]:
+    """Return the points, highest first, without the labels that would overlap the label of a higher point."""
+    shown: list[Point] = []
+    for point in sorted(points, key=lambda p: (-p.y, p.x)):
+        overlaps = any(p.label and abs(p.x - point.x) < width and abs(p.y - point.y) < height for p in shown)
+        shown.append(replace(point, label="") if overlaps else point)
+    return shown
+
+
+def _name(point: Point) -> str:
+    return " ".join(part for part in (point.series, point.label) if part) or "run"

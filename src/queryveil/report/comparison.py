@@ -1,144 +1,246 @@
-"""The page of a comparison: what each method would keep and give away, as charts and as one table."""
+"""The comparison of methods on one log: a row per run as text, HTML, Arrow and JSON, and the document with charts."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from queryveil.core.names import Value
-from queryveil.core.results import Score
-from queryveil.report.compared import Column, Compared, Run
-from queryveil.report.comparison_charts import Point, axis_end, growth_chart, privacy_chart
-from queryveil.report.document import document
-from queryveil.report.figures import percent, plural
-from queryveil.report.markup import Markup, table, tag
-from queryveil.report.scores import known_terms
-from queryveil.report.sections import cleaning_section
+from markupsafe import Markup
+
+from queryveil.core.display import Tabular, html_table
+from queryveil.core.names import Value, parse
+from queryveil.core.results import Score, Verdict
+from queryveil.report.charts import Point, axis_end, growth_chart, scatter_chart
+from queryveil.report.release_report import known_items
+from queryveil.report.rendering import capitalize_first, render
 
 TITLE = "Comparison of methods on one search log"
+ORIGINAL = "original log"
+_POSITION = ("k", "m")  # parameters that charts show by position, so that they do not name a series
+
+CaptionedChart = tuple[Markup, str]  # a chart and its caption
 
 
-def render_comparison(compared: Compared) -> str:
-    """Return the comparison as one HTML page; the same input gives the same bytes."""
-    sections = (
-        _summary_section(compared),
-        _privacy_section(compared),
-        _growth_section(compared),
-        _table_section(compared),
-        cleaning_section(compared.cleaning),
+@dataclass(frozen=True)
+class ComparedRun:
+    """What one method would release of the log, or why it cannot."""
+
+    method: str
+    parameters: Mapping[str, Value]
+    seconds: float  # of the method alone, without verifying and measuring
+    verdict: Verdict | None = None
+    scores: tuple[Score, ...] = ()
+    counts: Mapping[str, int] | None = None  # of what would be released
+    summary: Mapping[str, Any] | None = None  # what the method reports about the run
+    started_from: str | None = None  # the run whose result it began with
+    problem: str = ""  # why it failed
+
+    def score(self, column: "ScoreColumn") -> Score | None:
+        """Return the run's score in a column."""
+        return next((score for score in self.scores if (score.measure, score.label) == column.key), None)
+
+    def value(self, column: "ScoreColumn") -> float | None:
+        """Return the value of the run's score in a column."""
+        score = self.score(column)
+        return None if score is None else score.value
+
+    def note(self) -> str:
+        """Return why the run failed, or how it differs from the run that it started from."""
+        if self.problem or self.started_from is None:
+            return self.problem
+        given = parse(self.started_from).arguments
+        return f"started from {', '.join(f'{name}={v}' for name, v in given if self.parameters.get(name) != v)}"
+
+
+@dataclass(frozen=True)
+class ScoreColumn:
+    """One figure that was measured of every run."""
+
+    key: tuple[str, str]  # measure and label
+    heading: str
+
+
+@dataclass(frozen=True)
+class MethodComparison(Tabular):
+    """The runs of a comparison in the order of the request; nothing was released."""
+
+    runs: tuple[ComparedRun, ...]
+    counts: Mapping[str, int]  # of the log
+    cleaning: Mapping[str, Any]
+    seconds: float
+    queryveil: str  # the version
+    page: Path | None = None
+
+    def successful_runs(self) -> list[ComparedRun]:
+        """Return the runs that did not fail."""
+        return [run for run in self.runs if not run.problem]
+
+    def columns(self) -> list[ScoreColumn]:
+        """Return the figures, headed by their label, or by the measure if it has one figure only."""
+        keys = list(dict.fromkeys((score.measure, score.label) for run in self.runs for score in run.scores))
+        of_measure = Counter(measure for measure, _ in keys)
+        of_label = Counter(label for measure, label in keys if of_measure[measure] > 1)
+        return [ScoreColumn(key, _heading(*key, of_measure, of_label)) for key in keys]
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the headings and the rows as text; the first row is the log itself."""
+        columns = self.columns()
+        rows = [[ORIGINAL, *(_figure(self.original(column), "original") for column in columns), "", ""]]
+        for run in self.runs:
+            figures = [_figure(run.score(column), "value") for column in columns]
+            rows.append([run.method, *figures, f"{run.seconds:.2f} s", run.note()])
+        return ["method", *(column.heading for column in columns), "time", ""], rows
+
+    def original(self, column: ScoreColumn) -> Score | None:
+        """Return a score that holds the log's own figure of a column."""
+        return next((score for run in self.runs if (score := run.score(column)) is not None), None)
+
+    def to_arrow(self) -> Any:
+        """Return a row per run: method, its parameters, every figure, time, what it started from, and problem."""
+        import pyarrow as pa
+
+        names = list(dict.fromkeys(name for run in self.runs for name in run.parameters))
+        columns: dict[str, list[Any]] = {"method": [run.method for run in self.runs]}
+        columns |= {name: [run.parameters.get(name) for run in self.runs] for name in names}
+        columns |= {column.heading: [run.value(column) for run in self.runs] for column in self.columns()}
+        columns["seconds"] = [run.seconds for run in self.runs]
+        columns["started_from"] = [run.started_from for run in self.runs]
+        columns["problem"] = [run.problem or None for run in self.runs]
+        return pa.table(columns)
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return {
+            "queryveil": self.queryveil,
+            "log": dict(self.counts),
+            "cleaning": dict(self.cleaning),
+            "runs": [_run_record(run) for run in self.runs],
+            "page": None if self.page is None else str(self.page),
+            "seconds": round(self.seconds, 2),
+        }
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())
+
+
+def _run_record(run: ComparedRun) -> dict[str, Any]:
+    """Return a run for JSON; of the verdict, only what is informative about a claim that holds."""
+    verdict = run.verdict
+    return {
+        "method": run.method,
+        "parameters": dict(run.parameters),
+        "started_from": run.started_from,
+        "seconds": round(run.seconds, 3),
+        "verdict": verdict and {"claim": verdict.claim, "state": verdict.state, "checked": verdict.checked},
+        "counts": run.counts,
+        "scores": [score.__dict__ for score in run.scores],
+        "summary": run.summary,
+        "problem": run.problem,
+    }
+
+
+def _heading(measure: str, label: str, of_measure: Mapping[str, int], of_label: Mapping[str, int]) -> str:
+    if of_measure[measure] == 1:
+        return measure
+    return label if of_label[label] == 1 else f"{measure}: {label}"
+
+
+def _figure(score: Score | None, which: str) -> str:
+    return "–" if score is None else score.figure(getattr(score, which))
+
+
+def render_comparison(comparison: MethodComparison) -> str:
+    """Return the comparison as one HTML document; the same input gives the same bytes."""
+    headings, rows = comparison.table()
+    return render(
+        "comparison.html.j2",
+        title=TITLE,
+        version=comparison.queryveil,
+        comparison=comparison,
+        n_made=len(comparison.successful_runs()),
+        privacy=_privacy(comparison),
+        growth=_growth_figures(comparison),
+        headings=headings,
+        rows=rows,
     )
-    return document(TITLE, f"queryveil {compared.queryveil}", sections, styles=("style.css", "comparison.css"))
 
 
-def _summary_section(compared: Compared) -> Markup:
-    counts, failed = compared.counts, len(compared.runs) - len(compared.made())
-    log = (
-        f"The log has {plural(counts['people'], 'person', 'people')} with {counts['histories']:,} histories, "
-        f"{counts['terms']:,} distinct terms and {counts['occurrences']:,} occurrences."
-    )
-    made = f"{plural(len(compared.made()), 'run was', 'runs were')} made, and each was verified"
-    rest = f"; {failed:,} could not be made, the table says why." if failed else "."
-    return tag("section", tag("p", log), tag("p", f"{made}{rest} Nothing was released."))
-
-
-def _privacy_section(compared: Compared) -> Markup:
-    """Show what each run gives away against what it keeps, where both were measured."""
-    given, kept = _given_away(compared), _kept(compared)
-    heading = tag("h2", "Privacy against utility")
-    if given is None or not kept:
-        return tag(
-            "section", heading, tag("p", "This needs the measures retention and unique, which were not asked for.")
-        )
-    column, score = given
-    series = _Series(compared.made(), without=("k", "m"))
-    shared = _Series(compared.made(), only=("k", "m"))
-    figures = []
-    for y in kept:
-        points = [
-            Point(a, b, series.of(run), shared.of(run))
-            for run in compared.made()
-            if (a := _value(run, column)) is not None and (b := _value(run, y)) is not None
-        ]
+def _privacy(comparison: MethodComparison) -> dict[str, Any] | None:
+    """Return scatter plots of utility over privacy and the score of privacy, None unless both were measured."""
+    measured, utilities = _privacy_column(comparison), _utility_columns(comparison)
+    if measured is None or not utilities:
+        return None
+    x, score = measured
+    runs = comparison.successful_runs()
+    series, label = _SeriesNames(runs, without=_POSITION), _SeriesNames(runs, only=_POSITION)
+    figures: list[CaptionedChart] = []
+    for y in utilities:
+        placed = ((run, run.value(x), run.value(y)) for run in runs)
+        points = [Point(a, b, series.of(run), label.of(run)) for run, a, b in placed if a is not None and b is not None]
         caption = f"The higher, the more is kept ({y.heading}); the further left, the fewer are singled out."
-        chart = privacy_chart(points, score.label, f"{y.heading} kept", series.names()) if points else Markup()
-        figures.append(tag("figure", chart, tag("figcaption", caption)))
-    words = f"In the original log, {percent(score.original)} are {score.label}."
-    return tag("section", heading, tag("p", words), tag("div", *figures, class_="charts"))
+        if points:
+            figures.append((scatter_chart(points, score.label, f"{y.heading} kept", series.all()), caption))
+    return {"score": score, "figures": figures}
 
 
-def _growth_section(compared: Compared) -> Markup:
-    """Show what is kept as k grows, for each m apart, where k was varied."""
-    runs = [run for run in compared.made() if isinstance(run.parameters.get("k"), int)]
-    kept = _kept(compared)
-    if len({run.parameters["k"] for run in runs}) < 2 or not kept:
-        return Markup()
-    series = _Series(runs, without=("k", "m"))
-    figures = []
-    for column in kept:
-        top = axis_end(value for run in runs if (value := _value(run, column)) is not None)
-        for m in sorted({str(run.parameters.get("m", "")) for run in runs}):
+def _growth_figures(comparison: MethodComparison) -> list[CaptionedChart]:
+    """Return line charts of utility over k, one for each m, if k was varied."""
+    runs = [run for run in comparison.successful_runs() if isinstance(run.parameters.get("k"), int)]
+    if len({run.parameters["k"] for run in runs}) < 2:
+        return []
+    series = _SeriesNames(runs, without=_POSITION)
+    figures: list[CaptionedChart] = []
+    for column in _utility_columns(comparison):
+        measured = [(run, value) for run in runs if (value := run.value(column)) is not None]
+        end = axis_end(value for _, value in measured)
+        for m in sorted({str(run.parameters.get("m", "")) for run, _ in measured}):
             points = [
                 Point(float(run.parameters["k"]), value, series.of(run))
-                for run in runs
-                if str(run.parameters.get("m", "")) == m and (value := _value(run, column)) is not None
+                for run, value in measured
+                if str(run.parameters.get("m", "")) == m
             ]
-            chart = growth_chart(points, f"{column.heading} kept", series.names(), top)
-            caption = f"{column.heading[0].upper()}{column.heading[1:]} kept, m = {m}" if m else column.heading
-            figures.append(tag("figure", chart, tag("figcaption", caption)))
-    return tag("section", tag("h2", "What is kept as k grows"), tag("div", *figures, class_="charts"))
+            caption = f"{capitalize_first(column.heading)} kept, m = {m}" if m else column.heading
+            figures.append((growth_chart(points, f"{column.heading} kept", series.all(), end), caption))
+    return figures
 
 
-def _table_section(compared: Compared) -> Markup:
-    heads, rows = compared.table()
-    numbers = tuple(range(1, len(heads) - 1))
-    made = table("All runs; the first row is the log itself", heads, rows, numbers=numbers)
-    return tag(
-        "section",
-        tag("h2", "All figures"),
-        tag("div", made, class_="wide", role="region", aria_label="All figures", tabindex="0"),
-        tag("p", "The time is that of the method alone, without verifying and measuring.", class_="notes"),
-    )
+class _SeriesNames:
+    """Names runs by those of their parameters that differ between runs."""
 
-
-class _Series:
-    """Names for runs by those of their parameters that differ between them."""
-
-    def __init__(self, runs: Sequence[Run], *, only: Sequence[str] = (), without: Sequence[str] = ()) -> None:
+    def __init__(self, runs: Sequence[ComparedRun], *, only: Sequence[str] = (), without: Sequence[str] = ()) -> None:
         names = dict.fromkeys(name for run in runs for name in run.parameters)
-        chosen = [name for name in names if (name in only if only else name not in without)]
-        self._names = [name for name in chosen if len({run.parameters.get(name) for run in runs}) > 1]
-        self._methods = len({run.method.partition("(")[0] for run in runs}) > 1 and not only
+        candidates = [name for name in names if (name in only if only else name not in without)]
+        self._parameters = [name for name in candidates if len({run.parameters.get(name) for run in runs}) > 1]
+        self._has_methods = len({run.method.partition("(")[0] for run in runs}) > 1 and not only
         self._runs = runs
 
-    def of(self, run: Run) -> str:
-        """Return the name of a run's series."""
-        parts = [run.method.partition("(")[0]] if self._methods else []
-        parts += [_word(name, run.parameters[name]) for name in self._names if name in run.parameters]
+    def of(self, run: ComparedRun) -> str:
+        """Return the name of a run."""
+        parts = [run.method.partition("(")[0]] if self._has_methods else []
+        parts += [_parameter_text(name, run.parameters[name]) for name in self._parameters if name in run.parameters]
         return ", ".join(parts)
 
-    def names(self) -> list[str]:
-        """Return all names in the order of the runs."""
+    def all(self) -> list[str]:
+        """Return the distinct names in the order of the runs."""
         return list(dict.fromkeys(map(self.of, self._runs)))
 
 
-def _word(name: str, value: Value) -> str:
-    """Return a value that speaks for itself, or with its name."""
+def _parameter_text(name: str, value: Value) -> str:
+    """Return a parameter as text; a word needs no name."""
     return value if isinstance(value, str) else f"{name}={value}"
 
 
-def _given_away(compared: Compared) -> tuple[Column, Score] | None:
-    """Return the measure of privacy to show: unique for the largest m, since small ones are within the guarantee."""
+def _privacy_column(comparison: MethodComparison) -> tuple[ScoreColumn, Score] | None:
+    """Return `unique` of the largest m, because small ones are within the guarantee."""
     found = [
-        (known, column, score)
-        for column in compared.columns()
-        if (score := compared.original(column)) is not None and (known := known_terms(score)) is not None
+        (m, column, score)
+        for column in comparison.columns()
+        if (score := comparison.original(column)) is not None and (m := known_items(score)) is not None
     ]
     return max(found, key=lambda row: row[0])[1:] if found else None
 
 
-def _kept(compared: Compared) -> list[Column]:
-    """Return the measures of utility to show: the log size, and all of market value."""
-    shown: Iterable[Column] = compared.columns()
-    return [c for c in shown if c.key == ("retention", "log size") or c.key[0] == "market"]
-
-
-def _value(run: Run, column: Column) -> float | None:
-    score = run.score(column)
-    return None if score is None else score.value
+def _utility_columns(comparison: MethodComparison) -> list[ScoreColumn]:
+    """Return the measures of utility that charts show: the log size, and all of market value."""
+    return [c for c in comparison.columns() if c.key == ("retention", "log size") or c.key[0] == "market"]

@@ -1,43 +1,68 @@
-"""The page of a reproduction: every table and figure of a paper, the paper's figures beside ours."""
+"""The reproduction of a paper's evaluation: its tables and figures, next to the published ones, and their document."""
 
-from queryveil.report.comparison_charts import axis_end, growth_chart, line_chart
-from queryveil.report.document import document
-from queryveil.report.markup import Markup, table, tag
-from queryveil.report.reproduced import PaperFigure, PaperTable, Reproduced
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from queryveil.report.charts import Point, axis_end, growth_chart, line_chart
+from queryveil.report.rendering import render
 
 TITLE = "A paper's evaluation, made again"
-READING = "What the figures mean"
 
 
-def render_reproduction(done: Reproduced) -> str:
-    """Return the reproduction as one HTML page; the same input gives the same bytes."""
-    charts = {figure.name: figure for figure in done.figures}
-    warning = tag("p", done.warning, class_="warning") if done.warning else ""
-    sections = [
-        tag("section", tag("p", done.paper), tag("p", done.log), warning),
-        *(_section(found, charts.get(found.name)) for found in done.tables),
-    ]
-    if done.reading:
-        sections.append(tag("section", tag("h2", READING), *(tag("p", text) for text in done.reading)))
-    return document(TITLE, f"queryveil {done.queryveil}", sections, styles=("style.css", "comparison.css"))
+@dataclass(frozen=True)
+class PaperTable:
+    """A table in the paper's shape with the published figures next to ours."""
+
+    name: str  # such as "Table 5"
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: tuple[int, ...] = (0,)  # columns that hold words; the others hold numbers
+    notes: tuple[str, ...] = ()
+
+    def numbers(self) -> tuple[int, ...]:
+        """Return the columns that are aligned right."""
+        return tuple(i for i in range(len(self.headings)) if i not in self.words)
 
 
-def _section(found: PaperTable, chart: PaperFigure | None) -> Markup:
-    """Show a table, below its chart where it is that of a figure."""
-    made = table(found.caption, found.headings, found.rows, numbers=found.numbers())
-    notes = [tag("li", note) for note in found.notes]
-    return tag(
-        "section",
-        tag("h2", found.name),
-        _figure(chart) if chart else "",
-        tag("div", made, class_="wide", role="region", aria_label=found.name, tabindex="0"),
-        tag("ul", *notes, class_="notes") if notes else "",
-    )
+@dataclass(frozen=True)
+class PaperFigure:
+    """A line chart over a parameter with one line per series; it is shown above the table of the same name."""
+
+    name: str
+    caption: str
+    what: str  # title of the y axis
+    points: tuple[Point, ...]
+    series: tuple[str, ...]
+    over: str = "k"  # title of the x axis; over k, percentages are drawn on a logarithmic axis
+
+    def draw(self) -> Markup:
+        """Draw the chart."""
+        if self.over == "k":
+            return growth_chart(self.points, self.what, self.series, axis_end(point.y for point in self.points))
+        return line_chart(self.points, self.over, self.what, self.series)
 
 
-def _figure(found: PaperFigure) -> Markup:
-    if found.over == "k":
-        chart = growth_chart(found.points, found.what, found.series, axis_end(point.y for point in found.points))
-    else:
-        chart = line_chart(found.points, found.over, found.what, found.series)
-    return tag("div", tag("figure", chart, tag("figcaption", found.caption)), class_="charts")
+@dataclass(frozen=True)
+class Reproduction:
+    """The tables and figures of a paper's evaluation, made on another log."""
+
+    paper: str
+    log: str  # a sentence about it
+    warning: str  # what its owner must know before passing the page on; "": nothing
+    tables: tuple[PaperTable, ...]
+    figures: tuple[PaperFigure, ...]
+    numbers: Mapping[str, Any]  # everything, for JSON
+    queryveil: str  # the version
+    seconds: float
+    reading: tuple[str, ...] = ()  # what the figures mean and what they do not
+
+
+def render_reproduction(reproduction: Reproduction) -> str:
+    """Return the reproduction as one HTML document; the same input gives the same bytes."""
+    charts = {figure.name: (figure.draw(), figure.caption) for figure in reproduction.figures}
+    version = reproduction.queryveil
+    return render("reproduction.html.j2", title=TITLE, version=version, reproduction=reproduction, charts=charts)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from queryveil.report.figures import amount as _amount
-from queryveil.report.figures import number, percent
+from queryveil.report.rendering import amount as _amount
+from queryveil.report.rendering import number, percent
 from queryveil.serve.store import RunRow
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")

@@ -16,7 +16,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.logs.options import Cleaning
 from queryveil.release.reader import Release, load
-from queryveil.report.attacked import Attacked
+from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.workflows.attacking import LogSide, read_side, set_up
 from queryveil.workflows.requests import AttackRequest
 
@@ -28,7 +28,7 @@ NEEDS_PRIVATE = (
 )
 
 
-def attack(options: AttackRequest, *, progress: Progress = silent) -> Attacked:
+def attack(options: AttackRequest, *, progress: Progress = silent) -> AttackReport:
     """Run attacks on a release; the log is cleaned in the way that the release's manifest says."""
     started = time.monotonic()
     release, against, private = options.release, options.against, options.private
@@ -50,7 +50,7 @@ def attack(options: AttackRequest, *, progress: Progress = silent) -> Attacked:
     skipped = {str(bound): problem for bound in bounds if (problem := _problem(bound, loaded))}
     bounds = [bound for bound in bounds if str(bound) not in skipped]
     results, failed = _run(loaded, against, private, bounds, bool(asked), options, progress)
-    done = Attacked(
+    done = AttackReport(
         str(release),
         loaded.kind,
         str(loaded.manifest["guarantee"]),
@@ -133,8 +133,6 @@ def _problem(bound: ResolvedName, release: Release) -> str:
 
 def _check_page(page: Path, *, force: bool) -> None:
     """Refuse a place for the page, before any work is done; only an older page may be replaced, never a log."""
-    from queryveil.report.attacks import TITLE
-
     check_new_file(page, overwrite=force)
     if page.exists() and f"<title>{TITLE}</title>".encode() not in _beginning(page):
         raise OutputError(f"{page} is not a page about attacks, so --force does not replace it; choose another name.")
@@ -147,10 +145,8 @@ def _beginning(path: Path) -> bytes:
         return stream.read(_BEGINNING)
 
 
-def _with_page(done: Attacked, options: AttackRequest) -> Attacked:
-    from queryveil.report.attacks import render_attacks
-
+def _with_page(done: AttackReport, options: AttackRequest) -> AttackReport:
     if options.page is None:
         return done
-    write_new_file(options.page, render_attacks(done).encode(), overwrite=options.force, mode=0o600)
+    write_new_file(options.page, render_attack_report(done).encode(), overwrite=options.force, mode=0o600)
     return replace(done, page=options.page)

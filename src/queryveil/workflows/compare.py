@@ -22,8 +22,7 @@ from queryveil.methods.utilities import Worth, check_worth
 from queryveil.release import manifest as manifests
 from queryveil.release.content import histories_content
 from queryveil.release.reader import Release
-from queryveil.report.compared import Compared, Run
-from queryveil.report.comparison import TITLE, render_comparison
+from queryveil.report.comparison import TITLE, ComparedRun, MethodComparison, render_comparison
 from queryveil.workflows.beside import set_beside
 from queryveil.workflows.measure import check_measure, default_measures, score
 from queryveil.workflows.requests import CompareRequest
@@ -45,7 +44,7 @@ class _Task:
     seed: int
 
 
-def compare(options: CompareRequest, *, progress: Progress = silent) -> Compared:
+def compare(options: CompareRequest, *, progress: Progress = silent) -> MethodComparison:
     """Run every method, or every combination of a sweep, on a log that is read once."""
     started = time.monotonic()
     source, bounds = options.source, _bounds(options.methods)
@@ -62,7 +61,9 @@ def compare(options: CompareRequest, *, progress: Progress = silent) -> Compared
         check_coverage(bound.values.get("target"), worth, profiles)
     runs = _run_all(bounds, _Task(profiles, worth, tuple(measures), options.seed), options.reuse, progress)
     _refuse_nothing(runs)
-    done = Compared(tuple(runs), manifests.counts_of(profiles), cleaning, time.monotonic() - started, __version__)
+    done = MethodComparison(
+        tuple(runs), manifests.counts_of(profiles), cleaning, time.monotonic() - started, __version__
+    )
     if options.page is not None:
         write_new_file(options.page, render_comparison(done).encode(), overwrite=options.force)
         done = replace(done, page=options.page)
@@ -104,9 +105,9 @@ def _worth(bounds: Iterable[ResolvedName], options: CompareRequest, charset: str
     return read_worth(None, options.values, options.market, charset)
 
 
-def _run_all(bounds: Sequence[ResolvedName], task: _Task, reuse: bool, progress: Progress) -> list[Run]:
+def _run_all(bounds: Sequence[ResolvedName], task: _Task, reuse: bool, progress: Progress) -> list[ComparedRun]:
     """Make all runs, chain by chain, and return them in the order they were asked for."""
-    made: dict[str, Run] = {}
+    made: dict[str, ComparedRun] = {}
     for chain in chains(bounds) if reuse else [[bound] for bound in bounds]:
         start: tuple[str, NDArray[np.bool_]] | None = None  # one mask at a time: the one that the next run needs
         for bound in chain:
@@ -122,7 +123,7 @@ def _within(stage: str, progress: Progress) -> Progress:
 
 def _run(
     bound: ResolvedName, task: _Task, start: tuple[str, NDArray[np.bool_]] | None, progress: Progress
-) -> tuple[Run, tuple[str, NDArray[np.bool_]] | None]:
+) -> tuple[ComparedRun, tuple[str, NDArray[np.bool_]] | None]:
     """Make one run, and return with it what the next of its chain may start from."""
     rng = np.random.default_rng(task.seed)  # as for a release with this seed
     began = time.monotonic()
@@ -131,10 +132,10 @@ def _run(
         kept = run_method(bound, task.profiles, task.worth, rng=rng, start=mask, progress=progress)
     except GuaranteeError as error:
         problem = str(error).removeprefix(f"{bound}: ")
-        return Run(str(bound), bound.values, time.monotonic() - began, problem=problem), start
+        return ComparedRun(str(bound), bound.values, time.monotonic() - began, problem=problem), start
     seconds = time.monotonic() - began
     verdict, scores = _judge(bound, kept, task, rng, progress)
-    run = Run(
+    run = ComparedRun(
         str(bound),
         bound.values,
         seconds,
@@ -162,7 +163,7 @@ def _judge(
     return verdict, score(comparison, task.measures, rng, progress)
 
 
-def _refuse_nothing(runs: Sequence[Run]) -> None:
+def _refuse_nothing(runs: Sequence[ComparedRun]) -> None:
     """Raise where not one run could be made."""
     if all(run.problem for run in runs):
         which = runs[0].method if len(runs) == 1 else f"none of the {len(runs):,} runs can be made; {runs[0].method}"

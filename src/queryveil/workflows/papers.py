@@ -21,7 +21,7 @@ from queryveil.logs.generate import generate
 from queryveil.market.table import read_market
 from queryveil.measures.utility.market import coverage
 from queryveil.release import manifest as manifests
-from queryveil.report.reproduced import Reproduced
+from queryveil.report.reproduction import Reproduction
 from queryveil.search.index import open_index
 from queryveil.sensitivity.lists import load_lists
 from queryveil.sensitivity.model import load_model
@@ -35,7 +35,7 @@ FOR_THE_OWNER = (
 VERIFIED = "every run was verified."
 
 
-Run = Callable[[LogSource, ReproduceRequest, np.random.Generator, Progress], Reproduced]
+Run = Callable[[LogSource, ReproduceRequest, np.random.Generator, Progress], Reproduction]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def is_given(source: LogSource) -> bool:
 
 def _burghardt(
     source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress
-) -> Reproduced:
+) -> Reproduction:
     with _log(source, options, "burghardt", rng, progress, market=True) as (given, market_file):
         market = read_market(options.market or market_file, given.cleaning.charset)
         profiles = _profiles(given, progress)
@@ -66,7 +66,7 @@ def _burghardt(
     return _reproduced(burghardt.PAPER, about, profiles, source, options, replace(found, numbers=numbers))
 
 
-def _zhu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress) -> Reproduced:
+def _zhu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress) -> Reproduction:
     people = options.users or zhu.PEOPLE
     searchers = replace(options, users=USERS_OF_ONE * people)
     with _log(source, searchers, "zhu", rng, progress) as (given, _), scratch("reproduce") as folder:
@@ -83,7 +83,7 @@ def _zhu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator,
     return _reproduced(zhu.PAPER, about, profiles, source, options, found)
 
 
-def _liu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress) -> Reproduced:
+def _liu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress) -> Reproduction:
     with _log(source, options, "liu", rng, progress) as (given, _):
         profiles = _profiles(given, progress)
     found = liu.evaluate(profiles, rng=rng, progress=progress)
@@ -94,7 +94,7 @@ def _liu(source: LogSource, options: ReproduceRequest, rng: np.random.Generator,
 
 def _carpineto(
     source: LogSource, options: ReproduceRequest, rng: np.random.Generator, progress: Progress
-) -> Reproduced:
+) -> Reproduction:
     with _log(source, options, "carpineto", rng, progress) as (given, _):
         profiles = _profiles(given, progress, unit="query")
     sensitivity = load_model().probabilities(profiles.vocabulary.entries)
@@ -131,10 +131,10 @@ def _profiles(source: LogSource, progress: Progress, unit: Unit = "term") -> Pro
 
 def _reproduced(
     paper: str, about: str, profiles: Profiles, source: LogSource, options: ReproduceRequest, found: Evaluation
-) -> Reproduced:
+) -> Reproduction:
     log = {**manifests.counts_of(profiles), "generated": not is_given(source), "seed": options.seed}
     numbers = {"paper": paper, "log": log, **found.numbers}
-    return Reproduced(paper, about, "", found.tables, found.figures, numbers, __version__, 0.0, found.reading)
+    return Reproduction(paper, about, "", found.tables, found.figures, numbers, __version__, 0.0, found.reading)
 
 
 def _like(options: ReproduceRequest, paper: str) -> str:

@@ -12,15 +12,14 @@ from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
 from queryveil.release.folder import write_folder
 from queryveil.release.writer import check_place
-from queryveil.report.reproduced import Reproduced
-from queryveil.report.reproduction import render_reproduction
+from queryveil.report.reproduction import Reproduction, render_reproduction
 from queryveil.workflows.papers import FOR_THE_OWNER, PAPERS, is_given
 from queryveil.workflows.requests import ReproduceRequest
 
 PAGE, NUMBERS = "page.html", "numbers.json"
 
 
-def reproduce(options: ReproduceRequest, *, progress: Progress = silent) -> Reproduced:
+def reproduce(options: ReproduceRequest, *, progress: Progress = silent) -> Reproduction:
     """Make the tables and figures of a paper; every run is verified before it is reported.
 
     A request without a log stands for a generated one, which is read and cleaned as the request says.

@@ -8,7 +8,8 @@ from queryveil.release import manifest as manifests
 from queryveil.release.content import Content
 from queryveil.release.reader import Release, load
 from queryveil.release.writer import Staging, write_data, write_manifest, write_report
-from queryveil.report import render
+from queryveil.report import render_release_report
+from queryveil.workflows.report_sections import report_section
 
 Judge = Callable[[Release], tuple[Verdict, list[Score]]]  # of a release that has been written and read back
 
@@ -21,6 +22,8 @@ def write_verified(
     write_manifest(staged.release, manifest)
     verdict, scores = judge(load(staged.release))
     (staged.release / manifests.NAME).unlink()
-    manifest["files"] = [*manifest["files"], write_report(staged.release, render(manifest, verdict, scores))]
+    section, context = report_section(manifest["kind"])
+    report = render_release_report(manifest, verdict, scores, section=section, context=context)
+    manifest["files"] = [*manifest["files"], write_report(staged.release, report)]
     write_manifest(staged.release, manifest)
     return verdict, scores, manifest

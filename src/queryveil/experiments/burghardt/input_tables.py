@@ -19,7 +19,7 @@ from queryveil.measures.utility.correlations import (
     figures_of_terms,
     known_to_market,
 )
-from queryveil.report.reproduced import PaperTable
+from queryveil.report.reproduction import PaperTable
 
 BESIDE = "ours | the paper's"
 NONE = "–"

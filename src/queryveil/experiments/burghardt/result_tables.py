@@ -6,8 +6,8 @@ from queryveil.experiments.burghardt import printed
 from queryveil.experiments.burghardt.grid import LOG_SIZE, OWN_TARGET, TARGETS, Outcome
 from queryveil.experiments.burghardt.input_tables import BESIDE
 from queryveil.experiments.burghardt.times import Times
-from queryveil.report.comparison_charts import Point
-from queryveil.report.reproduced import PaperFigure, PaperTable
+from queryveil.report.charts import Point
+from queryveil.report.reproduction import PaperFigure, PaperTable
 
 RANDOM, FIS = "random", "fis"
 CLOSE = 0.5  # points: a target that is within them of the best result counts as best

@@ -8,8 +8,8 @@ from queryveil.experiments.carpineto import printed
 from queryveil.experiments.carpineto.runs import By, Outcome, Task
 from queryveil.histories.profiles import Profiles
 from queryveil.measures.utility.correlations import Correlation, correlations
-from queryveil.report.comparison_charts import Point
-from queryveil.report.reproduced import PaperFigure, PaperTable
+from queryveil.report.charts import Point
+from queryveil.report.reproduction import PaperFigure, PaperTable
 
 JOINT = "pel(estimate=joint)"
 SHOWN = {"spi": "SPI", "exposed": "exposed", "pel": "PEL"}

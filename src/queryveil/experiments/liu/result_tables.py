@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from queryveil.experiments.liu.grid import LG_BAG, SERIES, SSC, SUPPRESSION, Outcome
 from queryveil.experiments.liu.printed import KS
-from queryveil.report.comparison_charts import Point
-from queryveil.report.reproduced import PaperFigure, PaperTable
+from queryveil.report.charts import Point
+from queryveil.report.reproduction import PaperFigure, PaperTable
 
 Cells = Mapping[tuple[str, int], Outcome]  # (series, k) → outcome
 

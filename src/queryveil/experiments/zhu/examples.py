@@ -9,7 +9,7 @@ from queryveil.core.rows import indptr_of
 from queryveil.experiments.zhu import printed
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability import run
-from queryveil.report.reproduced import PaperTable
+from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.wordnet import wordnet
 

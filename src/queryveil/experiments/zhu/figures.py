@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from queryveil.experiments.zhu import printed
 from queryveil.experiments.zhu.grid import GROUP_SIZE, LINKING, OURS_SET, PAPERS, SETTINGS, WORST, Cell, Grid
-from queryveil.report.comparison_charts import Point
-from queryveil.report.reproduced import PaperFigure, PaperTable
+from queryveil.report.charts import Point
+from queryveil.report.reproduction import PaperFigure, PaperTable
 from queryveil.search.evaluation.bootstrap import Estimate
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS
 from queryveil.search.evaluation.variants import EVERYBODY, OURS, OURS_LEFT, PLAIN, RANDOM, RANDOM_LEFT

@@ -11,9 +11,9 @@ import markupsafe
 from queryveil.core.errors import QueryveilError
 from queryveil.core.names import Value, resolve
 from queryveil.core.results import Score, Verdict
-from queryveil.report.compared import Compared, Run
-from queryveil.report.comparison_charts import Point
-from queryveil.report.figures import percent
+from queryveil.report.charts import Point, axis_end, growth_chart, scatter_chart
+from queryveil.report.comparison import ComparedRun, MethodComparison
+from queryveil.report.rendering import percent
 from queryveil.serve import charts
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.store import RunRow
@@ -159,7 +159,7 @@ def families(made: Sequence[Made]) -> list[Shown]:
 def _shown(family: Family, made: Sequence[Made]) -> Shown:
     runs = [_run(each) for each in made]
     main = [(figure.heading, [_score(run, figure) for run in runs]) for figure in family.columns]
-    columns = Compared(tuple(runs), {}, {}, 0.0, "").columns()
+    columns = MethodComparison(tuple(runs), {}, {}, 0.0, "").columns()
     every = [(column.heading, [run.score(column) for run in runs]) for column in columns]
     extra = {
         "smallest crowd": ["–" if each.crowds is None else f"{each.crowds.smallest:,}" for each in made],
@@ -193,7 +193,7 @@ def _units(made: Sequence[Made]) -> dict[str, list[int]]:
     return found
 
 
-def _run(made: Made) -> Run:
+def _run(made: Made) -> ComparedRun:
     """Return a run as the comparison of the command line has it."""
     result = made.result
     method = str(result["manifest"]["method"])
@@ -201,7 +201,7 @@ def _run(made: Made) -> Run:
     scores = tuple(
         Score(**{**score, "interval": score["interval"] and tuple(score["interval"])}) for score in result["scores"]
     )
-    return Run(method, _parameters(method), result["seconds"], verdict, scores)
+    return ComparedRun(method, _parameters(method), result["seconds"], verdict, scores)
 
 
 def _parameters(method: str) -> Mapping[str, Value]:
@@ -212,12 +212,12 @@ def _figure(score: Score | None, which: str) -> str:
     return "–" if score is None else score.figure(getattr(score, which))
 
 
-def _pictures(family: Family, made: Sequence[Made], runs: Sequence[Run]) -> list[Picture]:
+def _pictures(family: Family, made: Sequence[Made], runs: Sequence[ComparedRun]) -> list[Picture]:
     """Draw what can be drawn of the runs: privacy against utility, what is kept as k grows, and the crowds."""
     return [picture for picture in (_against(family, runs), _growing(family, runs), _crowded(made)) if picture]
 
 
-def _against(family: Family, runs: Sequence[Run]) -> Picture | None:
+def _against(family: Family, runs: Sequence[ComparedRun]) -> Picture | None:
     if not family.given_away:
         return None
     kept, given = family.kept[0], family.given_away[-1]
@@ -228,17 +228,18 @@ def _against(family: Family, runs: Sequence[Run]) -> Picture | None:
     own = next((score.original for run in runs if (score := _score(run, given)) is not None), None)
     caption = "The higher, the more is kept; the further left, the less is given away."
     caption += "" if own is None else f" In the log itself {percent(own)} are {given.heading}."
-    return charts.against(points, given.heading, kept.heading, _names(points)), caption
+    return scatter_chart(points, given.heading, kept.heading, _names(points)), caption
 
 
-def _growing(family: Family, runs: Sequence[Run]) -> Picture | None:
+def _growing(family: Family, runs: Sequence[ComparedRun]) -> Picture | None:
     kept = family.kept[0]
     placed = ((run, _value(run, kept)) for run in runs if "k" in run.parameters)
     points = tuple(Point(float(run.parameters["k"]), y, _series_at(run)) for run, y in placed if y is not None)
     if len({point.x for point in points}) < 2:
         return None
     ordered = tuple(sorted(points, key=lambda point: point.x))
-    return charts.growing(ordered, kept.heading, _names(points)), f"{opening(kept.heading)} as k grows."
+    end = axis_end(point.y for point in points)
+    return growth_chart(ordered, kept.heading, _names(points), end), f"{opening(kept.heading)} as k grows."
 
 
 def _crowded(made: Sequence[Made]) -> Picture | None:
@@ -255,18 +256,18 @@ def _names(points: Sequence[Point]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(point.series for point in points))
 
 
-def _score(run: Run, figure: Figure) -> Score | None:
+def _score(run: ComparedRun, figure: Figure) -> Score | None:
     own = (score for score in run.scores if score.measure.startswith(figure.measure))
     return next((score for score in own if figure.label in ("", score.label)), None)
 
 
-def _value(run: Run, figure: Figure) -> float | None:
+def _value(run: ComparedRun, figure: Figure) -> float | None:
     """Return a figure as a share of a hundred."""
     score = _score(run, figure)
     return None if score is None or score.value is None else score.value * figure.factor
 
 
-def _series(run: Run) -> str:
+def _series(run: ComparedRun) -> str:
     """Return a run's method, with the words among its parameters that are not the usual ones."""
     name = run.method.partition("(")[0]
     usual = {p.name: p.default for p in resolve("method", run.method).declaration.parameters}
@@ -274,12 +275,12 @@ def _series(run: Run) -> str:
     return ", ".join([name, *words])
 
 
-def _series_at(run: Run) -> str:
+def _series_at(run: ComparedRun) -> str:
     m = run.parameters.get("m")
     return _series(run) if m is None else f"{_series(run)}, m={m}"
 
 
-def _short(run: Run) -> str:
+def _short(run: ComparedRun) -> str:
     """Return the numbers among a run's parameters."""
     usual = {p.name: p.default for p in resolve("method", run.method).declaration.parameters}
     shown = [f"{k}={v:g}" for k, v in run.parameters.items() if not isinstance(v, str | bool) and v != usual[k]]

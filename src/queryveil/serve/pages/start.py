@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.background import BackgroundTask
 from starlette.responses import HTMLResponse
 
-from queryveil.serve import charts
+from queryveil.report.charts import warm_up
 from queryveil.serve.pages.here import Here
 from queryveil.serve.rendering import page
 
@@ -20,5 +20,5 @@ def start(request: Request, here: Here) -> HTMLResponse:
     demo = next((log for log in logs if log.kind == "demo"), None)
     runs = [run for run in here.store.runs() if run.kind != "statistics"][:_RECENT]
     answer = page(request, "start.html", demo=demo, runs=runs, names=names, has_logs=bool(logs))
-    answer.background = BackgroundTask(charts.warm_up)  # the next page will have one
+    answer.background = BackgroundTask(warm_up)  # the next page will have one
     return answer

@@ -16,8 +16,9 @@ from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.release import distributed as releases
 from queryveil.release import manifest as manifests
 from queryveil.release.remote import Making
-from queryveil.report import render
+from queryveil.report import render_release_report
 from queryveil.workflows.anonymized import digest_of
+from queryveil.workflows.report_sections import report_section
 from queryveil.workflows.requests import ReleaseRequest
 
 Made = tuple[dict[str, Any], Verdict, list[Score], dict[str, Any]]  # manifest, verdict, scores, summary
@@ -69,7 +70,8 @@ def must_hold(verdict: Verdict, run: Run) -> Verdict:
 
 def finish(made: Making, manifest: dict[str, Any], verdict: Verdict, scores: Sequence[Score]) -> None:
     """Write the report and, last of all, the manifest."""
-    page = render(manifest, verdict, scores).encode()
+    section, context = report_section(manifest["kind"])
+    page = render_release_report(manifest, verdict, scores, section=section, context=context).encode()
     made.write("report.html", page)
     manifest["files"] = [*manifest["files"], releases.file_entry("report.html", page)]
     made.write(manifests.NAME, manifests.encode(manifest))

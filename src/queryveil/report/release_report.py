@@ -1,0 +1,100 @@
+"""The report of a release: a document that holds nothing but what is in the release and its manifest."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import parse
+from queryveil.core.results import Score, Verdict
+from queryveil.report.charts import bar_chart, grouped_bar_chart
+from queryveil.report.rendering import group_notes, percent, plural, render
+
+TITLE = "Report on a released search log"
+_DEFAULTS: Mapping[str, Any] = {
+    "unit": "term",  # what an item of a history is: a term or a query
+    "checked": "Combinations checked",  # what the verifier counted
+    "needs_private": False,  # verifying the release needs its private folder
+}
+
+
+def render_release_report(
+    manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Score], *, section: str, context: Mapping[str, Any]
+) -> str:
+    """Return the report as one HTML document; the same input gives the same bytes.
+
+    `section` names the template of the part that depends on the kind of release: one of ours such as
+    "kinds/groups.html.j2", or another package's as "package:path in its templates folder". `context` holds what the
+    kind tells the templates (see `_DEFAULTS`) and anything else that its own section needs.
+    """
+    return render(
+        "release.html.j2",
+        title=TITLE,
+        version=str(manifest["queryveil"]),
+        manifest=manifest,
+        before=manifest["counts"]["before"],
+        after=manifest["counts"]["after"],
+        verdict=verdict,
+        section=section,
+        **{**_DEFAULTS, **_by_measure(scores), **_FUNCTIONS, **context},
+    )
+
+
+def known_items(score: Score) -> int | None:
+    """Return the m of a score of the measure `unique(m=…)`, None for other measures."""
+    try:
+        name = parse(score.measure)
+    except UnknownNameError:
+        return None
+    m = dict(name.arguments).get("m")
+    return int(m) if name.name == "unique" and isinstance(m, int) else None
+
+
+def _by_measure(scores: Sequence[Score]) -> dict[str, Any]:
+    """Return all scores, and those that sections show: `unique` as pairs of m and score, by m."""
+    unique = [(m, score) for score in scores if (m := known_items(score))]
+    return {
+        "scores": scores,
+        "retention": [score for score in scores if score.measure == "retention"],
+        "market": [score for score in scores if score.measure == "market"],
+        "unique": sorted(unique, key=lambda row: row[0]),
+        "other_scores": [s for s in scores if s.measure not in ("retention", "market") and known_items(s) is None],
+    }
+
+
+def _kept_chart(scores: Sequence[Score]) -> Markup | None:
+    """Draw which share of each thing is kept, None if no share is known."""
+    shares = [(score.label, score.value) for score in scores if score.value is not None]
+    if not shares:
+        return None
+    described = ", ".join(f"{label} {percent(value)}" for label, value in shares)
+    end = max(100.0, *(value for _, value in shares))
+    return bar_chart(shares, f"Bar chart of what was kept: {described}.", end=end, on_track=True)
+
+
+def _unique_chart(unique: Sequence[tuple[int, Score]]) -> Markup | None:
+    """Draw who is singled out in the log and in the release by the number of known items, None if nothing is known."""
+    rows = [(plural(m, "term", "terms"), (score.original, score.value)) for m, score in unique]
+    if all(value is None for _, figures in rows for value in figures):
+        return None
+    colours = {"original log": "var(--before)", "release": "var(--after)"}
+    return grouped_bar_chart(rows, colours, "Bar chart of the share singled out, by number of known terms")
+
+
+def _released_count(score: Score) -> int | None:
+    """Return how many of a score's units are released, if its value is the percentage of them."""
+    return None if score.value is None else round(score.value * score.units_counted / 100)
+
+
+def _score_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
+    """Return each distinct note of the scores with the labels it is about."""
+    return group_notes(((score.note, score.label) for score in scores), len(scores))
+
+
+_FUNCTIONS: Mapping[str, Any] = {  # for the templates
+    "kept_chart": _kept_chart,
+    "unique_chart": _unique_chart,
+    "released_count": _released_count,
+    "score_notes": _score_notes,
+}

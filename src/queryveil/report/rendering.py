@@ -1,0 +1,108 @@
+"""Rendering of the reports' Jinja templates, with the filters that write figures and sentences."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+UNKNOWN = "unknown"
+
+
+def number(value: int | None) -> str:
+    """Return a count with thousands separators."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def percent(value: float | None) -> str:
+    """Return a percentage with one decimal, which never rounds to 0 % or 100 % unless the value is exactly that."""
+    if value is None:
+        return UNKNOWN
+    if 0 < value < 0.05:
+        return "<0.1%"
+    if 99.95 <= value < 100:
+        return ">99.9%"
+    return f"{value:.1f}%"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """Return a figure with its unit; a unit of % gives a percentage."""
+    if unit == "%" or value is None:
+        return percent(value)
+    return f"{value:,.4g} {unit}".rstrip()
+
+
+def plural(count: int, one: str, many: str) -> str:
+    """Return a count followed by the singular or the plural form of what is counted."""
+    return f"{number(count)} {one if count == 1 else many}"
+
+
+def capitalize_first(text: str) -> str:
+    """Return the text with its first letter in upper case and the others unchanged."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def option_value(value: object) -> str:
+    """Return the value of an option, which may be nested, in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {option_value(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(option_value, value)) or "none"
+    return str(value)
+
+
+def group_notes(notes: Iterable[tuple[str, str]], n_subjects: int, separator: str = ", ") -> list[tuple[str, str]]:
+    """Return each distinct note once with its subjects, joined; with "" where it applies to all `n_subjects`.
+
+    `notes` are pairs of a note and its subject; pairs with an empty note are left out.
+    """
+    subjects: dict[str, list[str]] = {}
+    for note, subject in notes:
+        if note:
+            subjects.setdefault(note, []).append(subject)
+    return [(separator.join(about) if len(about) < n_subjects else "", note) for note, about in subjects.items()]
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "number": number,
+    "percent": percent,
+    "amount": amount,
+    "plural": plural,
+    "capitalize_first": capitalize_first,
+    "option_value": option_value,
+}
+
+
+def render(template: str, *, title: str, version: str, **context: Any) -> str:
+    """Return a document made from a template; `version` is that of queryveil."""
+    return environment().get_template(template).render(title=title, tool=f"queryveil {version}", **context)
+
+
+@cache
+def environment() -> "Environment":
+    """Return the Jinja environment: everything is escaped, and a missing variable is an error."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # slow to import, and few commands write a report
+
+    made = Environment(
+        loader=FunctionLoader(_read_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters.update(FILTERS)
+    return made
+
+
+def _read_template(name: str) -> str | None:
+    """Return the source of a template: of ours, or of another package's as "package:path in its templates folder"."""
+    package, _, path = name.rpartition(":")
+    file = files(package or "queryveil.report").joinpath("templates", *path.split("/"))
+    return file.read_text(encoding="utf-8") if file.is_file() else None

@@ -1,0 +1,93 @@
+"""Charts show their figures, leave out what is unknown, escape labels, and are rendered once."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+import vl_convert
+
+from queryveil.core.errors import InternalError
+from queryveil.report.charts import (
+    POINT_LABEL_HEIGHT,
+    Point,
+    axis_end,
+    bar_chart,
+    grouped_bar_chart,
+    growth_chart,
+    line_chart,
+    range_chart,
+    scatter_chart,
+)
+from tests.report.pages import HOSTILE
+
+COLOURS = {"log": "var(--before)", "release": "var(--after)"}
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(element.itertext()) for element in ElementTree.fromstring(svg).iter("text")]
+
+
+def label(svg: str) -> str:
+    return ElementTree.fromstring(svg).get("aria-label", "")
+
+
+def test_bars_carry_their_figures() -> None:
+    svg = bar_chart([("users", 97.42), ("terms", 0.01)], "Two bars.", end=100.0)
+    assert texts(svg) == ["users", "terms", "97.4%", "<0.1%"]
+    assert label(svg) == "Two bars."
+    assert "var(--track)" not in svg
+    assert "var(--track)" in bar_chart([("users", 97.42)], "", end=100.0, on_track=True)
+
+
+def test_grouped_bars_leave_out_unknown_figures() -> None:
+    svg = grouped_bar_chart([("1 term", (2.5, 1.0)), ("2 terms", (None, 3.0))], COLOURS, "Shares")
+    assert [text for text in texts(svg) if text.endswith("%")] == ["2.5%", "1.0%", "3.0%"]
+    assert label(svg) == "Shares. 1 term: log 2.5%, release 1.0%; 2 terms: log unknown, release 3.0%."
+    assert {"log", "release"} <= set(texts(svg))  # the legend
+
+
+def test_range_reaches_the_next_power_of_ten() -> None:
+    svg = range_chart([("run", 3, 12.5, 101)], "people", "Ranges.")
+    assert {"1", "10", "100", "1,000", "run", "people"} == set(texts(svg))
+
+
+def test_lines_are_described_by_series() -> None:
+    points = [Point(2.0, 50.0, "a"), Point(10.0, 12.5, "a"), Point(2.0, 30.0, "b")]
+    grown = growth_chart(points, "log size kept", ["a", "b"], 60.0)
+    assert label(grown) == "Line chart of log size kept over k. a, k 2: 50.0%; a, k 10: 12.5%; b, k 2: 30.0%."
+    assert {"k", "log size kept, %", "2", "10", "a", "b"} <= set(texts(grown))
+    plain = line_chart([Point(0.5, 0.1234, "only")], "p", "loss", ["only"])
+    assert label(plain) == "Line chart of loss over p. only, p 0.5: 0.123."
+    assert "only" not in texts(plain)  # one series needs no legend
+
+
+def test_labels_that_would_overlap_are_left_out() -> None:
+    points = [Point(1.0, 50.0, "a", "first"), Point(1.0, 49.9, "a", "hidden"), Point(1.0, 10.0, "a", "third")]
+    svg = scatter_chart(points, "x", "y", ["a"])
+    shown = re.findall(r">([a-z]+)</text>", svg)
+    assert ("first" in shown, "hidden" in shown, "third" in shown) == (True, False, True)
+    assert 50 - POINT_LABEL_HEIGHT * axis_end([50.0]) < 49.9
+    assert label(svg).startswith("Scatter plot of y over x. a first: 1.0% and 50.0%; a hidden: 1.0% and 49.9%")
+
+
+def test_axis_ends_above_the_largest_value_but_at_most_at_100() -> None:
+    assert (axis_end([]), axis_end([0.0]), axis_end([99.0])) == (100.0, 1.0, 100.0)
+
+
+def test_hostile_labels_are_escaped() -> None:
+    rows = [(HOSTILE, 50.0)]
+    for svg in (
+        bar_chart(rows, HOSTILE, end=100.0),
+        grouped_bar_chart([(HOSTILE, (1.0,))], {HOSTILE: "var(--after)"}, HOSTILE),
+        scatter_chart([Point(1.0, 1.0, HOSTILE, HOSTILE)], HOSTILE, HOSTILE, [HOSTILE, "b"]),
+    ):
+        assert "<script" not in svg
+        assert HOSTILE in label(svg)
+
+
+def test_same_chart_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = bar_chart([("once", 12.3)], "First.", end=100.0)
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_, **__: "")
+    assert bar_chart([("once", 12.3)], "Second.", end=100.0) == first.replace("First.", "Second.")
+    with pytest.raises(InternalError, match="vl-convert returned no SVG"):
+        bar_chart([("never before", 12.3)], "", end=100.0)
