@@ -20,7 +20,7 @@ from queryveil.report.rendering import percent
 Spec = dict[str, Any]  # a Vega-Lite specification, or a part of one
 
 VEGA_LITE = "5.20"  # one grammar for all versions of vl-convert that we accept: the same figures give the same bytes
-BAR_WIDTH, BAR_HEIGHT, BAR_GAP = 230, 18, 12  # pixels; the width is that of the longest possible bar
+BAR_WIDTH, BAR_HEIGHT, BAR_GAP = 220, 18, 12  # pixels; the width is that of the longest possible bar
 PLOT_WIDTH, PLOT_HEIGHT = 330, 240  # of scatter plots and line charts
 RANGE_WIDTH = 260
 CHARACTER_WIDTH, LABEL_MARGIN = 7.6, 14  # of row labels, estimated: the page's font is unknown here
