@@ -19,21 +19,19 @@ from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.principles import without_rare
-from queryveil.search.evaluation.bootstrap import Estimate
-from queryveil.search.evaluation.lexicon import Lexicon, lexicon_of
-from queryveil.search.evaluation.metrics import AP_ALL
-from queryveil.search.evaluation.publication import Rule
-from queryveil.search.evaluation.topics import Plan, Topics, choose_topics
+from queryveil.search.evaluation.group_profiles import PublicationRule, TermMapping, map_terms
+from queryveil.search.evaluation.metrics import AP_ALL, Estimate
+from queryveil.search.evaluation.topics import TopicPlan, Topics, choose_topics
 from queryveil.search.evaluation.variants import (
     EVERYBODY,
-    OURS,
-    OURS_LEFT,
-    PLAIN,
-    RANDOM,
-    RANDOM_LEFT,
-    Evaluation,
-    Searching,
-    evaluate,
+    GROUPS,
+    GROUPS_WITHOUT_SELF,
+    RANDOM_GROUPS,
+    RANDOM_WITHOUT_SELF,
+    UNPERSONALISED,
+    SearchEvaluation,
+    SearchSetup,
+    evaluate_variants,
 )
 from queryveil.search.index import Index, open_index
 from queryveil.semantics.augmentation import augment
@@ -43,7 +41,7 @@ from queryveil.semantics.wordnet import wordnet
 SHARES = (0.4, 0.1)
 TRIED = ("a=0", "a=1", "a=3", "a=0, weighting=paper", "a=1, weighting=paper", "a=1, shrink=0.5")
 DEFAULT, ABOVE = "a=1", ("a=0", "a=0, weighting=paper")
-VARIANTS = (OURS, RANDOM, EVERYBODY, PLAIN, OURS_LEFT, RANDOM_LEFT)
+VARIANTS = (GROUPS, RANDOM_GROUPS, EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF)
 
 
 def measure(reuters: Path | None = None) -> Figures:
@@ -60,11 +58,11 @@ def measure(reuters: Path | None = None) -> Figures:
 
 def _on_corpus(name: str, people: Profiles, index: Index) -> Figures:
     members = _members(people, np.full(people.n_histories, -1))
-    lexicon = lexicon_of(index, members.terms)
-    topics = choose_topics(index, lexicon, members, Plan(people=PEOPLE), rng=np.random.default_rng(SEED))
+    mapping = map_terms(index, members.terms)
+    topics = choose_topics(index, mapping, members, TopicPlan(people=PEOPLE), rng=np.random.default_rng(SEED))
     figures: Figures = {}
     for p in SHARES:
-        found = {settings: _evaluated(people, index, lexicon, topics, p, settings) for settings in TRIED}
+        found = {settings: _evaluated(people, index, mapping, topics, p, settings) for settings in TRIED}
         what = f"{name}, {PEOPLE} × {TERMS}, p={p}"
         for variant in VARIANTS:
             figures[f"{what}, {DEFAULT}: {AP_ALL}, {variant}, %"] = _shown(_mean(found[DEFAULT], variant))
@@ -72,36 +70,42 @@ def _on_corpus(name: str, people: Profiles, index: Index) -> Figures:
     return figures
 
 
-def _bars(what: str, found: dict[str, Evaluation]) -> Figures:
+def _bars(what: str, found: dict[str, SearchEvaluation]) -> Figures:
     """Compare the default settings by their left-out precision."""
     usual = found[DEFAULT]
-    ours, random, everybody = (_mean(usual, variant) for variant in (OURS_LEFT, RANDOM_LEFT, EVERYBODY))
-    ratio = usual.resamples.ratio(usual.figures[OURS_LEFT][AP_ALL], usual.figures[RANDOM_LEFT][AP_ALL])
+    ours, random, everybody = (
+        _mean(usual, variant) for variant in (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF, EVERYBODY)
+    )
+    ratio = usual.resamples.ratio(
+        usual.figures[GROUPS_WITHOUT_SELF][AP_ALL], usual.figures[RANDOM_WITHOUT_SELF][AP_ALL]
+    )
     figures: Figures = {
         f"{what}: left out above random groups, intervals apart (bar: yes)": ours.low > random.high,
         f"{what}: left out by that of random groups": "–" if ratio is None else _shown(ratio, 1.0, 3),
         f"{what}: left out above everybody, intervals apart (bar: ★ yes)": ours.low > everybody.high,
     }
     for settings in TRIED:
-        other = found[settings].figures[OURS_LEFT][AP_ALL]
-        figures[f"{what}: left out, {settings}, %"] = _shown(_mean(found[settings], OURS_LEFT))
+        other = found[settings].figures[GROUPS_WITHOUT_SELF][AP_ALL]
+        figures[f"{what}: left out, {settings}, %"] = _shown(_mean(found[settings], GROUPS_WITHOUT_SELF))
         if settings in ABOVE:
-            apart = ours.low > _mean(found[settings], OURS_LEFT).high
+            apart = ours.low > _mean(found[settings], GROUPS_WITHOUT_SELF).high
             figures[f"{what}: left out above {settings}, intervals apart (bar: ★ yes)"] = apart
-            difference = usual.resamples.difference(usual.figures[OURS_LEFT][AP_ALL], other)
+            difference = usual.resamples.difference(usual.figures[GROUPS_WITHOUT_SELF][AP_ALL], other)
             figures[f"{what}: left out above {settings}, points"] = _shown(difference, decimals=2)
     return figures
 
 
-def _evaluated(people: Profiles, index: Index, lexicon: Lexicon, topics: Topics, p: float, settings: str) -> Evaluation:
+def _evaluated(
+    people: Profiles, index: Index, mapping: TermMapping, topics: Topics, p: float, settings: str
+) -> SearchEvaluation:
     bound = resolve("method", f"linkability(p={p}, {settings})")
     weighting: Weighting = "paper" if bound.word("weighting") == "paper" else "content"
     features = augment(without_rare(people, bound), wordnet(), a=bound.integer("a"), weighting=weighting)
     made = run(people, features, bound, rng=np.random.default_rng(SEED))
     members = _members(people, made.group)
     released = ReleasedGroups(np.arange(made.n_groups), made.indptr, made.ids, made.weights, members.terms)
-    searching = Searching(index, lexicon, members, topics)
-    return evaluate(searching, released, Rule.of(bound), rng=np.random.default_rng(SEED))
+    setup = SearchSetup(index, mapping, members, topics)
+    return evaluate_variants(setup, released, PublicationRule.of(bound), rng=np.random.default_rng(SEED))
 
 
 def _members(people: Profiles, group: np.ndarray[tuple[int], np.dtype[np.int32]]) -> GroupMembers:
@@ -109,7 +113,7 @@ def _members(people: Profiles, group: np.ndarray[tuple[int], np.dtype[np.int32]]
     return GroupMembers(group.astype(np.int32), people.indptr, people.ids, weights, people.vocabulary.entries)
 
 
-def _mean(found: Evaluation, variant: str) -> Estimate:
+def _mean(found: SearchEvaluation, variant: str) -> Estimate:
     return found.resamples.mean(found.figures[variant][AP_ALL])
 
 

@@ -25,9 +25,9 @@ BATCH, HEAP = 4_096, 128_000_000
 
 def measure() -> dict[str, float | str]:
     """Time both pairs on the same documents."""
-    from queryveil.search.corpora.reading import find_corpus, read
+    from queryveil.search.corpora.discovery import find_corpus, read_documents
 
-    documents = list(islice(read(find_corpus("wordnet")), DOCUMENTS))
+    documents = list(islice(read_documents(find_corpus("wordnet")), DOCUMENTS))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _ours(documents[:BATCH], folder / "warm")  # compiles
@@ -68,11 +68,11 @@ def _alone(documents: "list[Document]", folder: Path) -> float:
 
 
 def _ours(documents: "list[Document]", folder: Path) -> float:
-    from queryveil.search.building import Builder
+    from queryveil.search.builder import IndexBuilder
 
     folder.mkdir()
     started = time.perf_counter()
-    builder = Builder(folder)
+    builder = IndexBuilder(folder)
     for first in range(0, len(documents), BATCH):
         builder.add(documents[first : first + BATCH])
     builder.finish()

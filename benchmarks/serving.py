@@ -128,7 +128,7 @@ def _framework(folder: Path, _: int) -> None:
     from queryveil.serve.lean import create_search_app
     from queryveil.serve.ports import bind
     from queryveil.serve.searching import SearchRequest, find
-    from queryveil.workflows.searching import Searcher
+    from queryveil.workflows.search import Searcher
 
     create_search_app(folder / "index", folder / "groups")  # warms what both need
     searcher, app = Searcher(folder / "index", folder / "groups"), FastAPI()

@@ -26,7 +26,7 @@ from queryveil.logs.generate import generate as generate_log
 from queryveil.release.reader import Release
 from queryveil.release.reader import load as load_release
 from queryveil.workflows import requests
-from queryveil.workflows.searching import Searcher as Searcher
+from queryveil.workflows.search import Searcher as Searcher
 
 if TYPE_CHECKING:
     from queryveil.report.attacks import AttackReport
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymized import Anonymized
     from queryveil.workflows.fates import Why
-    from queryveil.workflows.indexing import Indexed
+    from queryveil.workflows.index import Indexed
     from queryveil.workflows.profiling import WrittenProfiles
 
 Log = Location | Sequence[Location] | QueryLog | Any  # or a pandas, Polars or Arrow table
@@ -213,7 +213,7 @@ def why(release: Location, private: Location, user: str, *, progress: Progress =
 @_takes(requests.IndexRequest, returns="The index, and how many documents it holds and were added.")
 def index(corpus: Location, out: Location, *, progress: Progress = silent, **options: Any) -> "Indexed":
     """Make an index of documents, or add documents to one; `"wordnet"` is the bundled corpus."""
-    from queryveil.workflows.indexing import index as run
+    from queryveil.workflows.index import index as run
 
     return run(requests.IndexRequest.from_values({"corpus": corpus, "out": out, **options}), progress=progress)
 

@@ -14,8 +14,16 @@ from queryveil.cli import run
 from queryveil.core.results import Score, Scores
 from queryveil.measures import SEARCH
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS, NDCG, PRECISION
-from queryveil.search.evaluation.trec import run_name
-from queryveil.search.evaluation.variants import EVERYBODY, OURS, OURS_LEFT, PLAIN, RANDOM, RANDOM_LEFT, VARIANTS
+from queryveil.search.evaluation.variants import (
+    EVERYBODY,
+    GROUPS,
+    GROUPS_WITHOUT_SELF,
+    RANDOM_GROUPS,
+    RANDOM_WITHOUT_SELF,
+    UNPERSONALISED,
+    VARIANTS,
+    run_name,
+)
 from tests.measures.searched import MEASURE, Place, make
 
 
@@ -81,9 +89,9 @@ def test_as_ir_measures_on_the_written_files(scores: Scores, trec: Path) -> None
 def test_ap_at_10_of_more_relevant_documents_is_that_of_trec_eval_times_a_factor(place: Place, tmp_path: Path) -> None:
     found = measure(place, "search(people=20, queries=2, depth=80, relevant=30)", trec=tmp_path / "trec")
     qrels = qrels_of(tmp_path / "trec")
-    rows = run_of(tmp_path / "trec" / f"{run_name(OURS)}.run")
+    rows = run_of(tmp_path / "trec" / f"{run_name(GROUPS)}.run")
     theirs = ir_measures.calc_aggregate([AP @ 10], qrels, rows)[AP @ 10]
-    assert value(found, AP_TOP, OURS) == pytest.approx(100 * theirs * 30 / 10, rel=1e-6)
+    assert value(found, AP_TOP, GROUPS) == pytest.approx(100 * theirs * 30 / 10, rel=1e-6)
 
 
 def test_nobody_can_be_told_from_the_written_files(scores: Scores, trec: Path) -> None:
@@ -97,11 +105,13 @@ def test_nobody_can_be_told_from_the_written_files(scores: Scores, trec: Path) -
 
 def test_what_the_figures_say(scores: Scores) -> None:
     for metric in METRICS:
-        assert value(scores, metric, OURS) > value(scores, metric, OURS_LEFT)  # oneself is in one's group
-        assert value(scores, metric, RANDOM) > value(scores, metric, RANDOM_LEFT)
-        assert value(scores, metric, OURS) > value(scores, metric, PLAIN)
-    assert value(scores, AP_ALL, OURS_LEFT) > value(scores, AP_ALL, RANDOM_LEFT)  # groups are of a topic each
-    assert value(scores, AP_ALL, OURS_LEFT) > value(scores, AP_ALL, EVERYBODY)
+        assert value(scores, metric, GROUPS) > value(scores, metric, GROUPS_WITHOUT_SELF)  # oneself is in one's group
+        assert value(scores, metric, RANDOM_GROUPS) > value(scores, metric, RANDOM_WITHOUT_SELF)
+        assert value(scores, metric, GROUPS) > value(scores, metric, UNPERSONALISED)
+    assert value(scores, AP_ALL, GROUPS_WITHOUT_SELF) > value(
+        scores, AP_ALL, RANDOM_WITHOUT_SELF
+    )  # groups are of a topic each
+    assert value(scores, AP_ALL, GROUPS_WITHOUT_SELF) > value(scores, AP_ALL, EVERYBODY)
 
 
 def test_intervals_and_comparisons(scores: Scores) -> None:
@@ -109,8 +119,8 @@ def test_intervals_and_comparisons(scores: Scores) -> None:
         if score.interval is not None:
             assert score.value is not None
             assert score.interval[0] <= score.value <= score.interval[1]
-    ours, theirs = value(scores, AP_ALL, OURS_LEFT), value(scores, AP_ALL, RANDOM_LEFT)
-    label = f"{AP_ALL}: {OURS_LEFT} against {RANDOM_LEFT}"
+    ours, theirs = value(scores, AP_ALL, GROUPS_WITHOUT_SELF), value(scores, AP_ALL, RANDOM_WITHOUT_SELF)
+    label = f"{AP_ALL}: {GROUPS_WITHOUT_SELF} against {RANDOM_WITHOUT_SELF}"
     points, share = (score for score in scores if score.label == label)
     assert (points.unit, share.unit) == ("points", "%")
     assert points.value == pytest.approx(ours - theirs)
@@ -135,12 +145,16 @@ def test_the_same_seed_gives_the_same_scores(place: Place, scores: Scores, trec:
 
 def test_the_engines_score_can_be_blended_in(place: Place, scores: Scores) -> None:
     blended = measure(place, MEASURE.replace(")", ", blend=1)"))
-    assert value(blended, AP_ALL, OURS) == value(blended, AP_ALL, PLAIN) == value(scores, AP_ALL, PLAIN)
+    assert (
+        value(blended, AP_ALL, GROUPS)
+        == value(blended, AP_ALL, UNPERSONALISED)
+        == value(scores, AP_ALL, UNPERSONALISED)
+    )
 
 
 def test_frozen_or_strict_groups_are_looked_at_too(tmp_path: Path) -> None:
     strict = make(tmp_path, method="linkability(p=0.5, principle=posterior, representative=union, shrink=0.3)")
-    assert 0 < value(measure(strict), AP_ALL, OURS_LEFT) < 100
+    assert 0 < value(measure(strict), AP_ALL, GROUPS_WITHOUT_SELF) < 100
 
 
 def test_an_index_is_enough_to_search(place: Place) -> None:

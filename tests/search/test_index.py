@@ -1,4 +1,4 @@
-"""An index: terms, vectors, scores and cosines as a slow twin has them; documents added later; damage noticed."""
+"""An index: scores and vectors against a slow twin, adding documents, and refusal of damaged indexes."""
 
 import json
 import threading
@@ -11,44 +11,29 @@ from hypothesis import strategies as st
 
 from queryveil import index
 from queryveil.core.errors import CorpusError
-from queryveil.search import folder as folders
-from queryveil.search.analyser import Analyser
-from queryveil.search.analysis import BatchAnalyser
-from queryveil.search.index import Index, open_index
-from queryveil.search.ranking import cosines, rerank
+from queryveil.search.index import (
+    DOCUMENTS_FILE,
+    IDS_FILE,
+    INDPTR_FILE,
+    RECORD_FILE,
+    TERMS_FILE,
+    WEIGHTS_FILE,
+    Index,
+    open_index,
+)
+from queryveil.search.ranking import rerank
 from tests.search import twin
-from tests.search.places import index_of
+from tests.search.small_index import index_of
 
 WORDS = ("java", "islands", "island", "coffee", "the", "beans", "Köln", "C++", "language", "geese", "b", "7")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@given(texts=st.lists(st.one_of(TEXTS, st.text(max_size=20)), max_size=6))
-@SLOW
-def test_batches_are_analysed_like_single_texts(texts: list[str]) -> None:
-    batch = BatchAnalyser()
-    for part in (texts[:3], texts[3:]):
-        found = batch.analyse(part)
-        single = [Analyser().terms(text) for text in part]
-        assert single == [twin.analysed(text) for text in part]
-        assert found.joined == [" ".join(terms) for terms in single]
-        assert found.lengths.tolist() == [len(terms) for terms in single]
-        assert [batch.terms[number] for number in found.terms] == [term for terms in single for term in terms]
-
-
-def test_a_term_is_its_own_term() -> None:
-    words = ["the", "geese", "islands", "went", "glasses", "javanese", "xyzzy's", "Straße"]
-    first = [term for word in words for term in Analyser().terms(word)]
-    assert first == ["goose", "island", "go", "glasses", "javanese", "xyzzy", "s", "straße"]
-    assert [term for word in first for term in Analyser().terms(word)] == first
-    assert [term for word in first for term in Analyser(set(first)).terms(word)] == first
-
-
 @given(pairs=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8), query=TEXTS)
 @SLOW
-def test_scores_and_vectors_are_those_of_the_twin(pairs: list[tuple[str, str]], query: str, tmp_path: Path) -> None:
-    pairs = [("", "java"), *((title, text) for title, text in pairs if twin.analysed(f"{title} {text}"))]
+def test_scores_and_vectors_equal_the_twin(pairs: list[tuple[str, str]], query: str, tmp_path: Path) -> None:
+    pairs = [("", "java"), *((title, text) for title, text in pairs if twin.analyze(f"{title} {text}"))]
     made = index_of(pairs, tmp_path)
     titles, texts = zip(*pairs, strict=True)
     scores = twin.bm25(query, titles, texts)
@@ -65,33 +50,7 @@ def test_scores_and_vectors_are_those_of_the_twin(pairs: list[tuple[str, str]], 
         assert ours == pytest.approx(vector, rel=1e-5)
 
 
-@given(
-    texts=st.lists(TEXTS.filter(twin.analysed), min_size=1, max_size=8),
-    profiles=st.lists(st.dictionaries(st.sampled_from((*WORDS, "new java", "unheard")), st.floats(0.1, 9)), max_size=4),
-)
-@SLOW
-def test_cosines_are_those_of_the_twin(texts: list[str], profiles: list[dict[str, float]], tmp_path: Path) -> None:
-    made = index_of(texts, tmp_path)
-    documents = np.arange(len(texts), dtype=np.int32)[::-1].copy()
-    vectors = [made.vector(profile, profile.values()) for profile in profiles]
-    found = cosines(made, documents, vectors)
-    assert found.shape == (len(profiles), len(texts))
-    slow = twin.vectors(texts)
-    for row, weights in zip(found, profiles, strict=True):
-        expected = [twin.cosine(twin.profile(weights, set(made.terms)), slow[i]) for i in documents]
-        assert row.tolist() == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_profile_says_how_much_of_it_is_known(tmp_path: Path) -> None:
-    made = index_of(["coffee beans", "an island"], tmp_path)
-    profile = made.vector(["coffee shop", "Islands", "unheard"], [3.0, 4.0, 5.0])
-    assert (profile.n_known, profile.n_terms, len(profile)) == (2, 3, 2)
-    assert [made.terms[i] for i in profile.ids] == ["coffee", "island"]
-    assert profile.weights.tolist() == pytest.approx([0.6, 0.8])
-    assert len(made.vector(["unheard"], [1.0])) == 0
-
-
-def test_ties_go_by_number_however_many_there_are(tmp_path: Path) -> None:
+def test_ties_are_broken_by_document_number(tmp_path: Path) -> None:
     made = index_of(["java", *["island java"] * 50], tmp_path)
     assert made.search("java", 7).documents.tolist() == list(range(7))
     assert made.search("island", 7).documents.tolist() == list(range(1, 8))
@@ -99,21 +58,7 @@ def test_ties_go_by_number_however_many_there_are(tmp_path: Path) -> None:
     assert len(made.search("?!", 10)) == len(made.search("the", 10)) == len(made.search("unheard", 10)) == 0
 
 
-def test_a_profile_orders_and_ties_keep_the_engines_order(tmp_path: Path) -> None:
-    made = index_of([("java", "island"), ("java", "language"), ("java", "coffee beans and more coffee")], tmp_path)
-    plain = made.search("java")
-    assert plain.documents.tolist() == [0, 1, 2]
-    coffee = made.vector(["coffee"], [1.0])
-    ordered = rerank(made, plain, coffee)
-    assert ordered.documents.tolist() == [2, 0, 1]
-    assert rerank(made, plain, coffee, blend=1.0).documents.tolist() == [0, 1, 2]
-    half = rerank(made, plain, coffee, blend=0.5)
-    assert half.documents.tolist() == [2, 0, 1]
-    assert half.scores[1] == pytest.approx(0.5)
-    assert rerank(made, plain, made.vector(["unheard"], [1.0])) is plain
-
-
-def test_an_index_is_searched_by_threads(tmp_path: Path) -> None:
+def test_threads_search_concurrently(tmp_path: Path) -> None:
     made = index_of(["java island", "java language", "java coffee"], tmp_path)
     found: list[list[int]] = []
     profile = made.vector(["coffee"], [1.0])
@@ -139,23 +84,23 @@ def assert_same(one: Index, other: Index) -> None:
         np.testing.assert_array_equal(one.search(query).scores, other.search(query).scores)
 
 
-def test_documents_added_later_make_the_same_index(tmp_path: Path) -> None:
+def test_adding_documents_equals_indexing_them_at_once(tmp_path: Path) -> None:
     texts = ["java island", "java coffee and tea", "an older tea", "island tea", "beans"]
     whole = index_of(texts, tmp_path, "whole")
     index_of(texts[:2], tmp_path, "grown")
     done = index(tmp_path / "whole.jsonl", tmp_path / "grown", add=True)
     assert (done.documents, done.added, done.known) == (5, 3, 2)
     assert_same(open_index(tmp_path / "grown"), whole)
-    before = (tmp_path / "grown" / folders.NAME).read_bytes()
+    before = (tmp_path / "grown" / RECORD_FILE).read_bytes()
     again = index(tmp_path / "whole.jsonl", tmp_path / "grown", add=True)
     assert (again.documents, again.added, again.known) == (5, 0, 5)
-    assert (tmp_path / "grown" / folders.NAME).read_bytes() == before
+    assert (tmp_path / "grown" / RECORD_FILE).read_bytes() == before
 
 
-def test_damage_is_noticed(tmp_path: Path) -> None:
+def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
     made = index_of(["java island", "java coffee"], tmp_path)
-    names = json.loads((made.path / folders.NAME).read_bytes())["files"]
-    assert {folders.DOCUMENTS, folders.TERMS, folders.INDPTR, folders.IDS, folders.WEIGHTS} < set(names)
+    names = json.loads((made.path / RECORD_FILE).read_bytes())["files"]
+    assert {DOCUMENTS_FILE, TERMS_FILE, INDPTR_FILE, IDS_FILE, WEIGHTS_FILE} < set(names)
     for name in names:
         path = made.path / name
         data = path.read_bytes()
@@ -178,16 +123,16 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
         ({"files": 5}, "cannot be read; make it anew"),
     ],
 )
-def test_another_version_is_noticed(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    path = index_of(["java island"], tmp_path).path / folders.NAME
+def test_an_index_of_another_version_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    path = index_of(["java island"], tmp_path).path / RECORD_FILE
     path.write_text(json.dumps({**json.loads(path.read_bytes()), **change}))
     with pytest.raises(CorpusError, match=message):
         open_index(path.parent)
 
 
-def test_what_is_no_index_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_an_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"is no index: it has no index\.json; make one with queryveil index"):
         open_index(tmp_path)
-    (tmp_path / folders.NAME).write_text("{")
+    (tmp_path / RECORD_FILE).write_text("{")
     with pytest.raises(CorpusError, match="cannot be read; make it anew"):
         open_index(tmp_path)

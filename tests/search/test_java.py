@@ -1,4 +1,4 @@
-"""`java` on the bundled corpus, as docs/how-to/search.md has it: what comes first depends on the group that asks."""
+"""The example of docs/how-to/search.md: which sense of `java` is ranked first depends on the searching group."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def group_of(folder: Path, term: str) -> int:
     return int(rows.loc[rows[rows.term == term].weight.idxmax()].group)
 
 
-def test_groups_get_the_meaning_of_theirs(folder: Path) -> None:
+def test_each_group_gets_its_sense_of_java_first(folder: Path) -> None:
     searcher = queryveil.Searcher(folder / "index", folder / "groups")
     assert searcher.groups == (0, 1, 2)
     assert searcher.search("java").hits[0].id == ISLAND
@@ -39,11 +39,11 @@ def test_groups_get_the_meaning_of_theirs(folder: Path) -> None:
         assert searcher.search("java", group_of(folder, term)).hits[0].id == document
 
 
-def test_the_page_names_the_groups_rightly(folder: Path) -> None:
+def test_the_group_numbers_on_the_page_are_right(folder: Path) -> None:
     assert (group_of(folder, "coffee"), group_of(folder, "programming")) == (1, 2)
 
 
-def test_the_commands_say_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_give_the_same_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["search", str(folder / "index"), "java"]
     assert run([*words, "--as-group", "1", "--groups", str(folder / "groups"), "--json", "--explain"]) == 0
     [first, *_] = json.loads(capsys.readouterr().out)["hits"]

@@ -8,17 +8,17 @@ from queryveil.lexicons.stop_words import ENGLISH
 from queryveil.logs.characters import terms
 from queryveil.semantics.lemmas import lemmatize
 
-K1, B, TITLE = 1.2, 0.75, 2.0  # tantivy's constants, and our boost
+K1, B, TITLE_BOOST = 1.2, 0.75, 2.0  # tantivy's constants, and our boost
 
 
-def analysed(text: str) -> list[str]:
+def analyze(text: str) -> list[str]:
     """Return the index terms of a text."""
     return [lemmatize(word) or word for word in terms(text) if word not in ENGLISH]
 
 
 def vectors(documents: Sequence[str]) -> list[dict[str, float]]:
     """Return the tf-idf vector of every document, of unit length."""
-    counts = [Counter(analysed(text)) for text in documents]
+    counts = [Counter(analyze(text)) for text in documents]
     holders = Counter(term for count in counts for term in count)
     found = []
     for count in counts:
@@ -32,7 +32,7 @@ def profile(weights: Mapping[str, float], known: set[str]) -> dict[str, float]:
     """Return a profile over known terms, of unit length."""
     raw: dict[str, float] = {}
     for text, weight in weights.items():
-        for term in analysed(text):
+        for term in analyze(text):
             if term in known:
                 raw[term] = raw.get(term, 0.0) + weight
     length = math.sqrt(sum(weight**2 for weight in raw.values())) or 1.0
@@ -45,12 +45,12 @@ def cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 
 
 def bm25(query: str, titles: Sequence[str], texts: Sequence[str]) -> list[float]:
-    """Return the engine's score of every document; lengths are taken to be exact, which they are up to 40 terms."""
+    """Return the BM25 score of every document, with exact lengths; tantivy rounds those above 40 terms."""
     scores = [0.0] * len(texts)
-    for field, boost in ((titles, TITLE), (texts, 1.0)):
-        documents = [analysed(text) for text in field]
+    for field, boost in ((titles, TITLE_BOOST), (texts, 1.0)):
+        documents = [analyze(text) for text in field]
         mean = sum(map(len, documents)) / len(documents)
-        for term in dict.fromkeys(analysed(query)):
+        for term in dict.fromkeys(analyze(query)):
             holders = sum(term in document for document in documents)
             idf = math.log(1 + (len(documents) - holders + 0.5) / (holders + 0.5))
             for i, document in enumerate(documents):

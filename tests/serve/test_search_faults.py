@@ -12,7 +12,7 @@ from queryveil.cli import run
 from queryveil.serve import lean
 from queryveil.serve.lean import SearchService, create_search_app
 from queryveil.serve.metrics import Metrics
-from queryveil.workflows.searching import Searcher
+from queryveil.workflows.search import Searcher
 from tests.serve.searching import Places, make
 
 SEARCH = "/api/v1/search"

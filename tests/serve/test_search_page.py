@@ -14,7 +14,7 @@ from queryveil.core.errors import ReleaseError
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import RunRow, Store, now
 from queryveil.workflows.people import People
-from queryveil.workflows.searching import Searcher
+from queryveil.workflows.search import Searcher
 from tests.serve.searching import HOSTILE, Places, make
 from tests.serve.serving import API, home_of, serving
 

@@ -9,7 +9,7 @@ import typer
 from queryveil.cli.output import print_json, progress_bar
 
 if TYPE_CHECKING:
-    from queryveil.workflows.indexing import Indexed
+    from queryveil.workflows.index import Indexed
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def index(
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> int:
     """Make an index of documents, to be searched with queryveil search."""
-    from queryveil.workflows.indexing import index as run
+    from queryveil.workflows.index import index as run
     from queryveil.workflows.requests import IndexRequest
 
     with progress_bar() as progress:

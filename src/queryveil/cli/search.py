@@ -47,7 +47,7 @@ def search(
 ) -> int:
     """Search an index: as nobody, in the order of a group's profile, or in that of a person's."""
     from queryveil.workflows.requests import SearchRequest
-    from queryveil.workflows.searching import search as run
+    from queryveil.workflows.search import search as run
 
     whom = {"plain": plain, "group": as_group, "groups": groups, "person": as_user, "profiles": profiles}
     how = {"n": number, "depth": depth, "blend": blend, "explain": explain}

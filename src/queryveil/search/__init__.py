@@ -1,1 +1,1 @@
-"""Searching documents: an index, its vectors, and the order that a profile gives to what was found."""
+"""Full-text search: an index of documents, its tf-idf vectors, and re-ranking by a profile."""

@@ -1,39 +1,35 @@
-"""The answer to a query: what the engine found, in the order of a profile where there is one, and why."""
+"""The answer to a query: the engine's results, re-ranked by a profile if there is one, and explained on request."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from queryveil.core.errors import InputError
 from queryveil.kernels import uncompiled
-from queryveil.search.ranking import Ranked, rerank
-from queryveil.search.vectors import ProfileVector
+from queryveil.search.index import Index
+from queryveil.search.ranking import ProfileVector, RankedDocuments, rerank
 
-if TYPE_CHECKING:
-    from queryveil.search.index import Index
-
-_SHOWN = 5  # terms of an explanation
+_EXPLAINED_TERMS = 5  # per document
 NO_WORD = "the query has no word to search for"
 NO_TERM = "no term of the profile is in the index, so the order is the engine's own"
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A document that was found."""
+    """A document in the result list."""
 
     rank: int  # from 1
-    engine_rank: int  # where the engine had it
-    score: float  # what the order goes by
+    engine_rank: int  # before re-ranking
+    score: float  # ranked by
     id: str
     title: str
     text: str
-    terms: tuple[tuple[str, float], ...] = ()  # what each shared term adds to the cosine, the most first; if asked for
+    terms: tuple[tuple[str, float], ...] = ()  # largest contributions to the cosine, if an explanation was requested
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The documents that were found for a query, the best first."""
+    """The result list of a query, best first."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -41,13 +37,13 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asking:
+class SearchOptions:
     """How a query is answered."""
 
     n: int = 10  # documents to return
-    depth: int = 100  # documents of the engine that a profile puts in order
-    blend: float = 0.0  # how much of the order the engine's own score is, from 0 to 1
-    explain: bool = False  # say which terms moved a document
+    depth: int = 100  # results of the engine that a profile re-ranks
+    blend: float = 0.0  # weight of the engine's score against the cosine, from 0 to 1
+    explain: bool = False  # return which terms contributed to the cosine
 
     def __post_init__(self) -> None:
         for name in ("n", "depth"):
@@ -57,47 +53,49 @@ class Asking:
             raise InputError(f"blend must be a number from 0 to 1, not {self.blend}; change it.")
 
 
-def answer(index: "Index", query: str, profile: ProfileVector | None = None, asking: Asking = Asking()) -> Answer:
-    """Answer a query as nobody, or in the order of a profile."""
-    has_profile = profile is not None and len(profile) > 0
-    found = index.search(query, max(asking.depth, asking.n) if has_profile else asking.n)
-    note = NO_TERM if profile is not None and not has_profile else ""
-    if not len(found) and not index.analyser.terms(query):
+def answer(
+    index: Index, query: str, profile: ProfileVector | None = None, options: SearchOptions = SearchOptions()
+) -> Answer:
+    """Answer a query in the engine's order, or re-ranked by a profile."""
+    ranked_by = profile if profile is not None and len(profile) > 0 else None
+    found = index.search(query, options.n if ranked_by is None else max(options.depth, options.n))
+    note = NO_TERM if profile is not None and ranked_by is None else ""
+    if not len(found) and not index.analyzer.terms(query):
         note = NO_WORD
-    ordered = rerank(index, found, profile, asking.blend) if profile is not None and has_profile else found
+    ranked = found if ranked_by is None else rerank(index, found, ranked_by, options.blend)
     engine_rank = {number: rank for rank, number in enumerate(found.documents.tolist(), start=1)}
-    explained = profile if asking.explain and has_profile else None
-    return Answer(query, tuple(_hits(index, ordered, engine_rank, explained, asking.n)), note)
+    explained_by = ranked_by if options.explain else None
+    return Answer(query, tuple(_hits(index, ranked, engine_rank, explained_by, options.n)), note)
 
 
-def answer_once(index: "Index", query: str, profile: ProfileVector | None, asking: Asking) -> Answer:
-    """Answer a single query in a process that answers no other, so that starting numba would take longest."""
+def answer_uncompiled(index: Index, query: str, profile: ProfileVector | None, options: SearchOptions) -> Answer:
+    """Answer the only query of a process: without numba, because loading it would take longer than the query."""
     with uncompiled():
-        return answer(index, query, profile, asking)
+        return answer(index, query, profile, options)
 
 
 def _hits(
-    index: "Index", ordered: Ranked, engine_rank: dict[int, int], explained: ProfileVector | None, n: int
+    index: Index, ranked: RankedDocuments, engine_rank: dict[int, int], explained_by: ProfileVector | None, n: int
 ) -> list[Hit]:
-    numbers, scores = ordered.documents[:n].tolist(), ordered.scores[:n].tolist()
+    numbers, scores = ranked.documents[:n].tolist(), ranked.scores[:n].tolist()
     return [
         Hit(
             rank,
             engine_rank[number],
             score,
             *index.documents.get(number),
-            contributions(index, number, explained) if explained is not None else (),
+            () if explained_by is None else contributions(index, number, explained_by),
         )
         for rank, (number, score) in enumerate(zip(numbers, scores, strict=True), start=1)
     ]
 
 
-def contributions(index: "Index", number: int, profile: ProfileVector) -> tuple[tuple[str, float], ...]:
-    """Return what the terms that a profile shares with a document add to their cosine, the most first."""
+def contributions(index: Index, number: int, profile: ProfileVector) -> tuple[tuple[str, float], ...]:
+    """Return the terms that contribute most to the cosine of a document and a profile, largest first."""
     row = slice(index.indptr[number], index.indptr[number + 1])
     shared, in_document, in_profile = np.intersect1d(
         index.ids[row], profile.ids, assume_unique=True, return_indices=True
     )
     added = index.weights[row][in_document] * profile.weights[in_profile]
-    order = np.argsort(-added, kind="stable")[:_SHOWN]
+    order = np.argsort(-added, kind="stable")[:_EXPLAINED_TERMS]
     return tuple((index.terms[shared[i]], float(added[i])) for i in order)

@@ -1,42 +1,103 @@
-"""The order in which a profile puts what the engine found: by the cosine of profile and document vector.
+"""Vector space model: tf-idf document vectors, profile vectors, and re-ranking by their cosine.
 
-Zhu and Xiong 2010, section 2, re-rank the engine's list by that cosine alone (`blend=0`); `blend` weighs the engine's
-own score, as a share of the best one of the list, against it: (1 − blend) · cosine + blend · score / best score.
+The weight of a term in a document is (1 + ln tf) · ln(1 + N / df): tf counts its occurrences in the title and text, df
+the documents that contain it, N all documents; document vectors have unit length. A profile is mapped onto the same
+terms with its own weights.
+
+Zhu and Xiong 2010, section 2, re-rank the engine's results by the cosine alone (`blend=0`). `blend` mixes in the
+engine's score, divided by the best score of the result list: (1 − blend) · cosine + blend · score / best score.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import indptr_of
+from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.kernels.histories import cosines as cosine_kernel
-from queryveil.search.vectors import ProfileVector
+from queryveil.search.analyzer import Analyzer
 
 if TYPE_CHECKING:
     from queryveil.search.index import Index
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
-    """Documents in the order of their ranks."""
+class RankedDocuments:
+    """Documents in rank order, with the scores that they are ranked by."""
 
     documents: NDArray[np.int32]  # numbers in the index
-    scores: NDArray[np.float32]  # what they are ordered by: the engine's scores, or those of a profile
+    scores: NDArray[np.float32]  # BM25, or the score by a profile after re-ranking
 
     def __len__(self) -> int:
         return len(self.documents)
 
 
-def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[ProfileVector]) -> NDArray[np.float32]:
-    """Return the cosine of every profile and document, as (profiles, documents); a compiled kernel does the sums.
+@dataclass(frozen=True, eq=False)
+class TermCounts:
+    """Term frequencies of the documents: a documents × terms matrix in compressed sparse rows."""
 
-    The cost of a profile is its length and that of all the documents together.
+    indptr: IntArray  # (documents + 1,)
+    ids: NDArray[np.int32]  # (postings,): ascending and unique within a document
+    counts: NDArray[np.int32]  # (postings,)
+
+    def tf_idf(self, n_terms: int) -> NDArray[np.float32]:
+        """Return the tf-idf weight of every posting, normalized to unit length per document."""
+        document_frequency = np.bincount(self.ids, minlength=n_terms)
+        n_documents = len(self.indptr) - 1
+        raw = (1 + np.log(self.counts)) * np.log1p(n_documents / np.maximum(document_frequency, 1))[self.ids]
+        rows = row_numbers(self.indptr)
+        lengths = np.sqrt(np.bincount(rows, raw**2, minlength=n_documents))
+        weights: NDArray[np.float32] = (raw / lengths[rows]).astype(np.float32)
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileVector:
+    """A profile as a vector of unit length over the terms of an index; empty if the index has none of its terms."""
+
+    ids: NDArray[np.int32]  # ascending and unique
+    weights: NDArray[np.float32]
+    n_known: int  # terms of the profile of which the index has at least one word
+    n_terms: int  # all terms of the profile
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def normalized(
+        cls, ids: NDArray[np.int32], weights: NDArray[np.float64], n_known: int, n_terms: int
+    ) -> "ProfileVector":
+        """Return the vector scaled to unit length."""
+        length = float(np.sqrt(np.sum(weights**2)))
+        return cls(ids, (weights / (length or 1.0)).astype(np.float32), n_known, n_terms)
+
+
+def profile_vector(
+    terms: Iterable[str], weights: Iterable[float], analyzer: Analyzer, term_id: Mapping[str, int]
+) -> ProfileVector:
+    """Map a profile onto index terms; each word of a phrase gets the phrase's weight, and weights of a word add up."""
+    total: dict[int, float] = {}
+    n_known = n_terms = 0
+    for term, weight in zip(terms, weights, strict=True):
+        found = [term_id[word] for word in analyzer.terms(term) if word in term_id]
+        for number in found:
+            total[number] = total.get(number, 0.0) + float(weight)
+        n_known += bool(found)
+        n_terms += 1
+    ids = np.array(sorted(total), np.int32)
+    return ProfileVector.normalized(
+        ids, np.array([total[number] for number in ids.tolist()], np.float64), n_known, n_terms
+    )
+
+
+def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[ProfileVector]) -> NDArray[np.float32]:
+    """Return the cosine similarities as (profiles, documents).
+
+    The cost per profile is its length plus the total length of the documents.
     """
-    lengths = [len(profile) for profile in profiles]
-    indptr = indptr_of(lengths)
+    indptr = indptr_of(np.array([len(profile) for profile in profiles], np.int64))
     ids = np.concatenate([np.empty(0, np.int32), *(profile.ids for profile in profiles)])
     weights = np.concatenate([np.empty(0, np.float32), *(profile.weights for profile in profiles)])
     out = np.empty((len(profiles), len(documents)), np.float32)
@@ -45,19 +106,13 @@ def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[Pro
     return out
 
 
-def blended(similarity: NDArray[np.float32], ranked: Ranked, blend: float) -> NDArray[np.float32]:
-    """Weigh the engine's scores against the cosines of the same documents."""
-    best = ranked.scores.max(initial=0.0)
-    if blend == 0 or best <= 0:
-        return similarity
-    mixed: NDArray[np.float32] = ((1 - blend) * similarity + blend * (ranked.scores / best)).astype(np.float32)
-    return mixed
-
-
-def rerank(index: "Index", ranked: Ranked, profile: ProfileVector, blend: float = 0.0) -> Ranked:
-    """Order what the engine found for a profile; ties, and an empty profile, keep the engine's order."""
+def rerank(index: "Index", ranked: RankedDocuments, profile: ProfileVector, blend: float = 0.0) -> RankedDocuments:
+    """Re-rank the engine's results by a profile; ties, and an empty profile, keep the engine's order."""
     if not len(profile):
         return ranked
-    scores = blended(cosines(index, ranked.documents, [profile])[0], ranked, blend)
+    scores = cosines(index, ranked.documents, [profile])[0]
+    best = ranked.scores.max(initial=0.0)
+    if blend != 0 and best > 0:
+        scores = ((1 - blend) * scores + blend * (ranked.scores / best)).astype(np.float32)
     order = np.argsort(-scores, kind="stable")
-    return Ranked(ranked.documents[order], scores[order])
+    return RankedDocuments(ranked.documents[order], scores[order])

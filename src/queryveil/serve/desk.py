@@ -12,7 +12,7 @@ from queryveil.serve.work import BUNDLED
 
 if TYPE_CHECKING:
     from queryveil.workflows.people import People
-    from queryveil.workflows.searching import Searcher
+    from queryveil.workflows.search import Searcher
 
 GIVEN = "given"  # stands for the release that the server was started with
 NO_INDEX = "there is no index to search yet; make one of the bundled corpus on the search page, or give --index."
@@ -49,7 +49,7 @@ class Desk:
 
     def searcher(self, release: str | None) -> "Searcher":
         """Return what searches as nobody or as a group of a release."""
-        from queryveil.workflows.searching import Searcher
+        from queryveil.workflows.search import Searcher
 
         index = self._jobs.index()
         if index is None:

@@ -23,7 +23,7 @@ from queryveil.serve.metrics import Metrics
 from queryveil.serve.searching import SearchRequest, find, refusal
 from queryveil.serve.settings import LOOPBACK, host_in
 from queryveil.serve.store import UnknownIdError
-from queryveil.workflows.searching import Searcher
+from queryveil.workflows.search import Searcher
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -158,7 +158,7 @@ def create_search_app(
 
 def _warm(searcher: Searcher) -> None:
     """Load the kernel and the lexicon, so that the first person need not wait for them."""
-    searcher.index.analyser.terms("unheard-of words")
+    searcher.index.analyzer.terms("unheard-of words")
     searcher.search(next(iter(searcher.index.terms), ""), next(iter(searcher.groups), None))
 
 

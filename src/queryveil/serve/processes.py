@@ -11,7 +11,7 @@ from queryveil.serve.lean import SearchService, create_search_app
 from queryveil.serve.parents import end_with_parent
 from queryveil.serve.ports import BACKLOG, address_of, bind, raise_limits
 from queryveil.serve.settings import check_address
-from queryveil.workflows.searching import Searcher
+from queryveil.workflows.search import Searcher
 
 
 def _open(index: Path, groups: Path, token: str | None, counts: Path) -> SearchService:

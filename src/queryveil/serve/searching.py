@@ -10,7 +10,7 @@ from queryveil.serve.store import UnknownIdError
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer
-    from queryveil.workflows.searching import Searcher
+    from queryveil.workflows.search import Searcher
 
 LONGEST_QUERY, MOST_HITS, DEEPEST = 1_000, 100, 1_000  # characters, documents, documents
 LARGEST_GROUP = 2**31 - 1
@@ -67,7 +67,7 @@ def check_group(searcher: "Searcher", group: int) -> None:
     if not searcher.groups:
         raise InputError("no release of groups is served here; leave the group out.", field="group")
     if not searcher.has_group(group):
-        from queryveil.workflows.searching import nearest_numbers
+        from queryveil.workflows.search import nearest_numbers
 
         near = nearest_numbers(group, searcher.groups)
         raise UnknownIdError(f"the release has no group {group}; {near}", field="group")

@@ -197,7 +197,7 @@ def _attack(task: Task, progress: Progress) -> dict[str, Any]:
 
 
 def _index(task: Task, progress: Progress) -> dict[str, Any]:
-    from queryveil.workflows.indexing import index
+    from queryveil.workflows.index import index
     from queryveil.workflows.requests import IndexRequest
 
     corpus: str | Path = (task.files or {}).get("corpus", BUNDLED)

@@ -25,7 +25,7 @@ from queryveil.report.reproduction import Reproduction
 from queryveil.search.index import open_index
 from queryveil.sensitivity.lists import load_lists
 from queryveil.sensitivity.model import load_model
-from queryveil.workflows.indexing import index as make_index
+from queryveil.workflows.index import index as make_index
 from queryveil.workflows.requests import IndexRequest, ReproduceRequest
 
 USERS_OF_ONE = 110  # of a log like aol, of whom one or more searched enough for the evaluation of Zhu and Xiong

@@ -10,7 +10,7 @@ from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import load
 from queryveil.search.index import Index
-from queryveil.search.vectors import ProfileVector
+from queryveil.search.ranking import ProfileVector
 
 
 class People:

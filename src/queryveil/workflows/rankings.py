@@ -15,7 +15,7 @@ from queryveil.workflows.requests import MeasureRequest
 
 if TYPE_CHECKING:  # an index is opened only where something is searched
     from queryveil.measures.utility.search import Searched
-    from queryveil.search.evaluation.variants import Evaluation
+    from queryveil.search.evaluation.variants import SearchEvaluation
 
 QRELS = "qrels.txt"  # by which a folder of rankings is known
 
@@ -42,7 +42,7 @@ class Rankings:
 
     def __init__(self, request: MeasureRequest, release: Release) -> None:
         self._request, self._release = request, release
-        self._kept: list[Evaluation] = []
+        self._kept: list[SearchEvaluation] = []
         self._searched: Searched | None = None
 
     def context(self, bound: ResolvedName) -> dict[str, "Searched"]:
@@ -51,10 +51,10 @@ class Rankings:
             return {}
         if self._searched is None:
             from queryveil.measures.utility.search import Searched
-            from queryveil.search.evaluation.publication import Rule
+            from queryveil.search.evaluation.group_profiles import PublicationRule
             from queryveil.search.index import open_index
 
-            rule = Rule.of(resolve("method", self._release.manifest["method"]))
+            rule = PublicationRule.of(resolve("method", self._release.manifest["method"]))
             self._searched = Searched(open_index(self._request.index), rule, self._kept.append)
         return {"searched": self._searched}
 
@@ -62,7 +62,7 @@ class Rankings:
         """Write run and qrels files, where they were asked for; they are made from people's own profiles."""
         if self._request.trec is None or self._searched is None:
             return
-        from queryveil.search.evaluation.trec import trec_files
+        from queryveil.search.evaluation.variants import trec_files
 
         files = trec_files(self._kept[0], self._searched.index.documents.ids, rng)
         write_folder(self._request.trec, files, force=False, secret=True)

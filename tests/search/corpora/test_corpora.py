@@ -1,4 +1,4 @@
-"""Readers of documents: what each form yields, how a form is guessed, and what is wrong with bad files by place."""
+"""Document formats: what each reader yields, how a format is detected, and where errors of bad files are located."""
 
 import gzip
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from queryveil.core.errors import CorpusError, UnknownNameError
 from queryveil.core.names import declarations
 from queryveil.search.corpora.base import Document
-from queryveil.search.corpora.reading import find_corpus, read
+from queryveil.search.corpora.discovery import find_corpus, read_documents
 
 REUTERS = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
 <REUTERS TOPICS="YES" OLDID="5544" NEWID="1">
@@ -66,7 +66,7 @@ JSONL = b"""{"id": "a", "title": "Java", "text": "an island"}
 {"_id": 7, "contents": "a\\n language"}
 """
 
-FORMS = {
+FORMATS = {
     "reuters": (
         "reut2-000.sgm",
         REUTERS,
@@ -99,13 +99,13 @@ FORMS = {
 
 
 def documents(place: Path, form: str = "") -> list[Document]:
-    return list(read(find_corpus(place, form)))
+    return list(read_documents(find_corpus(place, form)))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("compressed", [False, True])
-def test_a_file_is_recognised_and_read(form: str, compressed: bool, tmp_path: Path) -> None:
-    name, data, expected = FORMS[form]
+def test_the_format_of_a_file_is_detected(form: str, compressed: bool, tmp_path: Path) -> None:
+    name, data, expected = FORMATS[form]
     path = tmp_path / (f"{name}.gz" if compressed else name)
     path.write_bytes(gzip.compress(data) if compressed else data)
     assert find_corpus(path).corpus.name == form
@@ -113,35 +113,35 @@ def test_a_file_is_recognised_and_read(form: str, compressed: bool, tmp_path: Pa
     assert [(d.title, d.text) for d in found] == [(title, text) for _, title, text, _ in expected]
     if form != "text":
         assert [d.id for d in found] == [number for number, *_ in expected]
-        assert [d.place for d in found] == [f"{path}, line {line}" for *_, line in expected]
+        assert [d.location for d in found] == [f"{path}, line {line}" for *_, line in expected]
     assert documents(path, form) == found
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_folder_is_read_file_by_file(form: str, tmp_path: Path) -> None:
-    name, data, expected = FORMS[form]
+    name, data, expected = FORMATS[form]
     (tmp_path / "b").mkdir()
     for place in (tmp_path / "b" / name, tmp_path / f"a-{name}"):
         place.write_bytes(data)
     (tmp_path / ".hidden").write_bytes(b"\0\0")
     (tmp_path / "README").write_bytes(b"\0 of another form")
     found = find_corpus(tmp_path)
-    assert (found.corpus.name, found.n_passed_over) == (form, 1)
+    assert (found.corpus.name, found.n_skipped) == (form, 1)
     assert [file.name for file in found.files] == [f"a-{name}", f"b/{name}"]
-    assert len(list(read(found))) == 2 * len(expected)
+    assert len(list(read_documents(found))) == 2 * len(expected)
 
 
 def test_reading_reports_progress(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("some text")
     seen: list[tuple[str, int, int]] = []
-    list(read(find_corpus(tmp_path), lambda *report: seen.append(report)))
+    list(read_documents(find_corpus(tmp_path), lambda *report: seen.append(report)))
     assert seen[-1] == ("indexing", 27, 27)
     assert all(0 <= done <= total for _, done, total in seen)
 
 
-def test_wordnet_comes_by_its_name_with_usual_meanings_first() -> None:
-    found = {d.id: (number, d) for number, d in enumerate(read(find_corpus("wordnet")))}
+def test_wordnet_is_found_by_name_with_first_senses_first() -> None:
+    found = {d.id: (number, d) for number, d in enumerate(read_documents(find_corpus("wordnet")))}
     assert len(found) == 117_659
     island, language, coffee = found["n08908248"], found["n06901053"], found["n07929519"]
     assert island[0] < language[0]
@@ -149,7 +149,7 @@ def test_wordnet_comes_by_its_name_with_usual_meanings_first() -> None:
     assert island[1].text.startswith("an island in Indonesia")
 
 
-def test_a_folder_called_wordnet_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_named_wordnet_hides_the_bundled_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wordnet").mkdir()
     (tmp_path / "wordnet" / "a.txt").write_text("an island")
@@ -172,14 +172,14 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "data", "message"), BAD)
-def test_bad_files_are_refused_by_place(name: str, data: bytes, message: str, tmp_path: Path) -> None:
+def test_errors_of_bad_files_name_file_and_line(name: str, data: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(CorpusError) as caught:
         documents(tmp_path / name)
     assert str(caught.value).startswith(str(tmp_path / message))
 
 
-def test_forms_are_checked(tmp_path: Path) -> None:
+def test_bad_paths_and_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="there is no file or folder"):
         find_corpus(tmp_path / "nowhere")
     with pytest.raises(UnknownNameError, match="there is no corpus 'reuter'; did you mean reuters"):
@@ -202,6 +202,6 @@ def test_forms_are_checked(tmp_path: Path) -> None:
         documents(tmp_path, "text")
 
 
-def test_every_form_is_declared() -> None:
-    assert set(declarations("corpus")) == {*FORMS, "wordnet"}
+def test_every_format_is_declared() -> None:
+    assert set(declarations("corpus")) == {*FORMATS, "wordnet"}
     assert all(callable(declaration.load()) for declaration in declarations("corpus").values())

@@ -6,18 +6,24 @@ from queryveil.experiments.zhu import printed
 from queryveil.experiments.zhu.grid import GROUP_SIZE, LINKING, OURS_SET, PAPERS, SETTINGS, WORST, Cell, Grid
 from queryveil.report.charts import Point
 from queryveil.report.reproduction import PaperFigure, PaperTable
-from queryveil.search.evaluation.bootstrap import Estimate
-from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS
-from queryveil.search.evaluation.variants import EVERYBODY, OURS, OURS_LEFT, PLAIN, RANDOM, RANDOM_LEFT
+from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS, Estimate
+from queryveil.search.evaluation.variants import (
+    EVERYBODY,
+    GROUPS,
+    GROUPS_WITHOUT_SELF,
+    RANDOM_GROUPS,
+    RANDOM_WITHOUT_SELF,
+    UNPERSONALISED,
+)
 
 USUAL: dict[str, Cell] = {settings: (settings, printed.USUAL_P, printed.USUAL_A) for settings in SETTINGS}
 _SHOWN = {  # line of figures 3 and 4 → settings and variant
-    f"{OURS}, {PAPERS}": (PAPERS, OURS),
-    f"{OURS_LEFT}, {PAPERS}": (PAPERS, OURS_LEFT),
-    f"{OURS}, {OURS_SET}": (OURS_SET, OURS),
-    f"{OURS_LEFT}, {OURS_SET}": (OURS_SET, OURS_LEFT),
-    RANDOM: (PAPERS, RANDOM),
-    RANDOM_LEFT: (PAPERS, RANDOM_LEFT),
+    f"{GROUPS}, {PAPERS}": (PAPERS, GROUPS),
+    f"{GROUPS_WITHOUT_SELF}, {PAPERS}": (PAPERS, GROUPS_WITHOUT_SELF),
+    f"{GROUPS}, {OURS_SET}": (OURS_SET, GROUPS),
+    f"{GROUPS_WITHOUT_SELF}, {OURS_SET}": (OURS_SET, GROUPS_WITHOUT_SELF),
+    RANDOM_GROUPS: (PAPERS, RANDOM_GROUPS),
+    RANDOM_WITHOUT_SELF: (PAPERS, RANDOM_WITHOUT_SELF),
 }
 _BOUND = "the bound p"
 _PICTURE = "The paper prints only the picture."
@@ -38,7 +44,7 @@ def written(found: Estimate) -> str:
 
 def figure_2(grid: Grid) -> list[PaperTable]:
     """Show every metric of every variant at the usual p and a, by the paper's settings and by ours."""
-    variants = (OURS, RANDOM, EVERYBODY, PLAIN, OURS_LEFT, RANDOM_LEFT)
+    variants = (GROUPS, RANDOM_GROUPS, EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF)
     tables = []
     for settings, cell in USUAL.items():
         rows = [(v, *(written(estimate(grid, cell, v, metric)) for metric in METRICS)) for v in variants]
@@ -143,7 +149,11 @@ def _drawn(
 def all_runs(grid: Grid) -> PaperTable:
     """Show the left-out precision of every p and a."""
     rows = [
-        (settings, f"{a}", *(written(estimate(grid, (settings, p, a), OURS_LEFT, AP_ALL)) for p in printed.PS))
+        (
+            settings,
+            f"{a}",
+            *(written(estimate(grid, (settings, p, a), GROUPS_WITHOUT_SELF, AP_ALL)) for p in printed.PS),
+        )
         for settings in SETTINGS
         for a in printed.LEVELS
     ]
@@ -155,4 +165,6 @@ def all_runs(grid: Grid) -> PaperTable:
 
 def _random(grid: Grid) -> str:
     cells = {p: (PAPERS, p, printed.USUAL_A) for p in printed.PS}
-    return ", ".join(f"{written(estimate(grid, cell, RANDOM_LEFT, AP_ALL))} at p = {p:g}" for p, cell in cells.items())
+    return ", ".join(
+        f"{written(estimate(grid, cell, RANDOM_WITHOUT_SELF, AP_ALL))} at p = {p:g}" for p, cell in cells.items()
+    )

@@ -21,19 +21,18 @@ from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.measures.privacy.linkability import compute as link
 from queryveil.methods import Method
 from queryveil.methods.linkability.principles import floor_of, without_rare
-from queryveil.search.evaluation.bootstrap import Resamples, resample
-from queryveil.search.evaluation.lexicon import lexicon_of
-from queryveil.search.evaluation.publication import Rule
-from queryveil.search.evaluation.topics import Plan, choose_topics
+from queryveil.search.evaluation.group_profiles import PublicationRule, map_terms
+from queryveil.search.evaluation.metrics import BootstrapResamples, draw_resamples
+from queryveil.search.evaluation.topics import TopicPlan, choose_topics
 from queryveil.search.evaluation.variants import (
     EVERYBODY,
-    PLAIN,
-    Figures,
-    Searching,
-    evaluate_groups,
-    figures_of,
-    plain,
-    published,
+    UNPERSONALISED,
+    MetricValues,
+    SearchSetup,
+    engine_order,
+    metrics_of,
+    rank_by_group_variants,
+    rank_by_published_groups,
 )
 from queryveil.search.index import Index
 from queryveil.semantics.augmentation import augment
@@ -57,7 +56,7 @@ class Outcome:
     method: str
     groups: int
     privacy: Mapping[str, float]  # GROUP_SIZE, LINKING, WORST
-    figures: Mapping[str, Figures]  # variant → metric → (queries,)
+    figures: Mapping[str, MetricValues]  # variant → metric → (queries,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +64,8 @@ class Grid:
     """All runs, and what does not depend on them."""
 
     runs: Mapping[Cell, Outcome]
-    common: Mapping[str, Figures]  # EVERYBODY, PLAIN
-    resamples: Resamples
+    common: Mapping[str, MetricValues]  # EVERYBODY, UNPERSONALISED
+    resamples: BootstrapResamples
     people: int
     queries: int
 
@@ -74,22 +73,24 @@ class Grid:
 def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progress: Progress = silent) -> Grid:
     """Make all runs; the people are those of the profiles, 5 queries each."""
     nobody = GroupMembers(np.full(profiles.n_histories, -1, np.int32), *_by_text(profiles))
-    lexicon = lexicon_of(index, nobody.terms)
-    topics = choose_topics(index, lexicon, nobody, Plan(people=profiles.n_histories), rng=rng, progress=progress)
+    mapping = map_terms(index, nobody.terms)
+    topics = choose_topics(index, mapping, nobody, TopicPlan(people=profiles.n_histories), rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(f"no query finds enough documents in {index.path}; index more documents.")
-    searching = Searching(index, lexicon, nobody, topics)
-    everybody = published(searching, np.zeros(profiles.n_histories, np.int64), Rule(printed.USUAL_P))
-    common = {EVERYBODY: figures_of(topics, everybody), PLAIN: figures_of(topics, plain(topics))}
+    setup = SearchSetup(index, mapping, nobody, topics)
+    everybody = rank_by_published_groups(
+        setup, np.zeros(profiles.n_histories, np.int64), PublicationRule(printed.USUAL_P)
+    )
+    common = {EVERYBODY: metrics_of(topics, everybody), UNPERSONALISED: metrics_of(topics, engine_order(topics))}
     runs = {}
     cells = list(product(SETTINGS, printed.PS, printed.LEVELS))
     for number, cell in enumerate(cells):
         progress(f"run {number + 1} of {len(cells)}", number, len(cells))
-        runs[cell] = _run(profiles, searching, cell, rng)
-    return Grid(runs, common, resample(topics.person, rng), len(topics.people), len(topics.queries))
+        runs[cell] = _run(profiles, setup, cell, rng)
+    return Grid(runs, common, draw_resamples(topics.person, rng), len(topics.people), len(topics.queries))
 
 
-def _run(profiles: Profiles, searching: Searching, cell: Cell, rng: np.random.Generator) -> Outcome:
+def _run(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.Generator) -> Outcome:
     settings, p, a = cell
     bound = resolve("method", SETTINGS[settings].format(p=p, a=a))
     grouped: Grouping = bound.declaration.load()(profiles, _features(profiles, bound), bound, rng=rng)
@@ -100,9 +101,9 @@ def _run(profiles: Profiles, searching: Searching, cell: Cell, rng: np.random.Ge
         for score in link(released, members, resolve("measure", f"linkability(p={p})"), rng=rng)
     }
     privacy = {label: float(scores[label] or 0.0) for label in (GROUP_SIZE, LINKING, WORST)}
-    within = Searching(searching.index, searching.lexicon, members, searching.topics)
-    orders = evaluate_groups(within, released, Rule.of(bound), rng)
-    figures = {variant: figures_of(searching.topics, order) for variant, order in orders.items()}
+    within = SearchSetup(setup.index, setup.mapping, members, setup.topics)
+    orders = rank_by_group_variants(within, released, PublicationRule.of(bound), rng)
+    figures = {variant: metrics_of(setup.topics, order) for variant, order in orders.items()}
     return Outcome(str(bound), grouped.n_groups, privacy, figures)
 
 

@@ -4,7 +4,14 @@ from queryveil.experiments.zhu import printed
 from queryveil.experiments.zhu.figures import USUAL, estimate, written
 from queryveil.experiments.zhu.grid import OURS_SET, PAPERS, WORST, Grid
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP
-from queryveil.search.evaluation.variants import EVERYBODY, OURS, OURS_LEFT, PLAIN, RANDOM, RANDOM_LEFT
+from queryveil.search.evaluation.variants import (
+    EVERYBODY,
+    GROUPS,
+    GROUPS_WITHOUT_SELF,
+    RANDOM_GROUPS,
+    RANDOM_WITHOUT_SELF,
+    UNPERSONALISED,
+)
 
 
 def read(grid: Grid) -> tuple[str, ...]:
@@ -14,7 +21,7 @@ def read(grid: Grid) -> tuple[str, ...]:
 
 def _headline(grid: Grid) -> str:
     cell = USUAL[PAPERS]
-    ours, random = (written(estimate(grid, cell, variant, AP_TOP)) for variant in (OURS, RANDOM))
+    ours, random = (written(estimate(grid, cell, variant, AP_TOP)) for variant in (GROUPS, RANDOM_GROUPS))
     return (
         f"What a member gets: groups rank as one's own profile would by {AP_TOP} of {ours} % (the paper: {printed.AP} "
         f"%). Random groups of the same sizes reach {random} %. Most of the headline is that a person is a large part "
@@ -26,9 +33,9 @@ def _left_out(grid: Grid) -> str:
     parts = []
     for p in (printed.USUAL_P, printed.PS[0]):
         figures = grid.runs[PAPERS, p, printed.USUAL_A].figures
-        ratio = grid.resamples.ratio(figures[OURS_LEFT][AP_ALL], figures[RANDOM_LEFT][AP_ALL])
+        ratio = grid.resamples.ratio(figures[GROUPS_WITHOUT_SELF][AP_ALL], figures[RANDOM_WITHOUT_SELF][AP_ALL])
         share = "" if ratio is None else f", {ratio.value:.2f} times as much ({ratio.low:.2f}–{ratio.high:.2f})"
-        ours, random = (100 * figures[variant][AP_ALL].mean() for variant in (OURS_LEFT, RANDOM_LEFT))
+        ours, random = (100 * figures[variant][AP_ALL].mean() for variant in (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF))
         parts.append(f"{ours:.1f} % against {random:.1f} % at p = {p:g}{share}")
     return (
         f"What the others contribute: with the person's own profile left out, the groups reach an {AP_ALL} of "
@@ -39,10 +46,11 @@ def _left_out(grid: Grid) -> str:
 
 def _everybody(grid: Grid) -> str:
     cell = USUAL[PAPERS]
-    found = {v: written(estimate(grid, cell, v, AP_ALL)) for v in (EVERYBODY, PLAIN, OURS_LEFT)}
+    found = {v: written(estimate(grid, cell, v, AP_ALL)) for v in (EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF)}
     return (
         f"The simple alternatives at p = {printed.USUAL_P}: one group of everybody has an {AP_ALL} of "
-        f"{found[EVERYBODY]} %, no personalisation {found[PLAIN]} %, the groups without oneself {found[OURS_LEFT]} %. "
+        f"{found[EVERYBODY]} %, no personalisation {found[UNPERSONALISED]} %, the groups without oneself "
+        f"{found[GROUPS_WITHOUT_SELF]} %. "
         "Few other people may say less about a person than all people together do."
     )
 
@@ -51,7 +59,7 @@ def _levels(grid: Grid) -> str:
     parts = []
     for settings in (PAPERS, OURS_SET):
         low, high = (
-            grid.runs[settings, printed.USUAL_P, a].figures[OURS_LEFT][AP_ALL]
+            grid.runs[settings, printed.USUAL_P, a].figures[GROUPS_WITHOUT_SELF][AP_ALL]
             for a in (printed.LEVELS[0], printed.LEVELS[-1])
         )
         change = grid.resamples.difference(high, low)

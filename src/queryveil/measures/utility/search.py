@@ -16,32 +16,30 @@ from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
-from queryveil.search.evaluation.bootstrap import Estimate
-from queryveil.search.evaluation.lexicon import lexicon_of
-from queryveil.search.evaluation.metrics import AP_ALL, METRICS
-from queryveil.search.evaluation.publication import Rule
-from queryveil.search.evaluation.topics import Plan, Topics, choose_topics
+from queryveil.search.evaluation.group_profiles import PublicationRule, map_terms
+from queryveil.search.evaluation.metrics import AP_ALL, METRICS, Estimate
+from queryveil.search.evaluation.topics import TopicPlan, Topics, choose_topics
 from queryveil.search.evaluation.variants import (
     EVERYBODY,
-    OURS,
-    OURS_LEFT,
-    PLAIN,
-    RANDOM_LEFT,
+    GROUPS,
+    GROUPS_WITHOUT_SELF,
+    RANDOM_WITHOUT_SELF,
+    UNPERSONALISED,
     VARIANTS,
-    Evaluation,
-    Searching,
-    evaluate,
+    SearchEvaluation,
+    SearchSetup,
+    evaluate_variants,
 )
 from queryveil.search.index import Index
 
 NOTES = {
-    OURS: "the profile of the person's group, as published; who is in no group gets the engine's order",
-    OURS_LEFT: "the same as if the person were not in the log: what the other members contribute",
+    GROUPS: "the profile of the person's group, as published; who is in no group gets the engine's order",
+    GROUPS_WITHOUT_SELF: "the same as if the person were not in the log: what the other members contribute",
 }
-COMPARED = ((OURS, PLAIN), (OURS_LEFT, RANDOM_LEFT), (OURS_LEFT, EVERYBODY))
+COMPARED = ((GROUPS, UNPERSONALISED), (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF), (GROUPS_WITHOUT_SELF, EVERYBODY))
 
 
-def _ignore(evaluation: Evaluation) -> None:
+def _ignore(evaluation: SearchEvaluation) -> None:
     """Take the rankings and do nothing with them."""
 
 
@@ -50,8 +48,8 @@ class Searched:
     """Where is searched, by what rule the groups were published, and who gets the rankings."""
 
     index: Index
-    rule: Rule
-    keep: Callable[[Evaluation], None] = _ignore
+    rule: PublicationRule
+    keep: Callable[[SearchEvaluation], None] = _ignore
 
 
 def compute(
@@ -65,15 +63,15 @@ def compute(
 ) -> list[Score]:
     """Return every metric for every kind of profile, how the groups compare, and who could not be looked at."""
     plan = _plan(bound)
-    lexicon = lexicon_of(searched.index, members.terms)
-    topics = choose_topics(searched.index, lexicon, members, plan, rng=rng, progress=progress)
+    mapping = map_terms(searched.index, members.terms)
+    topics = choose_topics(searched.index, mapping, members, plan, rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(
             f"{bound}: no query of anybody finds {2 * plan.relevant} documents in {searched.index.path}; "
             "index more documents, or ask for fewer relevant ones."
         )
-    searching = Searching(searched.index, lexicon, members, topics, plan.blend)
-    evaluation = evaluate(searching, released, searched.rule, rng=rng, progress=progress)
+    setup = SearchSetup(searched.index, mapping, members, topics, plan.blend)
+    evaluation = evaluate_variants(setup, released, searched.rule, rng=rng, progress=progress)
     searched.keep(evaluation)
     return [
         *_figures(str(bound), evaluation),
@@ -82,9 +80,9 @@ def compute(
     ]
 
 
-def _plan(bound: ResolvedName) -> Plan:
+def _plan(bound: ResolvedName) -> TopicPlan:
     people, queries, depth, relevant = (bound.integer(name) for name in ("people", "queries", "depth", "relevant"))
-    plan = Plan(people, queries, depth, relevant, bound.real("blend"))
+    plan = TopicPlan(people, queries, depth, relevant, bound.real("blend"))
     if 2 * plan.relevant > plan.depth:
         raise InputError(
             f"{bound}: relevant must be at most half of depth; where most results are relevant, every order is good."
@@ -97,7 +95,7 @@ def _score(measure: str, label: str, estimate: Estimate, n_people: int, *, unit:
     return Score(measure, label, value, unit=unit, units_counted=n_people, interval=(low, high), note=note)
 
 
-def _figures(measure: str, found: Evaluation) -> Iterator[Score]:
+def _figures(measure: str, found: SearchEvaluation) -> Iterator[Score]:
     for metric in METRICS:
         for variant in VARIANTS:
             estimate = found.resamples.mean(found.figures[variant][metric])
@@ -105,7 +103,7 @@ def _figures(measure: str, found: Evaluation) -> Iterator[Score]:
             yield _score(measure, f"{metric}: {variant}", estimate, len(found.topics.people), note=note)
 
 
-def _comparisons(measure: str, found: Evaluation) -> Iterator[Score]:
+def _comparisons(measure: str, found: SearchEvaluation) -> Iterator[Score]:
     """Compare by the average precision over all relevant documents."""
     n_people = len(found.topics.people)
     for ours, theirs in COMPARED:
@@ -117,7 +115,7 @@ def _comparisons(measure: str, found: Evaluation) -> Iterator[Score]:
             yield _score(measure, label, ratio, n_people, note="as a share; above 100 % is better")
 
 
-def _people(measure: str, topics: Topics, plan: Plan) -> Iterator[Score]:
+def _people(measure: str, topics: Topics, plan: TopicPlan) -> Iterator[Score]:
     """Count who was looked at and who could not be."""
     counts = {
         "people searched for": (

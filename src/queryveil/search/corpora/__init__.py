@@ -1,4 +1,4 @@
-"""Corpora: one file for each form in which documents come, and the guess of which one a place has."""
+"""Corpora: one module per document format, and the detection of a corpus's format."""
 
 from queryveil.search.corpora.json_lines import JSONL
 from queryveil.search.corpora.reuters import REUTERS
@@ -7,5 +7,5 @@ from queryveil.search.corpora.text_files import TEXT
 from queryveil.search.corpora.trec import TREC
 from queryveil.search.corpora.wordnet import WORDNET
 
-# In the order in which they are tried: the most particular first, since anything can be text.
+# In the order of detection: the most specific first, because any file without null bytes is a text file.
 DECLARATIONS = (REUTERS, TREC, SMART, JSONL, TEXT, WORDNET)

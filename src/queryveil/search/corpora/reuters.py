@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from queryveil.core.errors import CorpusError
-from queryveil.search.corpora.base import Corpus, Document, File, tidy
-from queryveil.search.corpora.files import elements
+from queryveil.search.corpora.base import Corpus, CorpusFile, Document, normalize_spaces, sgml_elements
 
 _ID = re.compile(r'<REUTERS[^>]*\sNEWID="([^"]+)"')
 _TITLE = re.compile(r"<TITLE>(.*?)</TITLE>", re.DOTALL)
 _BODY = re.compile(r"<BODY>(.*?)</BODY>", re.DOTALL)
-_WHOLE = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)  # of stories that were never taken apart
-_APART = re.compile(r"<(TITLE|AUTHOR|DATELINE)>.*?</\1>|</?[A-Z][^>]*>", re.DOTALL)
+_UNPROCESSED = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)  # stories without a marked-up body
+_OTHER_FIELDS = re.compile(r"<(TITLE|AUTHOR|DATELINE)>.*?</\1>|</?[A-Z][^>]*>", re.DOTALL)
 
 
 def _recognise(name: str, head: bytes) -> bool:
@@ -29,16 +28,16 @@ REUTERS = Corpus(
 )
 
 
-def read(stream: BinaryIO, file: File) -> Iterator[Document]:
-    """Yield the stories by their new id; a brief one has a title and no text."""
-    for place, story in elements(stream, file, "<REUTERS", "</REUTERS>"):
+def read(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
+    """Yield the stories with their NEWID as id; a story of type BRIEF has a title but no text."""
+    for location, story in sgml_elements(stream, file, "<REUTERS", "</REUTERS>"):
         found = _ID.search(story)
         if found is None:
-            raise CorpusError(f"{place}: the story has no NEWID; get the file anew.")
-        body = _BODY.search(story) or _WHOLE.search(story)
-        text = _APART.sub(" ", body.group(1)) if body else ""
-        yield Document(found.group(1), _plain(_TITLE.search(story)), tidy(html.unescape(text)), place)
+            raise CorpusError(f"{location}: the story has no NEWID; get the file anew.")
+        body = _BODY.search(story) or _UNPROCESSED.search(story)
+        text = _OTHER_FIELDS.sub(" ", body.group(1)) if body else ""
+        yield Document(found.group(1), _unescape(_TITLE.search(story)), normalize_spaces(html.unescape(text)), location)
 
 
-def _plain(found: re.Match[str] | None) -> str:
-    return tidy(html.unescape(found.group(1))) if found else ""
+def _unescape(found: re.Match[str] | None) -> str:
+    return normalize_spaces(html.unescape(found.group(1))) if found else ""

@@ -1,12 +1,11 @@
-"""SMART: the form of CACM, Cranfield and their contemporaries; a line `.I 1` begins a document, `.T` its title."""
+"""SMART: the format of CACM, Cranfield and other early test collections; `.I 1` begins a document, `.T` its title."""
 
 import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from queryveil.core.errors import CorpusError
-from queryveil.search.corpora.base import Corpus, Document, File, tidy
-from queryveil.search.corpora.files import lines
+from queryveil.search.corpora.base import Corpus, CorpusFile, Document, normalize_spaces, numbered_lines
 
 _FIELD = re.compile(r"\.([A-Z])\s*$")
 _BEGIN = re.compile(r"\.I\s+(\S+)\s*$")
@@ -24,11 +23,11 @@ SMART = Corpus(
 )
 
 
-def read(stream: BinaryIO, file: File) -> Iterator[Document]:
-    """Yield the documents: `.T` is the title, `.W` the text; authors, references and the like are left out."""
+def read(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
+    """Yield the documents: `.T` is the title, `.W` the text; other fields, such as authors, are ignored."""
     name, first, field = "", 0, ""
     parts: dict[str, list[str]] = {}
-    for number, line in lines(stream):
+    for number, line in numbered_lines(stream):
         begins = _BEGIN.match(line)
         if begins or _FIELD.match(line):
             if begins:
@@ -45,6 +44,6 @@ def read(stream: BinaryIO, file: File) -> Iterator[Document]:
         yield _document(name, parts, file, first)
 
 
-def _document(name: str, parts: dict[str, list[str]], file: File, first: int) -> Document:
-    title, text = (tidy(" ".join(parts.get(field, ()))) for field in "TW")
+def _document(name: str, parts: dict[str, list[str]], file: CorpusFile, first: int) -> Document:
+    title, text = (normalize_spaces(" ".join(parts.get(field, ()))) for field in "TW")
     return Document(name, title, text, f"{file.path}, line {first:,}")

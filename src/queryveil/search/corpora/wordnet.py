@@ -1,12 +1,11 @@
-"""The bundled corpus: the 117,659 glosses of WordNet, with the words they explain as titles."""
+"""The bundled corpus: the 117,659 glosses of WordNet, titled by the words they define."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.core.rows import per_entry, row_numbers
+from queryveil.core.rows import IntArray, per_entry, row_numbers
 from queryveil.search.corpora.base import Corpus, Document
 
 if TYPE_CHECKING:
@@ -23,12 +22,12 @@ WORDNET = Corpus(
 
 
 def read() -> Iterator[Document]:
-    """Yield every synset; its id is WordNet's own: the part of speech and the offset.
+    """Yield one document per synset; its id is the part of speech and the offset, as in WordNet.
 
-    First meanings of their words come first, then second ones, so that of two documents that a query finds equally
-    good (the island of Java, the language) the more usual one has the lower number.
+    First senses of words come first, then second senses, so that of two documents with equal scores (Java the island,
+    Java the language) the more common sense has the lower number.
     """
-    from queryveil.lexicons.wordnet import glosses, load  # listing the corpora must not read tables
+    from queryveil.lexicons.wordnet import glosses, load  # deferred: listing the corpora must not load WordNet
 
     wordnet = load()
     texts = glosses().to_pylist()
@@ -41,11 +40,11 @@ def read() -> Iterator[Document]:
         yield Document(name, title, texts[synset], f"WordNet, {name}")
 
 
-def _sense_numbers(wordnet: "WordNet") -> NDArray[np.int64]:
-    """Return which sense of its usual word each synset is, from 0."""
+def _sense_numbers(wordnet: "WordNet") -> IntArray:
+    """Return which sense of its first word each synset is, from 0."""
     sense = np.arange(len(wordnet.sense_synsets)) - per_entry(wordnet.sense_indptr[:-1], wordnet.sense_indptr)
     lemma = row_numbers(wordnet.sense_indptr)
-    is_usual = lemma == wordnet.word_lemmas[wordnet.word_indptr[wordnet.sense_synsets]]
+    is_first = lemma == wordnet.word_lemmas[wordnet.word_indptr[wordnet.sense_synsets]]
     numbers = np.zeros(wordnet.n_synsets, np.int64)
-    numbers[wordnet.sense_synsets[is_usual]] = sense[is_usual]
+    numbers[wordnet.sense_synsets[is_first]] = sense[is_first]
     return numbers

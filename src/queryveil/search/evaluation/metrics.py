@@ -1,52 +1,111 @@
-"""How well rankings put relevant documents first.
+"""Ranking metrics and their bootstrap confidence intervals.
 
-Zhu and Xiong 2010 give "average precision at top 10 relevant search results" without a formula, so it is taken in three
-ways. Beside each stands what `ir-measures` and trec_eval call it, for R relevant documents:
+Zhu and Xiong 2010 give "average precision at top 10 relevant search results" without a formula, so it is computed in
+three ways. For R relevant documents, with the name that `ir-measures` and trec_eval use:
 
     AP at 10              Σ_{i≤10} P(i)·rel(i) / min(10, R)    AP@10 · R / min(10, R)
-    AP to 10 relevant     mean of P(i) over the first 10 relevant, wherever they stand; no counterpart
+    AP to 10 relevant     mean of P(i) over the first 10 relevant documents, at any rank; no counterpart
     AP                    Σ_i P(i)·rel(i) / R                   AP
-    P@10, nDCG@10         as everywhere; relevance is yes or no
+    P@10, nDCG@10         as usual, with binary relevance
 
-A document that was not retrieved has precision 0.
+A relevant document that was not retrieved has precision 0.
+
+The bootstrap resamples people, not queries, because queries of one person are not independent. All figures are
+estimated on the same resamples, so that what two variants have in common cancels in their difference.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.rows import FloatArray, IntArray
+
 TOP = 10
 AP_TOP, AP_FIRST, AP_ALL, PRECISION, NDCG = "AP at 10", "AP to 10 relevant", "AP", "P@10", "nDCG@10"
 METRICS = (AP_TOP, AP_FIRST, AP_ALL, PRECISION, NDCG)
+RESAMPLES = 2_000
+CONFIDENCE = 0.95
 
-Reals = NDArray[np.float64]
 
+def compute_metrics(is_relevant: NDArray[np.bool_], n_relevant: IntArray) -> Mapping[str, FloatArray]:
+    """Return every metric of every ranking: metric → (rankings,).
 
-def judge(is_relevant: NDArray[np.bool_], n_relevant: NDArray[np.int64]) -> Mapping[str, Reals]:
-    """Return every metric of every ranking.
-
-    `is_relevant` is (rankings, ranks), filled up with False; `n_relevant` counts the relevant documents there are, one
-    at least.
+    `is_relevant` is (rankings, ranks), padded with False; `n_relevant` counts all relevant documents, at least one per
+    ranking.
     """
     ranks = np.arange(1, is_relevant.shape[1] + 1)
     found = np.cumsum(is_relevant, axis=1)
-    gains = np.where(is_relevant, found / ranks, 0.0)  # precision where a relevant document stands
-    few = np.minimum(TOP, n_relevant)
+    precision = np.where(is_relevant, found / ranks, 0.0)  # at the ranks of relevant documents
+    n_ideal = np.minimum(TOP, n_relevant)
     return {
-        AP_TOP: gains[:, :TOP].sum(axis=1) / few,
-        AP_FIRST: np.where(found <= TOP, gains, 0.0).sum(axis=1) / few,
-        AP_ALL: gains.sum(axis=1) / n_relevant,
+        AP_TOP: precision[:, :TOP].sum(axis=1) / n_ideal,
+        AP_FIRST: np.where(found <= TOP, precision, 0.0).sum(axis=1) / n_ideal,
+        AP_ALL: precision.sum(axis=1) / n_relevant,
         PRECISION: is_relevant[:, :TOP].sum(axis=1) / TOP,
-        NDCG: _discounted(is_relevant[:, :TOP]) / _ideal()[few],
+        NDCG: _dcg(is_relevant[:, :TOP]) / _ideal_dcg()[n_ideal],
     }
 
 
-def _discounted(is_relevant: NDArray[np.bool_]) -> Reals:
-    total: Reals = (is_relevant / np.log2(np.arange(2, is_relevant.shape[1] + 2))).sum(axis=1)
+def _dcg(is_relevant: NDArray[np.bool_]) -> FloatArray:
+    """Return the discounted cumulative gain of every ranking."""
+    total: FloatArray = (is_relevant / np.log2(np.arange(2, is_relevant.shape[1] + 2))).sum(axis=1)
     return total
 
 
-def _ideal() -> Reals:
-    """Return the discounted gain of 0, 1, … TOP relevant documents that all stand first."""
+def _ideal_dcg() -> FloatArray:
+    """Return the discounted cumulative gain of 0, 1, … TOP relevant documents ranked first."""
     return np.concatenate((np.zeros(1), np.cumsum(1.0 / np.log2(np.arange(2, TOP + 2)))))
+
+
+class Estimate(NamedTuple):
+    """A figure and its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapResamples:
+    """Resamples of the people who issued the queries."""
+
+    times: FloatArray  # (resamples, people): how often each person was drawn
+    person: IntArray  # (queries,)
+
+    def mean(self, figures: FloatArray) -> Estimate:
+        """Return the mean of a figure (queries,) over queries."""
+        totals, n_queries = self._totals(figures), self._totals(np.ones(len(figures)))
+        return _estimate(float(figures.mean()), totals / n_queries)
+
+    def difference(self, ours: FloatArray, theirs: FloatArray) -> Estimate:
+        """Return the difference of the means of two figures of the same queries."""
+        return self.mean(ours - theirs)
+
+    def ratio(self, ours: FloatArray, theirs: FloatArray) -> Estimate | None:
+        """Return the ratio of the means of two figures; None if the denominator is 0 in any resample."""
+        numerator, denominator = self._totals(ours), self._totals(theirs)
+        if not denominator.all():
+            return None
+        return _estimate(float(ours.sum() / theirs.sum()), numerator / denominator)
+
+    def _totals(self, figures: FloatArray) -> FloatArray:
+        """Return the sum of a figure in every resample."""
+        by_person = np.bincount(self.person, figures, minlength=self.times.shape[1])
+        total: FloatArray = self.times @ by_person
+        return total
+
+
+def draw_resamples(person: IntArray, rng: np.random.Generator, n_resamples: int = RESAMPLES) -> BootstrapResamples:
+    """Draw the people who have queries with replacement, as many as there are, `n_resamples` times."""
+    _, number = np.unique(person, return_inverse=True)
+    n_people = int(number.max(initial=-1)) + 1
+    times = rng.multinomial(n_people, np.full(n_people, 1.0 / n_people), size=n_resamples)
+    return BootstrapResamples(times.astype(np.float64), number.astype(np.int64))
+
+
+def _estimate(value: float, resampled: FloatArray) -> Estimate:
+    low, high = np.quantile(resampled, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+    return Estimate(value, float(low), float(high))

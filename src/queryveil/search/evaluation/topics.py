@@ -1,8 +1,9 @@
-"""What is searched for, what the engine finds, and which of that is relevant.
+"""Topics of the evaluation: queries of people, the engine's results, and relevance judgments.
 
-Zhu and Xiong 2010, section 4: what a person's own profile puts first among the engine's results counts as relevant. How
-queries were chosen and how many results were re-ranked is not said. Here a query is a term of the person's own profile;
-another, and a third, is added where it finds too little to be ranked. All variants of a profile get the same queries.
+Zhu and Xiong 2010, section 4: the documents that a person's own profile ranks first among the engine's results count as
+relevant. The paper does not say how queries were chosen and how many results were re-ranked. Here a query is a term of
+the person's own profile; a second and a third term are added if it finds too few documents to rank. All variants of a
+profile get the same queries.
 """
 
 from collections.abc import Iterator
@@ -14,126 +15,131 @@ from numpy.typing import NDArray
 
 from queryveil.core.evidence import GroupMembers
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import select_entries
-from queryveil.search.evaluation.lexicon import Lexicon
-from queryveil.search.evaluation.publication import Rows
+from queryveil.core.rows import FloatArray, IntArray, select_entries
+from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows
 from queryveil.search.index import Index
-from queryveil.search.ranking import Ranked, cosines
-from queryveil.search.vectors import ProfileVector
+from queryveil.search.ranking import ProfileVector, RankedDocuments, cosines
 
-MOST_WORDS = 3  # of a query
+MAX_QUERY_TERMS = 3
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How many people are looked at, with how many queries each, and what counts as relevant."""
+class TopicPlan:
+    """How many people and queries are sampled, and how many results count as relevant."""
 
     people: int = 1_000
-    queries: int = 5
+    queries: int = 5  # per person
     depth: int = 100  # results that are ranked
     relevant: int = 30  # of them
-    blend: float = 0.0  # of the engine's own score; what is relevant is always said by the profile alone
+    blend: float = 0.0  # weight of the engine's score in the rankings; the judgments use the profile alone
 
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """Queries of people, the documents found, and which are relevant."""
+    """Queries of people with their results and relevance judgments."""
 
-    people: NDArray[np.int64]  # (people with queries,): ascending
-    person: NDArray[np.int64]  # (queries,): the place among `people`, ascending
+    people: IntArray  # (people with queries,): ascending
+    person: IntArray  # (queries,): position in `people`, ascending
     queries: tuple[str, ...]
-    documents: NDArray[np.int32]  # (queries, depth): in the engine's order; −1 behind the last
-    shares: NDArray[np.float64]  # (queries, depth): the engine's scores as shares of the best one
+    documents: NDArray[np.int32]  # (queries, depth): in the engine's order, padded with −1
+    shares: FloatArray  # (queries, depth): the engine's scores divided by the best score of the query
     is_relevant: NDArray[np.bool_]  # (queries, depth)
     without_term: int  # people of whom the index knows no term
-    without_query: int  # people looked at of whom no query finds enough
+    without_query: int  # sampled people for whom no query finds enough documents
 
     @property
-    def n_relevant(self) -> NDArray[np.int64]:
+    def n_relevant(self) -> IntArray:
         """Count the relevant documents of each query."""
-        counts: NDArray[np.int64] = self.is_relevant.sum(axis=1, dtype=np.int64)
+        counts: IntArray = self.is_relevant.sum(axis=1, dtype=np.int64)
         return counts
 
-    def of_people(self) -> Iterator[slice]:
-        """Yield the queries of each person."""
+    def by_person(self) -> Iterator[slice]:
+        """Yield the range of each person's queries."""
         bounds = np.searchsorted(self.person, np.arange(len(self.people) + 1)).tolist()
         return (slice(a, b) for a, b in pairwise(bounds))
 
 
 def choose_topics(
     index: Index,
-    lexicon: Lexicon,
+    mapping: TermMapping,
     members: GroupMembers,
-    plan: Plan,
+    plan: TopicPlan,
     *,
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> Topics:
-    """Draw people and queries, and let the profile of each person say what is relevant."""
-    known = lexicon.is_known[members.ids]
-    before = select_entries(members.indptr, known)
-    able = np.flatnonzero(np.diff(before))
-    drawn = np.sort(rng.permutation(able)[: plan.people])
-    people: list[int] = []
-    person: list[int] = []
-    found: list[tuple[str, Ranked]] = []
-    for number, one in enumerate(drawn.tolist()):
-        progress("searching", number, len(drawn))
-        pairs = np.arange(members.indptr[one], members.indptr[one + 1])
-        terms = [members.terms[i] for i in members.ids[pairs[known[pairs]]].tolist()]
-        some = list(_queries(index, rng.permutation(len(terms)).tolist(), terms, plan))
-        if some:
-            person += [len(people)] * len(some)
-            people.append(one)
-            found += some
-    shape = (len(found), plan.depth)
-    documents, shares = np.full(shape, -1, np.int32), np.zeros(shape)
-    for row, (_, ranked) in enumerate(found):
-        documents[row, : len(ranked)] = ranked.documents
-        shares[row, : len(ranked)] = ranked.scores / ranked.scores[0]
-    topics = Topics(
-        np.array(people, np.int64),
-        np.array(person, np.int64),
-        tuple(query for query, _ in found),
-        documents,
-        shares,
-        np.zeros(shape, np.bool_),
-        int(len(members.group) - len(able)),
-        len(drawn) - len(people),
-    )
-    own = Rows(members.indptr, members.ids, members.weights).take(topics.people)
-    order = order_by(index, topics, lexicon.vectors(own))
+    """Sample people and queries, search, and judge relevance by each person's own profile."""
+    is_known = mapping.is_known[members.ids]
+    with_term = np.flatnonzero(np.diff(select_entries(members.indptr, is_known)))
+    sampled = np.sort(rng.permutation(with_term)[: plan.people])
+    found: dict[int, list[tuple[str, RankedDocuments]]] = {}  # person → queries with their results
+    for number, person in enumerate(sampled.tolist()):
+        progress("searching", number, len(sampled))
+        entries = np.arange(members.indptr[person], members.indptr[person + 1])
+        terms = [members.terms[i] for i in members.ids[entries[is_known[entries]]].tolist()]
+        queries = list(_draw_queries(index, [terms[i] for i in rng.permutation(len(terms))], plan))
+        if queries:
+            found[person] = queries
+    without_term, without_query = int(len(members.group) - len(with_term)), len(sampled) - len(found)
+    topics = _collect(found, plan.depth, without_term, without_query)
+    own_profiles = WeightedRows(members.indptr, members.ids, members.weights).take(topics.people)
+    order = rank_by_profiles(index, topics, mapping.vectors(own_profiles))
     np.put_along_axis(topics.is_relevant, order[:, : plan.relevant], True, axis=1)
     topics.is_relevant[topics.documents < 0] = False
     return topics
 
 
-def _queries(index: Index, order: list[int], terms: list[str], plan: Plan) -> Iterator[tuple[str, Ranked]]:
-    """Yield queries that begin with a term each; what finds less than twice what is relevant is none."""
+def _draw_queries(index: Index, terms: list[str], plan: TopicPlan) -> Iterator[tuple[str, RankedDocuments]]:
+    """Yield up to `plan.queries` queries, made of consecutive terms, with their results.
+
+    A query gets further terms until its results fill `plan.depth`. It is skipped if it finds fewer than twice as many
+    documents as count as relevant: where most results are relevant, every ranking is good.
+    """
     n_queries = 0
-    for place in range(len(order)):
+    for start in range(len(terms)):
         if n_queries == plan.queries:
             return
-        for end in range(place + 1, min(place + MOST_WORDS, len(order)) + 1):
-            query = " ".join(terms[i] for i in order[place:end])
-            found = index.search(query, plan.depth)
-            if len(found) == plan.depth:
+        for end in range(start + 1, min(start + MAX_QUERY_TERMS, len(terms)) + 1):
+            query = " ".join(terms[start:end])
+            results = index.search(query, plan.depth)
+            if len(results) == plan.depth:
                 break
-        if len(found) >= 2 * plan.relevant:
+        if len(results) >= 2 * plan.relevant:
             n_queries += 1
-            yield query, found
+            yield query, results
 
 
-def order_by(index: Index, topics: Topics, profiles: list[ProfileVector], blend: float = 0.0) -> NDArray[np.int64]:
-    """Return the order in which each person's profile puts the documents of their queries: (queries, depth) places.
+def _collect(
+    found: dict[int, list[tuple[str, RankedDocuments]]], depth: int, without_term: int, without_query: int
+) -> Topics:
+    """Return the queries of people as arrays, with no document judged relevant yet."""
+    queries = [pair for pairs in found.values() for pair in pairs]
+    shape = (len(queries), depth)
+    documents, shares = np.full(shape, -1, np.int32), np.zeros(shape)
+    for row, (_, results) in enumerate(queries):
+        documents[row, : len(results)] = results.documents
+        shares[row, : len(results)] = results.scores / results.scores[0]
+    return Topics(
+        np.array(list(found), np.int64),
+        np.repeat(np.arange(len(found)), np.array([len(pairs) for pairs in found.values()], np.int64)),
+        tuple(query for query, _ in queries),
+        documents,
+        shares,
+        np.zeros(shape, np.bool_),
+        without_term,
+        without_query,
+    )
 
-    This is what `rerank` does, for many queries. Ties, and an empty profile, keep the engine's order; places without a
-    document come last.
+
+def rank_by_profiles(index: Index, topics: Topics, profiles: list[ProfileVector], blend: float = 0.0) -> IntArray:
+    """Re-rank the results of each person's queries by the person's profile: (queries, depth) positions, best first.
+
+    This equals `rerank` for many queries. Ties, and an empty profile, keep the engine's order; padding comes last.
     """
     scores = np.full(topics.documents.shape, -np.inf)
-    for profile, part in zip(profiles, topics.of_people(), strict=True):
-        documents = topics.documents[part]
-        filled = documents >= 0
-        similarity = cosines(index, documents[filled], [profile])[0]
-        scores[part][filled] = (1 - blend) * similarity + blend * topics.shares[part][filled]
+    for profile, queries in zip(profiles, topics.by_person(), strict=True):
+        documents = topics.documents[queries]
+        is_document = documents >= 0
+        similarity = cosines(index, documents[is_document], [profile])[0]
+        scores[queries][is_document] = (1 - blend) * similarity + blend * topics.shares[queries][is_document]
     return np.argsort(-scores, axis=1, kind="stable")

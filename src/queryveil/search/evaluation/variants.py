@@ -1,11 +1,12 @@
-"""The profiles that search in a person's place, and how well each does.
+"""Variants of personalisation: the profiles that rank in place of a person's own, how well each does, and TREC files.
 
-An anonymised profile holds the person's own terms: of three members each is a third of the centroid. So that what a
-group is worth is not mistaken for what is left of oneself in it, every kind of group is also looked at with the
-person's own profile left out, as if they were not in the log.
+An anonymised profile contains the person's own terms: in a group of three, each member contributes a third of the
+centroid. To separate what the group contributes from what is left of the person in it, every kind of group is also
+evaluated with the person's own profile left out, as if the person were not in the log.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,78 +14,85 @@ from numpy.typing import NDArray
 
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray
-from queryveil.search.evaluation.bootstrap import Resamples, resample
-from queryveil.search.evaluation.lexicon import Lexicon
-from queryveil.search.evaluation.metrics import judge
-from queryveil.search.evaluation.publication import Rows, Rule, publish, publish_without, sum_up
-from queryveil.search.evaluation.topics import Topics, order_by
+from queryveil.core.rows import FloatArray, IntArray
+from queryveil.search.evaluation.group_profiles import (
+    PublicationRule,
+    TermMapping,
+    WeightedRows,
+    publish,
+    publish_without_self,
+    sum_members,
+)
+from queryveil.search.evaluation.metrics import BootstrapResamples, compute_metrics, draw_resamples
+from queryveil.search.evaluation.topics import Topics, rank_by_profiles
 from queryveil.search.index import Index
-from queryveil.search.vectors import ProfileVector
+from queryveil.search.ranking import ProfileVector
 
-PLAIN, EVERYBODY = "no personalisation", "one group of everybody"
-OURS, RANDOM = "the groups", "random groups of the same sizes"
-OURS_LEFT, RANDOM_LEFT = "the groups, own profile left out", "random groups, own profile left out"
-VARIANTS = (OURS, RANDOM, EVERYBODY, PLAIN, OURS_LEFT, RANDOM_LEFT)
-_PEOPLE_AT_ONCE = 100  # whose left-out groups are in memory
+UNPERSONALISED, EVERYBODY = "no personalisation", "one group of everybody"
+GROUPS, RANDOM_GROUPS = "the groups", "random groups of the same sizes"
+GROUPS_WITHOUT_SELF = "the groups, own profile left out"
+RANDOM_WITHOUT_SELF = "random groups, own profile left out"
+VARIANTS = (GROUPS, RANDOM_GROUPS, EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF)
+QRELS_FILE = "qrels.txt"
+_PEOPLE_PER_BATCH = 100  # whose groups without themselves are in memory at once
 
-Figures = Mapping[str, NDArray[np.float64]]  # metric → (queries,)
+MetricValues = Mapping[str, FloatArray]  # metric → (queries,)
 
 
 @dataclass(frozen=True, eq=False)
-class Searching:
-    """Everything that is the same for all groups that are looked at: index, people, queries."""
+class SearchSetup:
+    """What is the same for all variants: the index, the people and their queries."""
 
     index: Index
-    lexicon: Lexicon
-    members: GroupMembers  # their groups are those of one release; others may be given
+    mapping: TermMapping
+    members: GroupMembers  # with the groups of one release; functions below also take other groups
     topics: Topics
-    blend: float = 0.0  # of the engine's own score with that of a profile
+    blend: float = 0.0  # weight of the engine's score against the cosine
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
-    """How every variant orders the documents of every query, and what that is worth."""
+class SearchEvaluation:
+    """The ranking of every query by every variant, and its metrics."""
 
     topics: Topics
-    orders: Mapping[str, IntArray]  # variant → (queries, depth): places in the engine's list
-    figures: Mapping[str, Figures]  # variant → metric → (queries,)
-    resamples: Resamples
+    orders: Mapping[str, IntArray]  # variant → (queries, depth): positions in the engine's results, best first
+    figures: Mapping[str, MetricValues]  # by variant
+    resamples: BootstrapResamples
 
 
-def evaluate(
-    searching: Searching,
+def evaluate_variants(
+    setup: SearchSetup,
     released: ReleasedGroups,
-    rule: Rule,
+    rule: PublicationRule,
     *,
     rng: np.random.Generator,
     progress: Progress = silent,
-) -> Evaluation:
-    """Search with what is published of groups, and with everything it must be compared to."""
-    topics, n_people = searching.topics, len(searching.members.group)
-    orders = evaluate_groups(searching, released, rule, rng, progress)
+) -> SearchEvaluation:
+    """Rank the queries by the released groups and by everything they are compared to."""
+    topics, n_people = setup.topics, len(setup.members.group)
+    orders = rank_by_group_variants(setup, released, rule, rng, progress)
     progress(f"ranking for {EVERYBODY}", len(orders), len(VARIANTS))
-    orders[EVERYBODY] = published(searching, np.zeros(n_people, np.int64), rule)
-    orders[PLAIN] = plain(topics)
-    figures = {variant: figures_of(topics, orders[variant]) for variant in VARIANTS}
-    return Evaluation(topics, orders, figures, resample(topics.person, rng))
+    orders[EVERYBODY] = rank_by_published_groups(setup, np.zeros(n_people, np.int64), rule)
+    orders[UNPERSONALISED] = engine_order(topics)
+    figures = {variant: metrics_of(topics, orders[variant]) for variant in VARIANTS}
+    return SearchEvaluation(topics, orders, figures, draw_resamples(topics.person, rng))
 
 
-def evaluate_groups(
-    searching: Searching,
+def rank_by_group_variants(
+    setup: SearchSetup,
     released: ReleasedGroups,
-    rule: Rule,
+    rule: PublicationRule,
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> dict[str, IntArray]:
-    """Return the orders of what is published of groups and of random ones, each with and without oneself."""
-    group = searching.members.group.astype(np.int64)
-    shuffled = shuffle(group, rng)
+    """Rank the queries by the released groups and by random ones, each with and without the person's own profile."""
+    group = setup.members.group.astype(np.int64)
+    shuffled = _shuffle_groups(group, rng)
     steps: dict[str, Callable[[], IntArray]] = {
-        OURS: lambda: by_group(searching, Rows(released.indptr, released.ids, released.weights), group),
-        OURS_LEFT: lambda: left_out(searching, group, rule),
-        RANDOM: lambda: published(searching, shuffled, rule),
-        RANDOM_LEFT: lambda: left_out(searching, shuffled, rule),
+        GROUPS: lambda: _rank_by_group(setup, WeightedRows(released.indptr, released.ids, released.weights), group),
+        GROUPS_WITHOUT_SELF: lambda: _rank_without_self(setup, group, rule),
+        RANDOM_GROUPS: lambda: rank_by_published_groups(setup, shuffled, rule),
+        RANDOM_WITHOUT_SELF: lambda: _rank_without_self(setup, shuffled, rule),
     }
     orders: dict[str, IntArray] = {}
     for number, (variant, step) in enumerate(steps.items()):
@@ -93,46 +101,80 @@ def evaluate_groups(
     return orders
 
 
-def shuffle(group: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return random groups of the same sizes; who is in none stays so."""
+def _shuffle_groups(group: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return random groups of the same sizes; people in no group stay in none."""
     shuffled = group.copy()
-    inside = np.flatnonzero(group >= 0)
-    shuffled[inside] = group[rng.permutation(inside)]
+    grouped = np.flatnonzero(group >= 0)
+    shuffled[grouped] = group[rng.permutation(grouped)]
     return shuffled
 
 
-def plain(topics: Topics) -> IntArray:
-    """Return the engine's order."""
+def engine_order(topics: Topics) -> IntArray:
+    """Return the rankings without personalisation."""
     return np.tile(np.arange(topics.documents.shape[1]), (len(topics.queries), 1))
 
 
-def by_group(searching: Searching, rows: Rows, group: IntArray) -> IntArray:
-    """Return the order that the profile of each person's group gives; without a group, the engine's."""
-    group = group[searching.topics.people]
-    used, place = np.unique(group[group >= 0], return_inverse=True)
-    vectors = searching.lexicon.vectors(rows.take(used))
-    nobody = searching.lexicon.vectors(Rows(np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0)))[0]
-    profiles: list[ProfileVector] = [nobody] * len(group)
-    for person, vector in zip(np.flatnonzero(group >= 0).tolist(), place.tolist(), strict=True):
-        profiles[person] = vectors[vector]
-    return order_by(searching.index, searching.topics, profiles, searching.blend)
+def _rank_by_group(setup: SearchSetup, profiles: WeightedRows, group: IntArray) -> IntArray:
+    """Rank each person's queries by the profile of the person's group; without a group, in the engine's order."""
+    group = group[setup.topics.people]
+    used, position = np.unique(group[group >= 0], return_inverse=True)
+    vectors = setup.mapping.vectors(profiles.take(used))
+    empty = ProfileVector(np.empty(0, np.int32), np.empty(0, np.float32), 0, 0)
+    person_vectors: list[ProfileVector] = [empty] * len(group)
+    for person, vector in zip(np.flatnonzero(group >= 0).tolist(), position.tolist(), strict=True):
+        person_vectors[person] = vectors[vector]
+    return rank_by_profiles(setup.index, setup.topics, person_vectors, setup.blend)
 
 
-def published(searching: Searching, group: IntArray, rule: Rule) -> IntArray:
-    """Return the order of groups as they would be published by the rule."""
-    return by_group(searching, publish(sum_up(searching.members, group), searching.members, rule), group)
+def rank_by_published_groups(setup: SearchSetup, group: IntArray, rule: PublicationRule) -> IntArray:
+    """Rank the queries by groups as the rule would publish them."""
+    return _rank_by_group(setup, publish(sum_members(setup.members, group), setup.members, rule), group)
 
 
-def left_out(searching: Searching, group: IntArray, rule: Rule) -> IntArray:
-    """Return the order of groups as they would be published if the person who searches were not in the log."""
-    people, sums = searching.topics.people, sum_up(searching.members, group)
-    profiles: list[ProfileVector] = []
-    for start in range(0, len(people), _PEOPLE_AT_ONCE):
-        some = people[start : start + _PEOPLE_AT_ONCE]
-        profiles += searching.lexicon.vectors(publish_without(sums, group, some, searching.members, rule))
-    return order_by(searching.index, searching.topics, profiles, searching.blend)
+def _rank_without_self(setup: SearchSetup, group: IntArray, rule: PublicationRule) -> IntArray:
+    """Rank the queries by groups as the rule would publish them if the searching person were not in the log."""
+    people, sums = setup.topics.people, sum_members(setup.members, group)
+    vectors: list[ProfileVector] = []
+    for start in range(0, len(people), _PEOPLE_PER_BATCH):
+        batch = people[start : start + _PEOPLE_PER_BATCH]
+        vectors += setup.mapping.vectors(publish_without_self(sums, group, batch, setup.members, rule))
+    return rank_by_profiles(setup.index, setup.topics, vectors, setup.blend)
 
 
-def figures_of(topics: Topics, order: IntArray) -> Figures:
-    """Return every metric of every query."""
-    return judge(np.take_along_axis(topics.is_relevant, order, axis=1), topics.n_relevant)
+def metrics_of(topics: Topics, order: IntArray) -> MetricValues:
+    """Return every metric of every query for a ranking."""
+    return compute_metrics(np.take_along_axis(topics.is_relevant, order, axis=1), topics.n_relevant)
+
+
+def trec_files(evaluation: SearchEvaluation, ids: Sequence[str], rng: np.random.Generator) -> Mapping[str, bytes]:
+    """Return TREC files by name: the relevance judgments (qrels), and one run per variant; `ids` names the documents.
+
+    Topics are numbered in random order, so that the files tell neither who issued a query nor which queries one person
+    issued. Scores are descending ranks, because the tools sort by score and break ties in their own way. Whitespace in
+    a document's id is percent-encoded, because it separates columns.
+    """
+    topics = evaluation.topics
+    numbers = (rng.permutation(len(topics.queries)) + 1).tolist()
+    used = np.unique(topics.documents[topics.documents >= 0]).tolist()
+    names = {document: re.sub(r"[\s%]", lambda m: f"%{ord(m[0]):02X}", ids[document]) for document in used}
+    judged = zip(numbers, topics.documents, topics.is_relevant.astype(np.int64).tolist(), strict=True)
+    lines = {QRELS_FILE: {number: _qrels(number, row, relevant, names) for number, row, relevant in judged}}
+    for variant, order in evaluation.orders.items():
+        documents, tag = np.take_along_axis(topics.documents, order, axis=1), run_name(variant)
+        lines[f"{tag}.run"] = {n: _run(n, row, tag, names) for n, row in zip(numbers, documents, strict=True)}
+    return {name: "".join(text[number] for number in sorted(text)).encode() for name, text in lines.items()}
+
+
+def run_name(variant: str) -> str:
+    """Return the name of a variant's TREC run."""
+    return variant.replace(",", "").replace(" ", "-")
+
+
+def _qrels(topic: int, documents: NDArray[np.int32], relevant: Sequence[int], names: Mapping[int, str]) -> str:
+    judged = zip(documents.tolist(), relevant, strict=True)
+    return "".join(f"{topic} 0 {names[document]} {judgment}\n" for document, judgment in judged if document >= 0)
+
+
+def _run(topic: int, documents: NDArray[np.int32], tag: str, names: Mapping[int, str]) -> str:
+    found = [names[document] for document in documents.tolist() if document >= 0]
+    return "".join(f"{topic} Q0 {name} {rank} {len(found) - rank + 1} {tag}\n" for rank, name in enumerate(found, 1))

@@ -16,9 +16,9 @@ from queryveil.serve.rendering import page
 from queryveil.serve.searching import LARGEST_GROUP, LONGEST_QUERY, RULES, check_group
 
 if TYPE_CHECKING:
-    from queryveil.search.answers import Answer, Asking, Hit
+    from queryveil.search.answers import Answer, Hit, SearchOptions
     from queryveil.workflows.people import People
-    from queryveil.workflows.searching import Searcher
+    from queryveil.workflows.search import Searcher
 
 router = APIRouter()
 _LISTED = 12  # people
@@ -103,12 +103,12 @@ def _settled(desk: Desk, fields: dict[str, str]) -> Choice:
 
 def _columns(desk: Desk, choice: Choice) -> list[Column]:
     """Answer the query three times."""
-    from queryveil.search.answers import Asking
+    from queryveil.search.answers import SearchOptions
 
     query = choice.query.strip()
     if not query or len(query) > LONGEST_QUERY:
         raise InputError(f"query must be {RULES['query']}, and not empty; change it.", field="query")
-    asking = Asking(depth=_DEPTH, blend=_blend(choice.blend), explain=True)
+    asking = SearchOptions(depth=_DEPTH, blend=_blend(choice.blend), explain=True)
     searcher = desk.searcher(choice.release or None)
     people = desk.people(choice.release) if choice.release else None
     return [
@@ -118,7 +118,9 @@ def _columns(desk: Desk, choice: Choice) -> list[Column]:
     ]
 
 
-def _own(searcher: "Searcher", people: "People | None", person: int | None, query: str, asking: "Asking") -> Column:
+def _own(
+    searcher: "Searcher", people: "People | None", person: int | None, query: str, asking: "SearchOptions"
+) -> Column:
     from queryveil.search.answers import answer
 
     name = "Original profile"
@@ -131,7 +133,7 @@ def _own(searcher: "Searcher", people: "People | None", person: int | None, quer
     return Column(name, lead, found, is_moved=True, is_private=True)
 
 
-def _as_group(searcher: "Searcher", group: int | None, query: str, asking: "Asking") -> Column:
+def _as_group(searcher: "Searcher", group: int | None, query: str, asking: "SearchOptions") -> Column:
     if not searcher.groups:
         return Column("Group profile", "there is no release of groups yet", None)
     if group is None:

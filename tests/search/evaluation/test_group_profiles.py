@@ -1,4 +1,4 @@
-"""What is published of any groups: as the method publishes it, and as if a person were not in the log."""
+"""Published group profiles: equal to those of the method, and with one person removed from the log."""
 
 from dataclasses import replace
 
@@ -9,10 +9,17 @@ from hypothesis import strategies as st
 
 from queryveil.core.evidence import GroupMembers
 from queryveil.core.names import resolve
+from queryveil.core.rows import indptr_of, per_entry
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.methods.linkability.representatives import representatives
-from queryveil.search.evaluation.publication import Rows, Rule, publish, publish_without, sum_up
+from queryveil.search.evaluation.group_profiles import (
+    PublicationRule,
+    WeightedRows,
+    publish,
+    publish_without_self,
+    sum_members,
+)
 
 METHODS = (
     "linkability(p=0.5)",
@@ -32,14 +39,14 @@ def people(seed: int, n_people: int = 20, n_groups: int = 4) -> GroupMembers:
     group = rng.permutation(np.arange(n_people) % (n_groups + 1) - 1).astype(np.int32)
     return GroupMembers(
         group,
-        np.concatenate((np.zeros(1, np.int64), np.cumsum(held.sum(axis=1)))),
+        indptr_of(held.sum(axis=1)),
         np.nonzero(held)[1].astype(np.int32),
         rng.integers(1, 5, int(held.sum())).astype(np.float64),
         tuple(map(str, range(N_TERMS))),
     )
 
 
-def as_dicts(rows: Rows) -> list[dict[int, float]]:
+def as_dicts(rows: WeightedRows) -> list[dict[int, float]]:
     bounds = zip(rows.indptr, rows.indptr[1:], strict=False)
     return [dict(zip(rows.ids[a:b].tolist(), rows.weights[a:b].tolist(), strict=True)) for a, b in bounds]
 
@@ -56,32 +63,32 @@ def released(members: GroupMembers, method: str) -> list[dict[int, float]]:
         ("",) * n_people,
         weights=members.weights,
     )
-    bound = resolve("method", method)
-    made = representatives(without_rare(profiles, bound), members.group, bound)
-    return as_dicts(Rows(made.indptr, made.ids, made.weights))
+    linkability = resolve("method", method)
+    made = representatives(without_rare(profiles, linkability), members.group, linkability)
+    return as_dicts(WeightedRows(made.indptr, made.ids, made.weights))
 
 
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 10**6))
 @settings(max_examples=15, deadline=None)
-def test_as_the_method_publishes(method: str, seed: int) -> None:
+def test_profiles_equal_those_of_the_method(method: str, seed: int) -> None:
     members = people(seed)
-    rule = Rule.of(resolve("method", method))
-    found = as_dicts(publish(sum_up(members, members.group.astype(np.int64)), members, rule))
+    rule = PublicationRule.of(resolve("method", method))
+    found = as_dicts(publish(sum_members(members, members.group.astype(np.int64)), members, rule))
     expected = released(members, method)
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
         assert one == pytest.approx(other)
 
 
-def without(members: GroupMembers, person: int) -> GroupMembers:
-    """Return the people without one."""
-    kept = np.repeat(np.arange(len(members.group)) != person, np.diff(members.indptr))
+def remove(members: GroupMembers, person: int) -> GroupMembers:
+    """Return the people without one of them."""
+    kept = per_entry(np.arange(len(members.group)) != person, members.indptr)
     lengths = np.delete(np.diff(members.indptr), person)
     return replace(
         members,
         group=np.delete(members.group, person),
-        indptr=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+        indptr=indptr_of(lengths),
         ids=members.ids[kept],
         weights=members.weights[kept],
     )
@@ -90,19 +97,19 @@ def without(members: GroupMembers, person: int) -> GroupMembers:
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 10**6))
 @settings(max_examples=10, deadline=None)
-def test_left_out_is_as_if_not_in_the_log(method: str, seed: int) -> None:
+def test_without_self_equals_publishing_a_log_without_the_person(method: str, seed: int) -> None:
     members = people(seed)
-    group, rule = members.group.astype(np.int64), Rule.of(resolve("method", method))
+    group, rule = members.group.astype(np.int64), PublicationRule.of(resolve("method", method))
     everyone = np.arange(len(group))
-    found = as_dicts(publish_without(sum_up(members, group), group, everyone, members, rule))
+    found = as_dicts(publish_without_self(sum_members(members, group), group, everyone, members, rule))
     for person in everyone.tolist():
-        others = without(members, person)
-        expected = as_dicts(publish(sum_up(others, others.group.astype(np.int64)), others, rule))
+        others = remove(members, person)
+        expected = as_dicts(publish(sum_members(others, others.group.astype(np.int64)), others, rule))
         assert found[person] == pytest.approx({} if group[person] < 0 else expected[group[person]])
 
 
-def test_alone_in_a_group_nothing_is_left() -> None:
+def test_without_self_a_group_of_one_is_empty() -> None:
     members = replace(people(3), group=np.arange(20, dtype=np.int32))
-    sums = sum_up(members, np.arange(20))
-    left = publish_without(sums, np.arange(20), np.array([4, 2]), members, Rule(0.5))
+    sums = sum_members(members, np.arange(20))
+    left = publish_without_self(sums, np.arange(20), np.array([4, 2]), members, PublicationRule(0.5))
     assert left.indptr.tolist() == [0, 0, 0]

@@ -1,4 +1,4 @@
-"""Searching an index as nobody, as a group of a release, or, for the owner of the profiles, as a person."""
+"""Searching an index: unpersonalised, as a group of a release, or, for the owner of the profiles, as a person."""
 
 import difflib
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.release import places
 from queryveil.release.groups import groups_of
 from queryveil.release.reader import load
-from queryveil.search.answers import Answer, Asking, answer, answer_once
+from queryveil.search.answers import Answer, SearchOptions, answer, answer_uncompiled
 from queryveil.search.index import Index, open_index
-from queryveil.search.vectors import ProfileVector
+from queryveil.search.ranking import ProfileVector
 from queryveil.workflows.requests import SearchRequest
 
 
@@ -26,8 +26,8 @@ class Searcher:
 
     def __init__(self, index: str | Path, groups: str | Path | None = None) -> None:
         """Open an index, and the groups where they are given."""
-        self.index = open_at(Path(index))
-        self._groups = None if groups is None else ReleaseGroups(Path(groups), self.index)
+        self.index = _open_index(Path(index))
+        self._groups = None if groups is None else GroupProfiles(Path(groups), self.index)
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -35,7 +35,7 @@ class Searcher:
         return () if self._groups is None else self._groups.numbers
 
     def has_group(self, group: int) -> bool:
-        """Say whether a group can be searched as."""
+        """Return whether the release has the group."""
         return self._groups is not None and self._groups.has(group)
 
     def search(
@@ -54,7 +54,7 @@ class Searcher:
         says which terms moved a document.
         """
         profile = None if group is None else self._profile(group)
-        return answer(self.index, query, profile, Asking(n, depth, blend, explain))
+        return answer(self.index, query, profile, SearchOptions(n, depth, blend, explain))
 
     def _profile(self, group: int) -> ProfileVector:
         if self._groups is None:
@@ -62,65 +62,67 @@ class Searcher:
         return self._groups.profile(group)
 
 
-class ReleaseGroups:
-    """The groups of a release as profiles over the terms of an index, each mapped when it is first wanted."""
+class GroupProfiles:
+    """The groups of a release as profile vectors, computed on first use and cached."""
 
     def __init__(self, path: Path, index: Index) -> None:
         self._path = path
         self._index = index
-        self._released = _released(path)
+        self._released = _load_groups(path)
         self.numbers: tuple[int, ...] = tuple(self._released.groups.tolist())
         self._profiles: dict[int, ProfileVector] = {}
 
     def has(self, group: int) -> bool:
-        """Say whether there is such a group."""
-        return group in self._profiles or self._place(group) is not None
+        """Return whether the release has the group."""
+        return group in self._profiles or self._row(group) is not None
 
     def profile(self, group: int) -> ProfileVector:
-        """Return the profile of a group, or name the nearest groups."""
+        """Return the profile of a group; the error for an unknown group names the nearest ones."""
         found = self._profiles.get(group)
-        if found is None:  # two threads may both come here, and both do the same
-            found = self._profiles[group] = self._mapped(group)
+        if found is None:  # threads may race here, but they compute the same vector
+            found = self._profiles[group] = self._vector(group)
         return found
 
-    def _mapped(self, group: int) -> ProfileVector:
-        released, place = self._released, self._place(group)
-        if place is None:
+    def _vector(self, group: int) -> ProfileVector:
+        released, row = self._released, self._row(group)
+        if row is None:
             raise UnknownNameError(f"{self._path} has no group {group}; {nearest_numbers(group, self.numbers)}")
-        row = slice(released.indptr[place], released.indptr[place + 1])
-        terms = [released.terms[number] for number in released.ids[row].tolist()]
-        return self._index.vector(terms, released.weights[row].tolist())
+        entries = slice(released.indptr[row], released.indptr[row + 1])
+        terms = [released.terms[number] for number in released.ids[entries].tolist()]
+        return self._index.vector(terms, released.weights[entries].tolist())
 
-    def _place(self, group: int) -> int | None:
+    def _row(self, group: int) -> int | None:
         groups = self._released.groups
-        place = int(np.searchsorted(groups, group))
-        return place if place < len(groups) and groups[place] == group else None
+        row = int(np.searchsorted(groups, group))
+        return row if row < len(groups) and groups[row] == group else None
 
 
 def search(request: SearchRequest) -> Answer:
-    """Answer one query; a `Searcher` answers many faster."""
-    asking = Asking(request.n, request.depth, request.blend, request.explain)
-    index = open_at(request.index)
-    return answer_once(index, request.query, _profile_of(request, index), asking)
+    """Answer one query; for many, a `Searcher` is faster."""
+    options = SearchOptions(request.n, request.depth, request.blend, request.explain)
+    index = _open_index(request.index)
+    return answer_uncompiled(index, request.query, _requested_profile(request, index), options)
 
 
-def _profile_of(request: SearchRequest, index: Index) -> ProfileVector | None:
-    """Return the profile to search by, if there is one."""
+def _requested_profile(request: SearchRequest, index: Index) -> ProfileVector | None:
+    """Return the profile of the requested group or person; None if the search is not personalised."""
     if request.group is not None and request.groups is not None:
-        return ReleaseGroups(request.groups, index).profile(request.group)
+        return GroupProfiles(request.groups, index).profile(request.group)
     if request.person is not None and request.profiles is not None:
-        return _own_profile(index, request.person, request.profiles)
+        return _load_profile(index, request.person, request.profiles)
     return None
 
 
-def _own_profile(index: Index, person: str, path: Path) -> ProfileVector:
+def _load_profile(index: Index, person: str, path: Path) -> ProfileVector:
+    """Return a person's profile from a profile file."""
     if not path.exists():
         raise InputError(f"there is no file {path}; check --profiles.")
     if not is_profile_file(path):
         raise InputError(f"{path} is no profile file (user, term, weight); queryveil profiles writes one.")
     people = read_profiles(path)
     if person not in people.persons:
-        raise UnknownNameError(f"{path} has no user {person!r}; {_nearest_names(person, people.persons)}")
+        near = difflib.get_close_matches(person, people.persons, n=3, cutoff=0.0)
+        raise UnknownNameError(f"{path} has no user {person!r}; the nearest are {', '.join(near)}.")
     history = people.persons.index(person)
     row = slice(people.indptr[history], people.indptr[history + 1])
     terms = [people.vocabulary[entry] for entry in people.ids[row].tolist()]
@@ -128,14 +130,14 @@ def _own_profile(index: Index, person: str, path: Path) -> ProfileVector:
     return index.vector(terms, weights.tolist())
 
 
-def open_at(path: Path) -> Index:
-    """Open an index; one that a killed run had just put aside comes back to its place first."""
+def _open_index(path: Path) -> Index:
+    """Open an index, recovering it first if a killed run had moved it aside."""
     if not path.exists() and path.parent.is_dir():
         places.sweep(path.parent)
     return open_index(path)
 
 
-def _released(path: Path) -> ReleasedGroups:
+def _load_groups(path: Path) -> ReleasedGroups:
     release = load(path)
     if release.kind != "groups":
         raise ReleaseError(f"{path} is a release of {release.kind}, not of groups; make one with linkability.")
@@ -145,11 +147,6 @@ def _released(path: Path) -> ReleasedGroups:
 
 
 def nearest_numbers(wanted: int, known: Iterable[int]) -> str:
-    """Name the numbers that are nearest to one that is not known."""
+    """Return a clause that names the three numbers nearest to an unknown one."""
     near = sorted(known, key=lambda number: (abs(number - wanted), number))[:3]
     return f"the nearest are {', '.join(map(str, sorted(near)))}."
-
-
-def _nearest_names(wanted: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(wanted, list(known), n=3, cutoff=0.0)
-    return f"the nearest are {', '.join(near)}."

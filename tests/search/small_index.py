@@ -9,7 +9,7 @@ from queryveil.search.index import Index, open_index
 
 
 def index_of(texts: Sequence[str | tuple[str, str]], folder: Path, name: str = "index") -> Index:
-    """Index texts, or titles with texts, as documents called 0, 1, 2 …"""
+    """Index texts, or titles with texts, as documents with the ids 0, 1, 2 …"""
     pairs = [("", text) if isinstance(text, str) else text for text in texts]
     lines = [json.dumps({"id": i, "title": title, "text": text}) for i, (title, text) in enumerate(pairs)]
     corpus = folder / f"{name}.jsonl"

@@ -9,7 +9,7 @@ import pytest
 import queryveil
 from queryveil.cli import run
 from queryveil.core.errors import InputError, UnknownNameError
-from queryveil.search.folder import NAME
+from queryveil.search.index import RECORD_FILE
 
 DOCUMENTS = [
     {"id": "island", "title": "Java", "text": "an island of Indonesia"},
@@ -205,5 +205,5 @@ def test_an_index_put_aside_by_a_killed_run_comes_back(indexed: Path, capsys: py
     (indexed / "index").rename(left / places.ASIDE / "index")
     assert run(["search", "index", "java"]) == 0
     assert "island" in capsys.readouterr().out
-    assert (indexed / "index" / NAME).is_file()
+    assert (indexed / "index" / RECORD_FILE).is_file()
     assert not left.exists()
