@@ -1,5 +1,6 @@
 """The docs are run, not trusted: every command and every Python block, in the order in which they stand."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -79,6 +80,22 @@ def test_decisions_are_short_and_say_status_and_date(page: Path) -> None:
 def test_every_decision_is_listed() -> None:
     listed = re.findall(r"\]\((\d[^)]+)\)", (ROOT / "docs" / "decisions" / "README.md").read_text())
     assert listed == [page.name for page in DECISIONS]
+
+
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    words = [word.lower() for word in re.findall(r"^\*\*(.+?)\.\*\*", GLOSSARY, re.MULTILINE)]
+    assert len(words) > 60
+    assert words == sorted(words)
+
+
+@pytest.mark.parametrize("place", sorted(set(re.findall(r"`(queryveil\.[\w.]+(?::\w+)?)`[,\]]", GLOSSARY))))
+def test_the_glossary_names_code_that_exists(place: str) -> None:
+    module, _, name = place.partition(":")
+    found = importlib.import_module(module)
+    assert not name or hasattr(found, name)
 
 
 def test_make_targets_of_the_docs_exist() -> None:
