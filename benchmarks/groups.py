@@ -21,7 +21,7 @@ from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
-from queryveil.lexicons.stop_words import ENGLISH
+from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
@@ -45,7 +45,7 @@ def measure(users: int | None) -> Figures:
 def of_equal_length(profiles: Profiles) -> Profiles:
     """Return the first people with enough terms that WordNet knows, each with as many of them, drawn at random."""
     known = wordnet().find_all(profiles.vocabulary.entries) >= 0
-    known &= np.array([entry not in ENGLISH for entry in profiles.vocabulary.entries])
+    known &= np.array([entry not in STOP_WORDS for entry in profiles.vocabulary.entries])
     usable = profiles.select(known[profiles.ids])
     people = np.flatnonzero(np.diff(usable.indptr) >= TERMS)[:PEOPLE]
     rng = np.random.default_rng(SEED)

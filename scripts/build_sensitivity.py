@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from queryveil.lexicons.wordnet import load
+from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.characters import terms
-from queryveil.sensitivity.bundled import NAME, SETTING, everyday, examples, is_withheld
-from queryveil.sensitivity.files import Record, model_bytes
-from queryveil.sensitivity.topics import labelled
-from queryveil.sensitivity.training import Judgement, cross_validate, train
-from queryveil.sensitivity.words import base_of, with_forms
+from queryveil.sensitivity.bundled import NAME, OPTIONS, bundled_examples, everyday_words, is_withheld
+from queryveil.sensitivity.examples import base_form, with_inflections
+from queryveil.sensitivity.model import model_bytes
+from queryveil.sensitivity.topics import label_synsets
+from queryveil.sensitivity.training import ClassifierScores, cross_validate, train
 from scripts.build_lexicons import PARTS, fold, lines, write
 
 Key = tuple[int, int]  # part of speech, byte offset
@@ -83,7 +83,7 @@ USAGES = {"disparagement", "ethnic_slur", "obscenity", "euphemism", "street_name
 
 def private_words(folder: Path) -> list[str]:
     """Return the private words: those written by hand with their forms, and those that WordNet's pointers mark."""
-    by_hand = with_forms({word: 0.0 for words in CATEGORIES.values() for word in words.split()})
+    by_hand = with_inflections({word: 0.0 for words in CATEGORIES.values() for word in words.split()})
     taught = taught_words(frozenset(by_hand))
     return sorted({*by_hand, *(word for word in marked_words(folder) if not is_taught(word, taught))})
 
@@ -91,7 +91,7 @@ def private_words(folder: Path) -> list[str]:
 def marked_words(folder: Path) -> set[str]:
     """Return words whose usual sense belongs to a private field or usage."""
     words, pointers = read_pointers(folder)
-    network = load()
+    network = load_wordnet()
     number = {(int(p), int(o)): i for i, (p, o) in enumerate(zip(network.parts, network.offsets, strict=True))}
     wanted = {";c": FIELDS, ";u": USAGES}
     chosen: set[str] = set()
@@ -120,7 +120,7 @@ def read_pointers(folder: Path) -> tuple[dict[Key, list[str]], dict[Key, list[tu
 
 def is_usual(lemma: str, synset: int) -> bool:
     """Say whether a synset is a lemma's most frequent sense, over all parts of speech."""
-    network = load()
+    network = load_wordnet()
     place = network.lemma_ids[lemma]
     senses = slice(network.sense_indptr[place], network.sense_indptr[place + 1])
     return int(network.sense_synsets[senses][np.argmax(network.sense_counts[senses])]) == synset
@@ -128,19 +128,19 @@ def is_usual(lemma: str, synset: int) -> bool:
 
 def taught_words(withheld: frozenset[str]) -> set[str]:
     """Return the lemmas and everyday words that are labelled to train the model."""
-    network = load()
-    found = {lemma for each in labelled() for lemma in network.words(each.synset)}
-    found |= {base_of(word) for _, word in everyday()}
+    network = load_wordnet()
+    found = {lemma for each in label_synsets() for lemma in network.words(each.synset)}
+    found |= {base_form(word) for _, word in everyday_words()}
     return {word for word in found if not is_withheld(word, withheld)}
 
 
 def is_taught(word: str, taught: set[str]) -> bool:
     """Say whether a word, as it is written or folded, is among those the model is trained on."""
     folded = " ".join(terms(word))
-    return word in taught or folded in taught or base_of(folded) in taught
+    return word in taught or folded in taught or base_form(folded) in taught
 
 
-def show(judgement: Judgement) -> None:
+def show(judgement: ClassifierScores) -> None:
     """Print how good the model is."""
     print(f"{judgement.texts:,} definitions, {judgement.sensitive:,} of them sensitive, folds split by lemma:")
     for name in ("accuracy", "balanced_accuracy", "precision", "recall", "calibration_error"):
@@ -151,10 +151,10 @@ def build(wordnet: Path, out: Path) -> None:
     """Write the private words, and judge, train and write a model that was not taught them."""
     private = private_words(wordnet)
     write(pa.table({"word": pa.array(private)}), out / "private-words.parquet")
-    texts, judged = examples(frozenset(private))
-    show(cross_validate(texts, SETTING, rng=np.random.default_rng(0), judged=judged))
-    model = train(texts, SETTING, name=NAME)
-    data = model_bytes(Record(model.words, model.weights, model.base, model.name))
+    texts, scored = bundled_examples(frozenset(private))
+    show(cross_validate(texts, OPTIONS, rng=np.random.default_rng(0), scored=scored))
+    model = train(texts, OPTIONS, name=NAME)
+    data = model_bytes(model)
     temporary = out / "sensitivity.parquet.tmp"
     temporary.write_bytes(data)
     temporary.replace(out / "sensitivity.parquet")

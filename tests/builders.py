@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from queryveil.histories.build import assemble
+from queryveil.histories.assembly import assemble
 from queryveil.histories.profiles import Profiles
 
 

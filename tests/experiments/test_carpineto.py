@@ -8,7 +8,7 @@ from queryveil.core.progress import silent
 from queryveil.experiments import carpineto
 from queryveil.experiments.carpineto.runs import ByPeople, Task, drawn, heavy, up_to
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 from tests.builders import profiles_of
 
 LISTS = PersonalWordLists(frozenset({"smith"}), frozenset(), frozenset(), frozenset({"paris"}), frozenset({"clinic"}))

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 
 import queryveil
 from queryveil.core.errors import LogError
-from queryveil.histories.occurrences import occurrences
-from queryveil.histories.parts import part_of
+from queryveil.histories.assembly import partition_profiles
+from queryveil.histories.build import find_occurrences
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.tokens import Tokeniser
+from queryveil.histories.tokens import Tokenizer
 from queryveil.logs.characters import terms
 from queryveil.logs.options import Cleaning
 from tests.histories.twin import Row, as_twin, run
@@ -168,26 +168,26 @@ def test_a_log_without_terms_is_refused() -> None:
 
 
 @pytest.mark.parametrize("charset", ["letters", "paper"])
-def test_the_tokeniser_grows_and_finds_the_terms_of_fold(charset: str) -> None:
+def test_the_tokenizer_grows_and_finds_the_terms_of_fold(charset: str) -> None:
     generator = np.random.default_rng(3)
-    tokeniser = Tokeniser(charset)
+    tokenizer = Tokenizer(charset)
     alphabet = list("abcXYZ019 -éØûМİ")
     found: list[list[str]] = []
     texts: list[str] = []
     for size in (0, 1, 3_000, 5_000):
         batch = ["".join(generator.choice(alphabet, generator.integers(0, 30))) for _ in range(size)]
-        rows, numbers = tokeniser.add(pa.array(batch, pa.string()))
-        words = tokeniser.vocabulary()
+        rows, numbers = tokenizer.add(pa.array(batch, pa.string()))
+        words = tokenizer.vocabulary()
         of_row: list[list[str]] = [[] for _ in batch]
         for row, number in zip(rows, numbers, strict=True):
             of_row[row].append(words[number].as_py())
         found += of_row
         texts += batch
     assert found == [list(dict.fromkeys(terms(text, charset))) for text in texts]
-    assert len(set(tokeniser.vocabulary().to_pylist())) == tokeniser.n_terms
+    assert len(set(tokenizer.vocabulary().to_pylist())) == tokenizer.n_terms
 
 
-def test_the_parts_of_a_log_are_profiles_of_their_own() -> None:
+def test_a_partition_has_the_profiles_of_its_own_rows() -> None:
     rows = [
         Row("a", "x y", None, "de"),
         Row("a", "z x", None, "us"),
@@ -197,12 +197,12 @@ def test_the_parts_of_a_log_are_profiles_of_their_own() -> None:
     whole = queryveil.profiles(table(rows), partition_by="country")
     assert whole.partition_values == ("de", "us")
     for number, part in enumerate(whole.partition_values):
-        cut, place = part_of(whole, number)
+        selected, position = partition_profiles(whole, number)
         alone = queryveil.profiles(table([row for row in rows if row.part == part]))
-        assert cut.vocabulary == alone.vocabulary
-        assert [cut.ids.tolist(), cut.indptr.tolist()] == [alone.ids.tolist(), alone.indptr.tolist()]
-        assert [whole.vocabulary[i] for i in whole.ids[place]] == [cut.vocabulary[i] for i in cut.ids]
-        assert cut.counts.tolist() == whole.counts[place].tolist()
+        assert selected.vocabulary == alone.vocabulary
+        assert [selected.ids.tolist(), selected.indptr.tolist()] == [alone.ids.tolist(), alone.indptr.tolist()]
+        assert [whole.vocabulary[i] for i in whole.ids[position]] == [selected.vocabulary[i] for i in selected.ids]
+        assert selected.counts.tolist() == whole.counts[position].tolist()
 
 
 def test_occurrences_are_the_terms_of_single_queries() -> None:
@@ -214,7 +214,7 @@ def test_occurrences_are_the_terms_of_single_queries() -> None:
     ]
     with queryveil.read(table(rows), history="day", stop_words="english", keep=("time",)) as log:
         profiles = queryveil.profiles(log)
-        found = occurrences(log, profiles, ("time",))
+        found = find_occurrences(log, profiles, ("time",))
         texts = log.to_arrow()
     assert texts.num_rows == 4
     pairs = sorted(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import LogPair
-from queryveil.histories.matching import Match
-from queryveil.histories.pairs import Side, pair_sides, side_of
+from queryveil.histories.pairs import LogDocuments, Match, documents_of_texts, pair_logs
 
 WORDS = "abcd"
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
@@ -21,10 +20,10 @@ some = issued.filter(bool)
 Queries = Sequence[tuple[str, str]]
 
 
-def side(queries: Queries, known: pa.Array) -> tuple[Side, pa.Array]:
+def side(queries: Queries, known: pa.Array) -> tuple[LogDocuments, pa.Array]:
     persons = tuple(sorted({person for person, _ in queries}))
     numbers = np.array([persons.index(person) for person, _ in queries], np.int64)
-    return side_of(numbers, pa.array([text for _, text in queries], pa.large_string()), persons, known)
+    return documents_of_texts(numbers, pa.array([text for _, text in queries], pa.large_string()), persons, known)
 
 
 def surprise(texts: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -35,7 +34,7 @@ def surprise(texts: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 def paired(before: Queries, after: Queries, match: Match, original_of: Mapping[str, str] | None = None) -> LogPair:
     original, texts = side(before, pa.array([], pa.large_string()))
     released, texts = side(after, texts)
-    return pair_sides(original, released, texts, match=match, original_of=original_of, sensitivity=surprise)
+    return pair_logs(original, released, texts, match=match, original_of=original_of, sensitivity=surprise)
 
 
 Row = tuple[str, int, int, float, float]
@@ -126,5 +125,5 @@ def test_histories_of_one_person_are_one() -> None:
 def test_words_that_the_release_was_made_without_are_in_no_set() -> None:
     original, texts = side([("u", "the red shoes")], pa.array([], pa.large_string()))
     released, texts = side([("u", "red shoes")], texts)
-    pair = pair_sides(original, released, texts, match="words", stop_words="english")
+    pair = pair_logs(original, released, texts, match="words", stop_words="english")
     assert (pair.before.tolist(), pair.after.tolist()) == ([1], [1])

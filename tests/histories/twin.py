@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.stop_words import ENGLISH
+from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.logs.options import Cleaning, seconds
 from queryveil.logs.scrub import scrub
 
@@ -67,7 +67,7 @@ def run(rows: Sequence[Row], options: Cleaning, *, cut: bool = False) -> Twin:
             found: Counter[str] = Counter()
             for row in members:
                 terms = terms_of(row.query, options)
-                stopped = terms & ENGLISH if options.stop_words == "english" else set()
+                stopped = terms & STOP_WORDS if options.stop_words == "english" else set()
                 n_terms, n_stopped = n_terms + len(terms), n_stopped + len(stopped)
                 found.update(terms - stopped)
             twin.histories.append((person, part, found))

@@ -7,7 +7,7 @@ from queryveil.core.errors import GuaranteeError, UnknownNameError
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.methods.ppp import run as run_ppp
 from queryveil.methods.query_k import run as run_query_k
 from queryveil.methods.query_k import smallest_k

@@ -13,7 +13,7 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import Verdict
-from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.build import Occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.km import run
 from queryveil.release.content import Content, histories_content, log_content

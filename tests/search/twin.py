@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from queryveil.lexicons.stop_words import ENGLISH
+from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.logs.characters import terms
 from queryveil.semantics.lemmas import lemmatize
 
@@ -13,7 +13,7 @@ K1, B, TITLE_BOOST = 1.2, 0.75, 2.0  # tantivy's constants, and our boost
 
 def analyze(text: str) -> list[str]:
     """Return the index terms of a text."""
-    return [lemmatize(word) or word for word in terms(text) if word not in ENGLISH]
+    return [lemmatize(word) or word for word in terms(text) if word not in STOP_WORDS]
 
 
 def vectors(documents: Sequence[str]) -> list[dict[str, float]]:

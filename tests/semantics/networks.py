@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from queryveil.lexicons.tables import offsets
+from queryveil.core.rows import indptr_of_sorted
 from queryveil.semantics.lemmas import Lexicon
 from queryveil.semantics.network import Network
 
@@ -28,11 +28,11 @@ def network_of(
         name="test",
         words=WORDS[:n_words],
         lexicon=Lexicon(known, np.ones(n_words, np.int8)),
-        sense_indptr=offsets(sense_rows, n_words),
+        sense_indptr=indptr_of_sorted(sense_rows, n_words),
         senses=senses,
-        word_indptr=offsets(word_rows, n_nodes),
+        word_indptr=indptr_of_sorted(word_rows, n_nodes),
         node_words=node_words,
-        edge_indptr=offsets(edge_rows, n_nodes),
+        edge_indptr=indptr_of_sorted(edge_rows, n_nodes),
         edges=above,
         parts=(np.arange(n_nodes) >= n_nouns).astype(np.int32),
     )

@@ -1,22 +1,23 @@
 import numpy as np
 import pytest
 
-from queryveil.lexicons import private_words
-from queryveil.lexicons.wordnet import load
-from queryveil.sensitivity.bundled import NAME, SETTING, examples, is_withheld
+from queryveil.lexicons.word_lists import private_words
+from queryveil.lexicons.wordnet import load_wordnet
+from queryveil.sensitivity.bundled import NAME, OPTIONS, bundled_examples, is_withheld
+from queryveil.sensitivity.examples import Examples
 from queryveil.sensitivity.model import load_model
-from queryveil.sensitivity.topics import NEUTRAL, SENSITIVE, Labelled, labelled, root
-from queryveil.sensitivity.training import Examples, cross_validate, train
+from queryveil.sensitivity.topics import NEUTRAL, SENSITIVE, LabelledSynset, find_root, label_synsets
+from queryveil.sensitivity.training import cross_validate, train
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Labelled]:
-    return labelled()
+def found() -> list[LabelledSynset]:
+    return label_synsets()
 
 
 @pytest.fixture(scope="module")
 def texts() -> tuple[Examples, np.ndarray]:
-    return examples(private_words.load())
+    return bundled_examples(private_words())
 
 
 def test_topics_are_those_of_the_project() -> None:
@@ -26,41 +27,41 @@ def test_topics_are_those_of_the_project() -> None:
     assert not any(topic.is_sensitive for topic in NEUTRAL)
 
 
-def test_known_synsets_have_their_topics(found: list[Labelled]) -> None:
+def test_known_synsets_have_their_topics(found: list[LabelledSynset]) -> None:
     topic = {each.synset: each.topic.name for each in found}
     expected = {"leukemia n 1": "health", "rabbi n 1": "religion", "burglary n 1": "crime", "soup n 1": "food"}
-    assert {name: topic[root(name)] for name in expected} == expected
+    assert {name: topic[find_root(name)] for name in expected} == expected
 
 
-def test_no_lemma_stands_in_two_groups(found: list[Labelled], texts: tuple[Examples, np.ndarray]) -> None:
-    made, judged = texts
+def test_no_lemma_is_in_two_groups(found: list[LabelledSynset], texts: tuple[Examples, np.ndarray]) -> None:
+    made, scored = texts
     groups: dict[str, set[int]] = {}
-    network, place, withheld = load(), 0, private_words.load()
+    network, place, withheld = load_wordnet(), 0, private_words()
     for each in found:
         lemmas = [lemma for lemma in network.words(each.synset) if not is_withheld(lemma, withheld)]
-        assert judged[place] == each.by_root
+        assert scored[place] == each.by_root
         for lemma in lemmas:
             groups.setdefault(lemma, set()).add(int(made.group[place]))
         place += 1 + len(lemmas)
     assert all(len(numbers) == 1 for numbers in groups.values())
 
 
-def test_the_bundled_model_meets_its_bar(texts: tuple[Examples, np.ndarray]) -> None:
-    made, judged = texts
-    judgement = cross_validate(made, SETTING, rng=np.random.default_rng(0), judged=judged)
+def test_the_bundled_model_classifies_nine_of_ten_definitions(texts: tuple[Examples, np.ndarray]) -> None:
+    made, scored = texts
+    judgement = cross_validate(made, OPTIONS, rng=np.random.default_rng(0), scored=scored)
     assert judgement.accuracy >= 0.9
     assert judgement.balanced_accuracy >= 0.9
 
 
 def test_the_bundled_table_is_what_training_gives(texts: tuple[Examples, np.ndarray]) -> None:
-    trained, bundled = train(texts[0], SETTING, name=NAME), load_model()
+    trained, bundled = train(texts[0], OPTIONS, name=NAME), load_model()
     assert trained.words == bundled.words
     assert trained.weights.tolist() == bundled.weights.tolist()
     assert (trained.base, trained.name) == (bundled.base, bundled.name)
 
 
-def test_private_words_are_not_those_the_model_was_taught(found: list[Labelled]) -> None:
-    network, private = load(), private_words.load()
+def test_the_model_is_not_trained_on_private_words(found: list[LabelledSynset]) -> None:
+    network, private = load_wordnet(), private_words()
     marked = {word for word in private if " " in word}
     lemmas = {lemma for each in found for lemma in network.words(each.synset)}
     assert {"cancer", "cancers", "plaintiff"} <= private
@@ -68,9 +69,9 @@ def test_private_words_are_not_those_the_model_was_taught(found: list[Labelled])
     assert len(private) > 1_000
 
 
-def test_words_that_are_withheld_are_labelled_nowhere(texts: tuple[Examples, np.ndarray]) -> None:
+def test_withheld_words_are_never_labelled(texts: tuple[Examples, np.ndarray]) -> None:
     taught = {word for text in texts[0].features if len(text) == 1 for word in text}
     assert "leukemia" in taught
     definitions = {word for text in texts[0].features if len(text) > 1 for word in text}
     assert "cancer" in definitions - taught
-    assert not taught & private_words.load()
+    assert not taught & private_words()

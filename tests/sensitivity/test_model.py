@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
 from queryveil.logs.characters import terms
-from queryveil.sensitivity.files import BUNDLED, Record, model_bytes, read_model
-from queryveil.sensitivity.model import Model, load_model
+from queryveil.sensitivity.model import BUNDLED, SensitivityModel, load_model, model_bytes, read_model
 
 WORDS = {"ill": 2.0, "soup": -1.5, "é": 0.25}
-MODEL = Model(tuple(WORDS), np.array(list(WORDS.values())), -0.5)
+MODEL = SensitivityModel(tuple(WORDS), np.array(list(WORDS.values())), -0.5, "test")
 
 
 def twin(query: str) -> float:
@@ -29,7 +28,7 @@ def test_probabilities_are_those_of_the_twin(queries: list[list[str]]) -> None:
     assert MODEL.probabilities(texts).tolist() == pytest.approx([twin(text) for text in texts])
 
 
-def test_compiled_and_plain_cutting_agree() -> None:
+def test_compiled_and_plain_tokenizing_agree() -> None:
     texts = ["ill soup ill", "nothing", ""]
     many = MODEL.probabilities(texts * 1_000)
     assert many[:3].tolist() == MODEL.probabilities(texts).tolist()
@@ -44,11 +43,11 @@ def test_an_explanation_adds_up() -> None:
 
 
 def test_extreme_weights_do_not_overflow() -> None:
-    model = Model(("a", "b"), np.array([5_000.0, -5_000.0]), 0.0)
+    model = SensitivityModel(("a", "b"), np.array([5_000.0, -5_000.0]), 0.0)
     assert model.probabilities(["a", "b", "a b"]).tolist() == [1.0, 0.0, 0.5]
 
 
-def test_the_bundled_model_tells_plain_cases_apart() -> None:
+def test_the_bundled_model_classifies_obvious_cases() -> None:
     model = load_model()
     sensitive = ["breast cancer symptoms", "bankruptcy lawyer", "gay porn", "mosque prayer times", "divorce custody"]
     neutral = ["chicken soup recipe", "hotel in rome", "football scores", "windows printer drivers", "garden flowers"]
@@ -57,7 +56,7 @@ def test_the_bundled_model_tells_plain_cases_apart() -> None:
     assert model.probabilities(["qwzx"])[0] == pytest.approx(0.3, abs=1e-4)
 
 
-def test_a_plural_weighs_as_its_singular() -> None:
+def test_inflected_forms_have_the_weight_of_the_base_form() -> None:
     words = dict(load_model().explain("symptom symptoms diagnose diagnosed goose geese").words)
     assert words["symptom"] == words["symptoms"]
     assert words["diagnose"] == words["diagnosed"]
@@ -91,7 +90,7 @@ def test_a_missing_or_binary_word_list(tmp_path: Path) -> None:
 
 def written(tmp_path: Path) -> Path:
     path = tmp_path / "model"
-    path.write_bytes(model_bytes(Record(MODEL.words, MODEL.weights, MODEL.base, "test")))
+    path.write_bytes(model_bytes(MODEL))
     return path
 
 
@@ -121,7 +120,7 @@ def test_a_changed_model_is_refused(tmp_path: Path) -> None:
         read_model(changed(written(tmp_path), {"queryveil.sensitivity.base": "nan"}))
 
 
-def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     with pytest.raises(InputError, match="is not a sensitivity model"):
         read_model(tmp_path / "text")

@@ -5,9 +5,8 @@ import pytest
 from sklearn.naive_bayes import BernoulliNB
 
 from queryveil.core.errors import InputError, OutputError
-from queryveil.sensitivity.labels import read_labels
-from queryveil.sensitivity.training import Examples, Setting, cross_validate, judge, train
-from queryveil.sensitivity.words import features, with_forms
+from queryveil.sensitivity.examples import Examples, features, read_labels, with_inflections
+from queryveil.sensitivity.training import TrainingOptions, cross_validate, score_predictions, train
 from queryveil.workflows.sensitivity import train as train_file
 
 TEXTS = ["flu fever", "fever pill", "flu flu pill", "soup bread", "bread butter", "soup", "butter tea"]
@@ -29,12 +28,12 @@ def test_weights_are_those_of_naive_bayes() -> None:
 
 
 def test_the_probability_of_an_unknown_text_can_be_set() -> None:
-    model = train(examples(TEXTS, LABELS), Setting(unknown=0.25))
+    model = train(examples(TEXTS, LABELS), TrainingOptions(unknown=0.25))
     assert model.probabilities(["zzz"])[0] == pytest.approx(0.25, abs=1e-4)
 
 
 def test_forms_that_are_words_by_themselves_keep_their_weight() -> None:
-    table = with_forms({"arm": 1.0, "mouse": 2.0, "carry": 3.0, "blog": 4.0})
+    table = with_inflections({"arm": 1.0, "mouse": 2.0, "carry": 3.0, "blog": 4.0})
     assert "arms" not in table  # weapons
     assert table["mice"] == 2.0
     assert (table["carries"], table["carried"], table["carrying"]) == (3.0, 3.0, 3.0)
@@ -58,8 +57,8 @@ def test_cross_validation_of_separable_texts() -> None:
     assert sum(b.texts for b in found.bins) == 45
 
 
-def test_a_judgement_by_hand() -> None:
-    found = judge(np.array([0.9, 0.6, 0.4, 0.1]), np.array([True, False, True, False]))
+def test_scores_of_four_predictions() -> None:
+    found = score_predictions(np.array([0.9, 0.6, 0.4, 0.1]), np.array([True, False, True, False]))
     assert (found.accuracy, found.balanced_accuracy, found.precision, found.recall) == (0.5, 0.5, 0.5, 0.5)
     assert found.calibration_error == pytest.approx((0.1 + 0.6 + 0.6 + 0.1) / 4)
 

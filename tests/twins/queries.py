@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 
 Issued = Sequence[tuple[str, str]]
 

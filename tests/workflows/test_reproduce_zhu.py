@@ -12,7 +12,7 @@ from queryveil import index
 from queryveil.cli import run
 from queryveil.experiments.zhu import printed
 from queryveil.experiments.zhu.examples import example_tables, sets_of, similarity
-from queryveil.lexicons.stop_words import ENGLISH
+from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.semantics.wordnet import wordnet
 from queryveil.workflows.papers import FOR_THE_OWNER
 
@@ -23,7 +23,7 @@ N_PEOPLE, N_TERMS, N_WORDS = 200, 160, 1_700  # at p = 0.1 a group needs 1,500 w
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a log of people with many words of WordNet, and an index of documents of these words."""
     place, rng = tmp_path_factory.mktemp("zhu"), np.random.default_rng(4)
-    words = [word for word in wordnet().words if word.isalpha() and word.isascii() and word not in ENGLISH]
+    words = [word for word in wordnet().words if word.isalpha() and word.isascii() and word not in STOP_WORDS]
     words = [word for word in words if 4 < len(word) < 9][::15][:N_WORDS]
     rows = ["user\tquery"]
     for person in range(N_PEOPLE):

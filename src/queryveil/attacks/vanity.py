@@ -16,7 +16,7 @@ from queryveil.core.errors import InputError, InternalError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
-from queryveil.lexicons.names import female_names, last_names, male_names
+from queryveil.lexicons.word_lists import female_names, last_names, male_names
 
 NOBODY = "{} needs people who searched for a first and a last name that few others did, and the log has none."
 ASSUMED = "of people with a name that is taken to be their own"

@@ -1,1 +1,1 @@
-"""Histories × terms, built from a cleaned log."""
+"""Profiles of histories × terms, built from a cleaned log or read from a profile file."""

@@ -1,6 +1,6 @@
-"""Profile files: `user, term, weight`, a row for every term of a person; CSV, TSV or Parquet.
+"""Profile files: `user, term, weight`, one row per user and term; CSV, TSV or Parquet.
 
-Terms are taken as they stand. A file without a weight column is a log, not a profile file.
+Terms are used unchanged. A file without a weight column is a log, not a profile file.
 """
 
 from pathlib import Path
@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from queryveil.core.errors import LogError
-from queryveil.histories.build import entry_order
+from queryveil.core.rows import indptr_of_sorted
+from queryveil.histories.assembly import entry_order
 from queryveil.histories.profiles import Profiles, Vocabulary
 
 COLUMNS = ("user", "term", "weight")
@@ -21,38 +22,40 @@ _PARQUET = b"PAR1"
 
 
 def is_profile_file(path: Path) -> bool:
-    """Say whether a file has the columns of profiles; what cannot be read is left to the reader of logs."""
+    """Return whether a file has the columns of a profile file; unreadable files are left to the log reader."""
     try:
         with path.open("rb") as stream:
             if stream.read(4) == _PARQUET:
                 names = pq.read_schema(path).names
             else:
                 with pa.input_stream(str(path), compression="detect") as text:
-                    names = _header(text.read(1 << 12).split(b"\n")[0])[1]
+                    names = _parse_header(text.read(1 << 12).split(b"\n")[0])[1]
     except (OSError, ValueError, pa.ArrowException):
         return False
     return set(COLUMNS) <= set(map(str.lower, names))
 
 
 def read_profiles(path: Path) -> Profiles:
-    """Read profiles; people stand in the order of their first row, terms by falling number of people."""
-    table = _table(path)
+    """Read a profile file; people are in the order of their first rows."""
+    table = _read_columns(path)
     user, term, weight = (table[name] for name in COLUMNS)
     for name, column in (("user", user), ("term", term)):
-        _refuse(path, pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), ""), f"has no {name}", "give one")
-    weights = _weights(path, weight)
+        _refuse_rows(
+            path, pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), ""), f"has no {name}", "give one"
+        )
+    weights = _parse_weights(path, weight)
     people, words = user.combine_chunks().dictionary_encode(), term.combine_chunks().dictionary_encode()
     history, word = np.asarray(people.indices), np.asarray(words.indices)
     pairs = history.astype(np.int64) * len(words.dictionary) + word
     order = np.argsort(pairs, kind="stable")
-    again = np.zeros(len(pairs), np.bool_)
-    again[order[1:]] = pairs[order[1:]] == pairs[order[:-1]]
-    _refuse(path, pa.array(again), "repeats a user and a term", "list each term of a user once")
+    is_repeated = np.zeros(len(pairs), np.bool_)
+    is_repeated[order[1:]] = pairs[order[1:]] == pairs[order[:-1]]
+    _refuse_rows(path, pa.array(is_repeated), "repeats a user and a term", "list each term of a user once")
     return _assemble(history, word, weights, words.dictionary, people.dictionary)
 
 
 def profile_bytes(profiles: Profiles, path: Path) -> bytes:
-    """Return a profile file as bytes, in the form that its name asks for."""
+    """Return the bytes of a profile file in the format of its file extension."""
     rows = profiles.to_arrow()
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
     table = pa.table({"user": rows["person"], "term": rows["entry"], "weight": weights})
@@ -66,15 +69,15 @@ def profile_bytes(profiles: Profiles, path: Path) -> bytes:
     return data
 
 
-def _header(line: bytes) -> tuple[str, list[str]]:
-    """Return the delimiter and the names of a first line."""
+def _parse_header(line: bytes) -> tuple[str, list[str]]:
+    """Return the delimiter and the column names of a header line."""
     text = line.decode().strip("\ufeff\r\n")
     delimiter = "\t" if "\t" in text else ","
     return delimiter, [name.strip().strip('"') for name in text.split(delimiter)]
 
 
-def _table(path: Path) -> pa.Table:
-    """Return the three columns as texts, named in lower case."""
+def _read_columns(path: Path) -> pa.Table:
+    """Return the three columns as texts, with names in lower case."""
     try:
         with path.open("rb") as stream:
             is_parquet = stream.read(4) == _PARQUET
@@ -82,7 +85,7 @@ def _table(path: Path) -> pa.Table:
             table = pq.read_table(path)
         else:
             with pa.input_stream(str(path), compression="detect") as text:
-                delimiter, names = _header(text.read(1 << 12).split(b"\n")[0])
+                delimiter, names = _parse_header(text.read(1 << 12).split(b"\n")[0])
             table = csv.read_csv(
                 pa.input_stream(str(path), compression="detect"),
                 parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
@@ -96,25 +99,25 @@ def _table(path: Path) -> pa.Table:
     return pa.table({name: table[name].cast(pa.string()) for name in COLUMNS})
 
 
-def _weights(path: Path, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the weights as numbers, or refuse the first that is none."""
+def _parse_weights(path: Path, column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return the weights as numbers; refuse the first that is not a number of at least 0."""
     texts = column.to_pylist()
-    weights = np.array([_number(text) for text in texts])
-    _refuse(path, pa.array(np.isnan(weights)), "has a weight that is missing or no number", "give a number")
-    _refuse(path, pa.array(weights < 0), "has a negative weight", "give 0 or more")
-    _refuse(path, pa.array(np.isinf(weights)), "has an infinite weight", "give a number")
+    weights = np.array([_parse_number(text) for text in texts])
+    _refuse_rows(path, pa.array(np.isnan(weights)), "has a weight that is missing or no number", "give a number")
+    _refuse_rows(path, pa.array(weights < 0), "has a negative weight", "give 0 or more")
+    _refuse_rows(path, pa.array(np.isinf(weights)), "has an infinite weight", "give a number")
     return weights
 
 
-def _number(text: str | None) -> float:
+def _parse_number(text: str | None) -> float:
     try:
         return float(text or "nan")
     except ValueError:
         return float("nan")
 
 
-def _refuse(path: Path, is_bad: pa.Array | pa.ChunkedArray, fault: str, remedy: str) -> None:
-    """Refuse a file by its first bad row, if it has one; the rows of a text follow its header."""
+def _refuse_rows(path: Path, is_bad: pa.Array | pa.ChunkedArray, fault: str, remedy: str) -> None:
+    """Raise an error about the first bad row, if there is one; a text file has a header line before its rows."""
     bad = np.flatnonzero(np.asarray(is_bad))
     if len(bad):
         what = f"row {bad[0] + 1:,}" if path.suffix == ".parquet" else f"line {bad[0] + 2:,}"
@@ -128,10 +131,10 @@ def _assemble(
     words: pa.Array,
     people: pa.Array,
 ) -> Profiles:
-    """Put rows into profiles; a term of weight 0 is none of the person's."""
-    held = weights > 0
-    order = np.flatnonzero(held)[np.argsort(history[held], kind="stable")]
-    indptr = np.searchsorted(history[order], np.arange(len(people) + 1)).astype(np.int64)
+    """Return the profiles of rows; terms with weight 0 are left out."""
+    is_held = weights > 0
+    order = np.flatnonzero(is_held)[np.argsort(history[is_held], kind="stable")]
+    indptr = indptr_of_sorted(history[order], len(people))
     owner = np.arange(len(people), dtype=np.int32)
     by_rank, rank = entry_order(indptr, word[order], owner, words.cast(pa.large_string()))
     order = order[np.lexsort((rank[word[order]], history[order]))]

@@ -28,25 +28,25 @@ class Vocabulary:
 class Profiles(Tabular):
     """Histories × entries in compressed sparse rows.
 
-    Entry ids fall with the number of people who hold the entry, ties by text; histories stand in log order, all
-    histories of one person side by side.
+    Entries are numbered by falling number of people who hold them, ties by text; histories are in log order, and
+    those of a person are adjacent.
     """
 
     vocabulary: Vocabulary
     indptr: NDArray[np.int64]  # (histories + 1,): row h is ids[indptr[h]:indptr[h + 1]]
     ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row
-    counts: NDArray[np.int32]  # (pairs,): queries of the history that hold the entry
+    counts: NDArray[np.int32]  # (pairs,): queries of the history that contain the entry
     owner: NDArray[np.int32]  # (histories,): the person of each history, ascending
     persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the log
     log_history: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
     # (histories,): the history's number in the log the profiles were built from
-    partition: NDArray[np.int32] | None = None  # (histories,): which part of the log, where it was cut
+    partition: NDArray[np.int32] | None = None  # (histories,): the number of the partition, if the log has any
     partition_values: tuple[str, ...] = ()
-    weights: NDArray[np.float64] | None = None  # (pairs,): how much of the history the entry is; None: 1 each
+    weights: NDArray[np.float64] | None = None  # (pairs,): the weight of the entry in the history; None: 1 each
 
     @property
     def n_histories(self) -> int:
-        """Count the histories, empty ones included."""
+        """Return the number of histories, empty ones included."""
         return len(self.indptr) - 1
 
     def to_arrow(self) -> Any:
@@ -72,7 +72,7 @@ class Profiles(Tabular):
 
     @property
     def n_people(self) -> int:
-        """Count the people who have a history."""
+        """Return the number of people who have a history."""
         return count_runs(self.owner)
 
     def sizes(self) -> IntArray:
@@ -104,7 +104,7 @@ class Profiles(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class FeatureMatrix:
-    """Histories × dimensions of meaning in compressed sparse rows: what histories are compared by, never published."""
+    """Histories × semantic dimensions in compressed sparse rows: what histories are compared by; never published."""
 
     indptr: NDArray[np.int64]  # (histories + 1,)
     ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row

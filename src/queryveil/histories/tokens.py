@@ -1,4 +1,4 @@
-"""The terms of a stream of queries, numbered in the order in which they are first met."""
+"""Tokenizers: the terms of a stream of queries, numbered in the order of their first occurrence."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,8 +16,11 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # row in the batch, number of the entry
 
 
-class Tokeniser:
-    """Turns batches of queries into (row, term) pairs; a term counts once per query, unless repeats are wanted."""
+class Tokenizer:
+    """Turns batches of queries into (row, term) pairs; a term counts once per query, except with `repeats`.
+
+    With `whole`, the folded query is a single entry.
+    """
 
     def __init__(self, charset: str = "letters", *, whole: bool = False, repeats: bool = False) -> None:
         self.charset = charset
@@ -35,13 +38,13 @@ class Tokeniser:
         """Return the row in the batch and the term of every pair."""
         return self._add(self._folded(queries))
 
-    def take_over(self, entries: pa.Array) -> NDArray[np.int32]:
-        """Return the number of each entry of another tokeniser here; they are folded, and folding twice is wrong."""
+    def merge(self, entries: pa.Array) -> NDArray[np.int32]:
+        """Add another tokenizer's vocabulary, which is folded already; return the numbers of its entries here."""
         return self._add(entries)[1]
 
     def _add(self, folded: pa.Array) -> Pairs:
         data, offsets = text_bytes(folded)
-        # An entry and what divides it from the next need two bytes, so this many can be new at most.
+        # an entry and its delimiter need at least two bytes, which bounds the number of entries
         room = len(folded) if self.whole else (len(data) + len(offsets)) // 2 + 1
         self._make_room(room, len(data) + len(offsets))
         row_of, ends, keys = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.uint64)
@@ -61,11 +64,11 @@ class Tokeniser:
         return rows[:n_pairs], terms[:n_pairs]
 
     def weigh(self, texts: pa.Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what the terms of every text weigh that are known already, each counted once; none is added."""
+        """Return the sum of the weights of the distinct known terms of every text; unknown terms are not added."""
         data, offsets = text_bytes(self._folded(texts))
-        added = np.zeros(len(texts), np.float64)
-        weigh(data, offsets, self._table, self._arena, self._starts, weights, added)
-        return added
+        sums = np.zeros(len(texts), np.float64)
+        weigh(data, offsets, self._table, self._arena, self._starts, weights, sums)
+        return sums
 
     def vocabulary(self) -> pa.Array:
         """Return the terms by number, as Arrow strings."""
@@ -74,7 +77,7 @@ class Tokeniser:
         return pa.LargeStringArray.from_buffers(self.n_terms, pa.py_buffer(offsets), pa.py_buffer(arena))
 
     def _folded(self, queries: pa.Array) -> pa.Array:
-        """Fold the queries that are not plain ASCII; the kernel does the others by itself."""
+        """Fold the queries that are not plain ASCII; the kernel folds ASCII itself."""
         needs_folding = pc.invert(pc.string_is_ascii(queries))
         if not pc.any(needs_folding).as_py():
             return queries
@@ -82,7 +85,7 @@ class Tokeniser:
         return pc.replace_with_mask(queries, needs_folding, pa.array(folded, queries.type))
 
     def _make_room(self, n_new: int, n_bytes: int) -> None:
-        """Make room for so many new terms of so many bytes, except in the table."""
+        """Grow all arrays but the hash table for the given number of new terms and bytes."""
         n_terms = self.n_terms
         if n_terms + n_new + 1 > len(self._starts):
             size = 2 * (n_terms + n_new + 1)
@@ -93,18 +96,18 @@ class Tokeniser:
             self._arena = _enlarged(self._arena, int(2 * (self._starts[n_terms] + n_bytes)))
 
 
-class Entries:
-    """Takes every text of a batch as one entry, just as it stands."""
+class WholeTexts:
+    """Takes every text of a batch as one entry, unchanged; the same interface as `Tokenizer`."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def take_over(self, entries: pa.Array) -> NDArray[np.int32]:
-        """Return the number of each entry of another one here."""
+    def merge(self, entries: pa.Array) -> NDArray[np.int32]:
+        """Add the entries of another instance; return their numbers here."""
         return self.add(entries)[1]
 
     def add(self, queries: pa.Array) -> Pairs:
-        """Return the row in the batch and the entry of every text that is not empty."""
+        """Return the row in the batch and the entry of every non-empty text."""
         numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in queries.to_pylist() if text]
         rows = [row for row, text in enumerate(queries.to_pylist()) if text]
         return np.array(rows, np.int32), np.array(numbers, np.int32)
@@ -114,39 +117,39 @@ class Entries:
         return pa.array(list(self._numbers), pa.large_string())
 
 
-class Crew:
-    """Several tokenisers at work side by side, each in a thread of its own; the kernels leave Python's lock."""
+class TokenizerPool:
+    """Several tokenizers, each in a thread of its own; the kernels release the global interpreter lock."""
 
-    def __init__(self, members: Sequence[Tokeniser | Entries], *, waiting: int = 2) -> None:
-        self._members = members
-        self._most = waiting * len(members)  # batches that are given out and not done
-        self._threads = [ThreadPoolExecutor(1) for _ in members]
-        self._work: list[tuple[int, Future[Pairs]]] = []  # whose, and what
+    def __init__(self, tokenizers: Sequence[Tokenizer | WholeTexts], *, queued_batches: int = 2) -> None:
+        self._tokenizers = tokenizers
+        self._max_pending = queued_batches * len(tokenizers)
+        self._threads = [ThreadPoolExecutor(1) for _ in tokenizers]
+        self._batches: list[tuple[int, Future[Pairs]]] = []  # the worker of every batch, and its result
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "TokenizerPool":
         return self
 
     def __exit__(self, *exception: object) -> None:
         for thread in self._threads:
             thread.shutdown(cancel_futures=True)
 
-    def add(self, queries: pa.Array, *, member: int | None = None) -> None:
-        """Give a batch to a member, or to the one whose turn it is; few enough wait, so that batches do not pile up."""
-        turn = len(self._work) % len(self._members) if member is None else member
-        if len(self._work) >= self._most:
-            self._work[-self._most][1].result()
-        self._work.append((turn, self._threads[turn].submit(self._members[turn].add, queries)))
+    def add(self, queries: pa.Array, *, worker: int | None = None) -> None:
+        """Submit a batch to a worker (by default in turn); wait if too many batches are pending."""
+        worker = len(self._batches) % len(self._tokenizers) if worker is None else worker
+        if len(self._batches) >= self._max_pending:
+            self._batches[-self._max_pending][1].result()
+        self._batches.append((worker, self._threads[worker].submit(self._tokenizers[worker].add, queries)))
 
     def finish(self) -> tuple[list[Pairs], pa.Array]:
-        """Return the pairs of all batches in order, numbered alike, and the entries by number."""
-        found = [work.result() for _, work in self._work]
-        first, *others = self._members
-        for turn, member in enumerate(others, start=1):
-            numbers = first.take_over(member.vocabulary())
-            for place, (whose, _) in enumerate(self._work):
-                if whose == turn:
-                    rows, terms = found[place]
-                    found[place] = rows, numbers[terms]
+        """Return the pairs of all batches in order, with common entry numbers, and the entries by number."""
+        found = [result.result() for _, result in self._batches]
+        first, *others = self._tokenizers
+        for worker, tokenizer in enumerate(others, start=1):
+            numbers = first.merge(tokenizer.vocabulary())
+            for batch, (submitted_to, _) in enumerate(self._batches):
+                if submitted_to == worker:
+                    rows, terms = found[batch]
+                    found[batch] = rows, numbers[terms]
         return found, first.vocabulary()
 
 

@@ -1,5 +1,4 @@
-"""Words queryveil ships with: WordNet, names, places and stop words, as compiled tables and their readers.
+"""Lexicons that ship with queryveil: WordNet, names, places, private words and stop words, as compiled tables.
 
-Importing this package loads no table; each reader loads its own on first use. `scripts/build_lexicons.py` makes the
-tables.
+Importing a module reads no table; each table is read on first use. `scripts/build_lexicons.py` compiles them.
 """

@@ -1,8 +1,8 @@
 """WordNet 3.0: lemmas, their synsets in sense order, and the hypernyms of every synset.
 
 A synset is a number below 117,659: nouns first, then verbs, adjectives and adverbs, each in the order of WordNet's
-own files. Lemmas are lower case with spaces ("new york", "java"). What is one-to-many is held in compressed sparse
-rows: the entries of row r are `values[indptr[r]:indptr[r + 1]]`.
+own files. Lemmas are lower case with spaces ("new york", "java"). One-to-many relations are compressed sparse rows:
+the entries of row r are `values[indptr[r]:indptr[r + 1]]`.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.rows import row_numbers
-from queryveil.lexicons.tables import column, offsets, read_table
+from queryveil.core.rows import IntArray, indptr_of_sorted, row_numbers
+from queryveil.lexicons.tables import read_column, read_table
 
 NOUN, VERB, ADJECTIVE, ADVERB = range(4)
 
@@ -24,18 +24,17 @@ _NONE = np.zeros(0, dtype=np.int32)
 
 @dataclass(frozen=True, eq=False)
 class WordNet:
-    """The whole network in arrays; get it from `load`, which reads it once."""
+    """WordNet in arrays; `load_wordnet` reads it once and caches it."""
 
     lemmas: tuple[str, ...] = field(repr=False)  # sorted; a lemma's id is its position
-    gloss_counts: NDArray[np.int32]  # (lemmas,): how often the glosses use it, so how familiar it is
-    sense_indptr: NDArray[np.int64]  # (lemmas + 1,): lemma → its senses, nouns first, the most frequent first
+    gloss_counts: NDArray[np.int32]  # (lemmas,): how often the glosses use it, which tells how familiar it is
+    sense_indptr: NDArray[np.int64]  # (lemmas + 1,): lemma → its senses, nouns first, then by falling frequency
     sense_synsets: NDArray[np.int32]  # (senses,)
     sense_counts: NDArray[np.int32]  # (senses,): how often the sense was tagged in the concordance texts
     word_indptr: NDArray[np.int64]  # (synsets + 1,): synset → its lemmas in WordNet's order
     word_lemmas: NDArray[np.int32]  # (senses,)
     parts: NDArray[np.int32]  # (synsets,): NOUN, VERB, ADJECTIVE or ADVERB
-    topics: NDArray[np.int32]  # (synsets,): the lexicographers' file, e.g. 13 is noun.food
-    offsets: NDArray[np.int32]  # (synsets,): the byte offset by which WordNet 3.0 itself names the synset
+    offsets: NDArray[np.int32]  # (synsets,): the byte offset that identifies the synset in WordNet 3.0's files
     hypernym_indptr: NDArray[np.int64]  # (synsets + 1,): synset → what it is a kind or an instance of
     hypernym_synsets: NDArray[np.int32]  # (edges,)
     hypernym_is_instance: NDArray[np.bool_]  # (edges,)
@@ -51,12 +50,8 @@ class WordNet:
         """Map every lemma to its id."""
         return MappingProxyType({lemma: number for number, lemma in enumerate(self.lemmas)})
 
-    def __contains__(self, text: object) -> bool:
-        """Say whether a text is a lemma."""
-        return isinstance(text, str) and _folded(text) in self.lemma_ids
-
     def synsets(self, text: str, part: int | None = None) -> NDArray[np.int32]:
-        """Return the synsets of a lemma in sense order, nouns first; none if WordNet does not know it."""
+        """Return the synsets of a lemma in sense order, nouns first; none for an unknown lemma."""
         lemma = self.lemma_ids.get(_folded(text))
         if lemma is None:
             return _NONE
@@ -68,33 +63,32 @@ class WordNet:
         ids = self.word_lemmas[self.word_indptr[synset] : self.word_indptr[synset + 1]]
         return tuple(self.lemmas[lemma] for lemma in ids)
 
-    def hypernyms(self, synset: int) -> NDArray[np.int32]:
-        """Return what a synset is a kind of or an instance of."""
-        return self.hypernym_synsets[self.hypernym_indptr[synset] : self.hypernym_indptr[synset + 1]]
-
     def is_instance(self, synset: int) -> bool:
-        """Say whether a synset is one single thing (Paris) rather than a kind of thing (city)."""
+        """Return whether a synset is an individual (Paris) rather than a class (city)."""
         return bool(self.hypernym_is_instance[self.hypernym_indptr[synset] : self.hypernym_indptr[synset + 1]].any())
 
-    def bases(self, form: str) -> tuple[str, ...]:
-        """Return the base forms of an irregular form (geese: goose); none where the form is regular."""
-        return self.exceptions.get(_folded(form), ())
-
     def gloss(self, synset: int) -> str:
-        """Return a synset's definition and examples; the first call reads all of them."""
+        """Return a synset's definition and examples; the first call reads all glosses."""
         return str(glosses()[synset])
 
     @cached_property
-    def _hyponyms(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Turn the hypernym edges round: synset → what is directly below it."""
+    def _hyponyms(self) -> tuple[IntArray, NDArray[np.int32]]:
+        """Invert the hypernym edges: synset → its direct hyponyms, as boundaries and values of sparse rows."""
         children = row_numbers(self.hypernym_indptr, dtype=np.int32)
         order = np.argsort(self.hypernym_synsets, kind="stable")
-        return offsets(self.hypernym_synsets, self.n_synsets), children[order]
+        return _boundaries(self.hypernym_synsets, self.n_synsets), children[order]
 
     def hyponyms(self, synset: int) -> NDArray[np.int32]:
-        """Return what is directly below a synset: kinds and instances of it."""
+        """Return the direct hyponyms of a synset, instances included."""
         indptr, below = self._hyponyms
         return below[indptr[synset] : indptr[synset + 1]]
+
+
+def _boundaries(rows: NDArray[np.int32], n_rows: int) -> IntArray:
+    """Return the row boundaries of entries sorted by row, as a read-only array."""
+    indptr = indptr_of_sorted(rows, n_rows)
+    indptr.flags.writeable = False
+    return indptr
 
 
 def _folded(text: str) -> str:
@@ -102,32 +96,31 @@ def _folded(text: str) -> str:
 
 
 @cache
-def load() -> WordNet:
-    """Read WordNet's tables, once."""
-    words = read_table("wordnet-lemmas")
+def load_wordnet() -> WordNet:
+    """Return WordNet; the first call reads its tables."""
+    lemmas = read_table("wordnet-lemmas")
     senses, synsets, edges = (read_table(f"wordnet-{name}") for name in ("senses", "synsets", "hypernyms"))
-    sense_lemmas, sense_synsets = column(senses, "lemma"), column(senses, "synset")
-    by_synset = np.lexsort((column(senses, "position"), sense_synsets))
+    sense_lemmas, sense_synsets = read_column(senses, "lemma"), read_column(senses, "synset")
+    by_synset = np.lexsort((read_column(senses, "position"), sense_synsets))
     return WordNet(
-        lemmas=tuple(words["lemma"].to_pylist()),
-        gloss_counts=column(words, "gloss_count"),
-        sense_indptr=offsets(sense_lemmas, len(words)),
+        lemmas=tuple(lemmas["lemma"].to_pylist()),
+        gloss_counts=read_column(lemmas, "gloss_count"),
+        sense_indptr=_boundaries(sense_lemmas, len(lemmas)),
         sense_synsets=sense_synsets,
-        sense_counts=column(senses, "count"),
-        word_indptr=offsets(sense_synsets, len(synsets)),
+        sense_counts=read_column(senses, "count"),
+        word_indptr=_boundaries(sense_synsets, len(synsets)),
         word_lemmas=sense_lemmas[by_synset],
-        parts=column(synsets, "part"),
-        topics=column(synsets, "topic"),
-        offsets=column(synsets, "offset"),
-        hypernym_indptr=offsets(column(edges, "synset"), len(synsets)),
-        hypernym_synsets=column(edges, "hypernym"),
-        hypernym_is_instance=column(edges, "is_instance"),
+        parts=read_column(synsets, "part"),
+        offsets=read_column(synsets, "offset"),
+        hypernym_indptr=_boundaries(read_column(edges, "synset"), len(synsets)),
+        hypernym_synsets=read_column(edges, "hypernym"),
+        hypernym_is_instance=read_column(edges, "is_instance"),
         exceptions=_exceptions(),
     )
 
 
 def _exceptions() -> Mapping[str, tuple[str, ...]]:
-    """Collect the base forms of every irregular form over all parts of speech, nouns first."""
+    """Return the base forms of every irregular form, over all parts of speech, nouns first."""
     found: dict[str, tuple[str, ...]] = {}
     table = read_table("wordnet-exceptions")
     for form, base in zip(table["form"].to_pylist(), table["base"].to_pylist(), strict=True):
@@ -138,5 +131,5 @@ def _exceptions() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def glosses() -> pa.StringArray:
-    """Read the glosses of all synsets, once; they take more room than everything else."""
+    """Read the glosses of all synsets, once; they need more memory than everything else."""
     return read_table("wordnet-glosses")["gloss"].combine_chunks()

@@ -1,1 +1,1 @@
-"""What a term is worth."""
+"""What terms are worth on the advertising market, or by a file of values."""

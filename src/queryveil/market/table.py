@@ -1,39 +1,48 @@
-"""A market table (`term, bid, clicks, impressions`): what advertisers bid for a term, and what its ads would bring.
+"""Market tables (`term, bid, clicks, impressions`) and value files (`term, value`): what terms are worth.
 
-Burghardt, Böhm, Guttman, Clifton 2010, sections 4.1 and 5.1. The revenue of a term is clicks · bid; it is known only
-where both are.
+Burghardt, Böhm, Guttman, Clifton 2010, sections 4.1 and 5.1: advertisers bid for a term, and its ads bring clicks and
+impressions. The revenue of a term is clicks · bid; it is known only where both are. Files are CSV, or TSV if the first
+line contains a tab; the columns may be in any order, and other columns are ignored.
 """
 
+import csv
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.market.reading import read_terms
+from queryveil.core.errors import InputError
+from queryveil.logs.characters import terms
 
 COLUMNS = ("bid", "clicks", "impressions")
 FIGURES = (*COLUMNS, "revenue")
+MAX_VALUE = 1e15  # the sum of products of two such numbers over any log is far from overflowing a float
+_TERM = "term"
+_NAN = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
 class Market:
-    """What terms are worth on the market."""
+    """What terms are worth on the advertising market."""
 
     name: str  # of the file, for messages
     rows: Mapping[str, int]  # term → its row
-    figures: Mapping[str, NDArray[np.float64]]  # of FIGURES: a number per row, nan where it is not known
+    figures: Mapping[str, NDArray[np.float64]]  # FIGURES → a number per row, NaN where it is unknown
 
     def of(self, figure: str, terms: Sequence[str]) -> NDArray[np.float64]:
-        """Return a figure of each of the terms, nan where it is not known."""
-        place = np.fromiter((self.rows.get(term, -1) for term in terms), np.int64, len(terms))
-        return np.append(self.figures[figure], np.nan)[place]
+        """Return a figure of every term, NaN where it is unknown."""
+        row = np.fromiter((self.rows.get(term, -1) for term in terms), np.int64, len(terms))
+        return np.append(self.figures[figure], np.nan)[row]
 
 
 def read_market(path: Path, charset: str = "letters") -> Market:
-    """Read a file with the columns term, bid, clicks and impressions; an empty cell is no value."""
-    rows, numbers = read_terms(path, "--market", COLUMNS, charset, gaps=True)
+    """Read a file with the columns term, bid, clicks and impressions; an empty cell is an unknown value."""
+    rows, numbers = _read_terms(path, "--market", COLUMNS, charset, gaps=True)
     return make_market(str(path), rows, numbers)
 
 
@@ -42,3 +51,89 @@ def make_market(name: str, rows: Mapping[str, int], numbers: NDArray[np.float64]
     bid, clicks, impressions = numbers.T
     figures = {"bid": bid, "clicks": clicks, "impressions": impressions, "revenue": clicks * bid}
     return Market(name, rows, figures)
+
+
+def read_values(path: Path, charset: str = "letters") -> Mapping[str, float]:
+    """Read a file with the columns term and value, for target=file; terms are folded like those of the log."""
+    rows, numbers = _read_terms(path, "--values", ("value",), charset, gaps=False)
+    return dict(zip(rows, numbers[:, 0].tolist(), strict=True))
+
+
+def _read_terms(
+    path: Path, option: str, columns: Sequence[str], charset: str, *, gaps: bool
+) -> tuple[dict[str, int], NDArray[np.float64]]:
+    """Return each term's row number and the numbers, a row per term; with `gaps` an empty cell is allowed (NaN)."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return _parse(path, stream, columns, charset, gaps)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; check {option}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path} is not a UTF-8 CSV file; check {option}.") from None
+
+
+def _parse(
+    path: Path, stream: TextIO, columns: Sequence[str], charset: str, gaps: bool
+) -> tuple[dict[str, int], NDArray[np.float64]]:
+    first = stream.readline()
+    rows = csv.reader(chain((first,), stream), delimiter="\t" if "\t" in first else ",")
+    header = next(rows, [])
+    positions = _find_columns(path, header, columns)
+    number: dict[str, int] = {}
+    cells, lines = array("d"), array("q")
+    for row in filter(None, rows):
+        try:
+            if len(row) != len(header):
+                raise _LineError(f"it has {len(row)} cells, the first line {len(header)}; mend or quote it.")
+            term = _fold_term(row[positions[0]], charset)
+            if term in number:
+                raise _LineError(f"the term {term!r} stands in line {lines[number[term]]} already; keep one of them.")
+            cells.extend(_parse_number(row[at], name, gaps) for at, name in zip(positions[1:], columns, strict=True))
+        except _LineError as fault:
+            raise InputError(f"{path}, line {rows.line_num}: {fault}") from None
+        number[term] = len(lines)
+        lines.append(rows.line_num)
+    if not number:
+        raise InputError(f"{path} has no rows; give at least one term with its {' and '.join(columns)}.")
+    return number, np.array(cells).reshape(len(number), len(columns))
+
+
+class _LineError(Exception):
+    """A line that cannot be used, and why."""
+
+
+def _find_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Return the positions of the term column and of the number columns."""
+    wanted = (_TERM, *columns)
+    names = [name.strip().lower() for name in header]
+    if not any(names):
+        raise InputError(f"{path} is empty; give a file with the columns {', '.join(wanted)}.")
+    for name in wanted:
+        if names.count(name) != 1:
+            fault = "stands there twice" if name in names else "is missing"
+            cut = ", separated by commas or tabs" if len(names) == 1 else ""
+            raise InputError(
+                f"{path}, line 1: the column {name} {fault}; the file needs the columns {', '.join(wanted)}{cut}."
+            )
+    return [names.index(name) for name in wanted]
+
+
+def _fold_term(text: str, charset: str) -> str:
+    """Return a term folded like those of the log; a term of several words is kept, but matches nothing in a log."""
+    term = " ".join(terms(text, charset))
+    if not term:
+        raise _LineError(f"the term {text!r} holds no letter or digit; mend it or leave the line out.")
+    return term
+
+
+def _parse_number(text: str, column: str, gaps: bool) -> float:
+    if gaps and not text.strip():
+        return _NAN
+    try:
+        value = _NAN if "_" in text else float(text)
+    except ValueError:
+        value = _NAN
+    if not 0 <= value <= MAX_VALUE:
+        what = f"{text!r}; mend it" + (" or leave it empty" if gaps else "")
+        raise _LineError(f"the {column} must be a number from 0 to {MAX_VALUE:g}, not {what}.")
+    return value

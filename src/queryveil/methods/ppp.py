@@ -15,7 +15,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 
 _REPORT_EVERY = 50_000  # queries, below a second
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.rows import ranges, row_numbers, row_numbers_of
-from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.build import Occurrences
 from queryveil.histories.outcomes import Grouping, PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows

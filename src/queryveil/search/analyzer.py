@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.rows import IntArray
-from queryveil.histories.tokens import Tokeniser
-from queryveil.lexicons.stop_words import ENGLISH
+from queryveil.histories.tokens import Tokenizer
+from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.logs.characters import fold
 from queryveil.semantics.lemmas import lemmatize
 
@@ -39,7 +39,7 @@ class Analyzer:
 
     def term(self, word: str) -> str:
         """Return the term of a word of folded text, or "" for a stop word."""
-        if word in ENGLISH:
+        if word in STOP_WORDS:
             return ""
         return word if word in self._known_terms else lemmatize(word) or word
 
@@ -64,7 +64,7 @@ class BatchAnalyzer:
         self.terms = list(terms)
         self._id_of = {term: number for number, term in enumerate(self.terms)}
         self._analyzer = Analyzer()
-        self._tokeniser = Tokeniser(str(ANALYZER_SETTINGS["charset"]), repeats=True)
+        self._tokeniser = Tokenizer(str(ANALYZER_SETTINGS["charset"]), repeats=True)
         self._term_of_word: NDArray[np.int32] = np.empty(0, np.int32)  # (distinct words,): term id, or _DROPPED
 
     def analyze(self, texts: Sequence[str]) -> AnalyzedBatch:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.lexicons.wordnet import ADJECTIVE, NOUN, VERB, load
+from queryveil.lexicons.wordnet import ADJECTIVE, NOUN, VERB, load_wordnet
 
 _SUFFIXES = (  # what a form ends with, what its base ends with instead, the part of speech
     ("s", "", NOUN),
@@ -58,7 +58,7 @@ class Lexicon:
 @cache
 def wordnet_lexicon() -> Lexicon:
     """Return the lemmas of WordNet."""
-    wordnet = load()
+    wordnet = load_wordnet()
     bits = np.left_shift(1, wordnet.parts[wordnet.sense_synsets]).astype(np.int8)
     return Lexicon(wordnet.lemma_ids, np.bitwise_or.reduceat(bits, wordnet.sense_indptr[:-1]))
 
@@ -87,7 +87,7 @@ def lemmatize(term: str, lexicon: Lexicon | None = None) -> str | None:
 
 def _base(form: str, lexicon: Lexicon) -> str | None:
     """Return the likeliest base form of an inflected form that the lexicon knows."""
-    for base in load().exceptions.get(form, ()):
+    for base in load_wordnet().exceptions.get(form, ()):
         if base in lexicon.numbers:
             return base
     if form.endswith("ss"):

@@ -14,7 +14,7 @@ from typing import TextIO
 import numpy as np
 
 from queryveil.core.errors import InputError
-from queryveil.lexicons.tables import offsets
+from queryveil.core.rows import indptr_of_sorted
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.lemmas import Lexicon, folded
 from queryveil.semantics.network import Network
@@ -149,7 +149,7 @@ def _network(edges: _Edges) -> Network:
         senses=nodes,
         word_indptr=each,
         node_words=nodes,
-        edge_indptr=offsets(pairs[:, 0], n_nodes),
+        edge_indptr=indptr_of_sorted(pairs[:, 0], n_nodes),
         edges=pairs[:, 1].copy(),
         parts=np.full(n_nodes, NOUN, np.int32),
     )

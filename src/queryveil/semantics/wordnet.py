@@ -10,7 +10,7 @@ from queryveil.semantics.network import Network
 @cache
 def wordnet() -> Network:
     """Return WordNet 3.0, read once; what a synset is an instance of counts as a hypernym."""
-    tables = lexicon.load()
+    tables = lexicon.load_wordnet()
     return Network(
         name="wordnet",
         words=tables.lemmas,

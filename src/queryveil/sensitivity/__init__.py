@@ -1,1 +1,1 @@
-"""How sensitive a query is: naive Bayes over its words, kept as a table of word weights."""
+"""How sensitive a query is: naive Bayes over its words, stored as a table of word weights."""

@@ -1,52 +1,76 @@
-"""The lists by which a query is about a person, a place or something private; documented in decision 0020."""
+"""Word lists of sensitivity: what makes a query personal (decision 0020), and a user's list of sensitive words."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from queryveil.core.errors import InputError
-from queryveil.lexicons import names, places, private_words, wordnet
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons import word_lists
+from queryveil.lexicons.word_lists import PersonalWordLists
+from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.characters import terms
 
+LISTED = 0.98  # the probability that a query of one listed word is sensitive
 _SHORTEST = 3  # letters of a word that is a name or a place by itself: "an", "le" and "so" are last names too
 
 
 def load_lists(more_places: Path | None = None) -> PersonalWordLists:
     """Return the bundled lists, with a user's places added."""
-    first = _folded((*names.female_names().names, *names.male_names().names))
-    last = _folded(names.last_names().names)
-    alone = frozenset(name for name in first | last if len(name) >= _SHORTEST) - _common_words()
-    where = frozenset(place for place in _folded(tuple(places.load())) if len(place) >= _SHORTEST)
+    first = _folded((*word_lists.female_names().names, *word_lists.male_names().names))
+    last = _folded(word_lists.last_names().names)
+    names = frozenset(name for name in first | last if len(name) >= _SHORTEST) - _common_words()
+    places = frozenset(place for place in _folded(tuple(word_lists.places())) if len(place) >= _SHORTEST)
     if more_places is not None:
-        where |= read_places(more_places)
-    return PersonalWordLists(alone, first, last, where, _folded(tuple(private_words.load())))
+        places |= read_places(more_places)
+    return PersonalWordLists(names, first, last, places, _folded(tuple(word_lists.private_words())))
 
 
 def _folded(texts: tuple[str, ...]) -> frozenset[str]:
-    """Return texts as queries are: terms joined by single spaces."""
+    """Return texts folded like queries: terms joined by single spaces."""
     return frozenset(" ".join(terms(text)) for text in texts)
 
 
 @cache
 def _common_words() -> frozenset[str]:
-    """Return the words of WordNet that are more than the name of one single thing."""
-    network = wordnet.load()
+    """Return the lemmas of WordNet that are not only names of individuals."""
+    wordnet = load_wordnet()
     return frozenset(
         lemma
-        for lemma in network.lemmas
-        if not all(network.is_instance(int(synset)) for synset in network.synsets(lemma))
+        for lemma in wordnet.lemmas
+        if not all(wordnet.is_instance(int(synset)) for synset in wordnet.synsets(lemma))
     )
 
 
 def read_places(path: Path) -> frozenset[str]:
-    """Read a list of places, one on each line; empty lines and those that begin with # are left out."""
+    """Read a list of places, one per line; empty lines and comments (#) are skipped."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise InputError(f"--places: there is no file {path}; check the path.") from None
     except (OSError, UnicodeDecodeError):
         raise InputError(f"--places: {path} cannot be read as UTF-8 text; save it as such.") from None
-    found = _folded(tuple(line for line in lines if not line.lstrip().startswith("#"))) - {""}
-    if not found:
+    places = _folded(tuple(line for line in lines if not line.lstrip().startswith("#"))) - {""}
+    if not places:
         raise InputError(f"--places: {path} holds no place; write one on each line.")
-    return found
+    return places
+
+
+def read_words(path: Path) -> Mapping[str, float]:
+    """Read a list of sensitive words, one per line, as word → probability; empty lines and comments (#) are skipped."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise InputError(f"there is no word list {path}; check the path.") from None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"the word list {path} cannot be read as UTF-8 text; save it as such.") from None
+    words: dict[str, float] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        found = terms(line)
+        if len(found) != 1:
+            raise InputError(f"{path}, line {number}: a word list has one word on each line; write them one by one.")
+        words[found[0]] = LISTED
+    if not words:
+        raise InputError(f"the word list {path} holds no word; write one on each line.")
+    return words

@@ -1,15 +1,15 @@
-"""The labels of the bundled model: topics named by WordNet roots and by words of glosses.
+"""The labels of the bundled model: topics defined by roots in WordNet and by words of glosses.
 
-A root is a synset, written as lemma, part of speech and number of the sense (`illness n 1`); everything below it is
-about its topic. Verbs, adjectives and adverbs have no such tree: they are about a sensitive topic if their gloss uses
-one of its words. What is about a sensitive and a neutral topic is about the sensitive one.
+A root is a synset, written as lemma, part of speech and sense number (`illness n 1`); all its hyponyms belong to the
+topic. Verbs, adjectives and adverbs have no deep hierarchy: they belong to a sensitive topic if their gloss contains
+one of its words. A synset of both a sensitive and a neutral topic is sensitive.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from queryveil.lexicons.wordnet import ADJECTIVE, ADVERB, NOUN, VERB, WordNet, glosses, load
+from queryveil.lexicons.wordnet import ADJECTIVE, ADVERB, NOUN, VERB, WordNet, glosses, load_wordnet
 from queryveil.logs.characters import terms
 
 PARTS = {"n": NOUN, "v": VERB, "a": ADJECTIVE, "r": ADVERB}
@@ -17,14 +17,14 @@ PARTS = {"n": NOUN, "v": VERB, "a": ADJECTIVE, "r": ADVERB}
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic: the roots of what is about it, and words by which a gloss tells that a word is about it."""
+    """A topic: its roots in WordNet, and words whose presence in a gloss assigns a synset to it."""
 
     name: str
     is_sensitive: bool
     roots: str  # separated by commas
     gloss_words: str = ""
-    without: str = ""  # roots below which nothing counts
-    everyday: str = ""  # words that people type, which WordNet does not know or has elsewhere
+    without: str = ""  # roots whose hyponyms are excluded
+    everyday: str = ""  # words that people type, which WordNet lacks or has under other topics
 
 
 SENSITIVE = (
@@ -248,28 +248,28 @@ NEUTRAL = (
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """A synset that is about a topic, and whether a root or only its gloss tells so."""
+class LabelledSynset:
+    """A synset and its topic, assigned by a root or only by the gloss."""
 
     synset: int
     topic: Topic
     by_root: bool
 
 
-def root(name: str) -> int:
+def find_root(name: str) -> int:
     """Return the synset that a root names."""
     lemma, part, number = name.strip().rsplit(" ", 2)
-    return int(load().synsets(lemma, PARTS[part])[int(number) - 1])
+    return int(load_wordnet().synsets(lemma, PARTS[part])[int(number) - 1])
 
 
-def labelled() -> list[Labelled]:
-    """Return every synset that is about a topic, by synset; the first topic counts, sensitive ones before neutral."""
-    network = load()
-    found: dict[int, Labelled] = {}
+def label_synsets() -> list[LabelledSynset]:
+    """Return every synset that has a topic, sorted; the first of several topics counts, sensitive ones come first."""
+    network = load_wordnet()
+    found: dict[int, LabelledSynset] = {}
     for topic in (*SENSITIVE, *NEUTRAL):
-        left_out = _below(network, map(root, filter(None, topic.without.split(","))))
-        for synset in sorted(_below(network, map(root, topic.roots.split(","))) - left_out):
-            found.setdefault(synset, Labelled(synset, topic, True))
+        excluded = _with_hyponyms(network, map(find_root, filter(None, topic.without.split(","))))
+        for synset in sorted(_with_hyponyms(network, map(find_root, topic.roots.split(","))) - excluded):
+            found.setdefault(synset, LabelledSynset(synset, topic, True))
     words = {topic: frozenset(topic.gloss_words.split()) for topic in SENSITIVE}
     texts = glosses().to_pylist()
     for synset in range(network.n_synsets):
@@ -277,17 +277,17 @@ def labelled() -> list[Labelled]:
             used = frozenset(terms(definition(texts[synset])))
             topics = [topic for topic in SENSITIVE if not used.isdisjoint(words[topic])]
             if topics:
-                found[synset] = Labelled(synset, topics[0], False)
+                found[synset] = LabelledSynset(synset, topics[0], False)
     return [found[synset] for synset in sorted(found)]
 
 
 def definition(gloss: str) -> str:
-    """Return a gloss without its examples, which stand in quotation marks."""
+    """Return a gloss without its examples, which are in quotation marks."""
     return re.sub(r'"[^"]*"?', " ", gloss)
 
 
-def _below(network: WordNet, roots: Iterable[int]) -> set[int]:
-    """Return synsets and all that is below them."""
+def _with_hyponyms(network: WordNet, roots: Iterable[int]) -> set[int]:
+    """Return synsets and all their direct and indirect hyponyms."""
     found = set(roots)
     frontier = list(found)
     while frontier:

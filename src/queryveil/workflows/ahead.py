@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from queryveil.engines import LogSource
 from queryveil.engines.local import expand_paths
-from queryveil.histories.tokens import Tokeniser
+from queryveil.histories.tokens import Tokenizer
 from queryveil.report import warm_up
 
 _LARGE = 20_000_000  # bytes: what is smaller is read before anything could be loaded
@@ -22,5 +22,5 @@ def load_ahead(source: LogSource) -> None:
 
 
 def _load() -> None:
-    Tokeniser().add(pa.array(["a"]))
+    Tokenizer().add(pa.array(["a"]))
     warm_up()

@@ -15,11 +15,10 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Verdict
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.histories.build import Unit, build
-from queryveil.histories.occurrences import occurrences
+from queryveil.histories.build import Unit, build, find_occurrences
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import Market
 from queryveil.methods import Method
 from queryveil.release import manifest as manifests
@@ -169,7 +168,7 @@ def _content(log: QueryLog, profiles: Profiles, mask: NDArray[np.bool_], kind: s
         raise InputError(
             f"--keep {missing[0]}: the log has no {missing[0]} column; leave it out or name it by --columns."
         )
-    issued = occurrences(log, profiles, keep, unit=_unit(kind))
+    issued = find_occurrences(log, profiles, keep, unit=_unit(kind))
     return queries_content(profiles, mask, issued) if kind == "queries" else log_content(profiles, mask, issued)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.rows import row_numbers, row_numbers_of
-from queryveil.histories.build import assemble
+from queryveil.histories.assembly import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures.base import Comparison

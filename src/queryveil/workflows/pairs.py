@@ -13,8 +13,16 @@ from queryveil.core.evidence import LogPair
 from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.histories.matching import MATCHES, Match
-from queryveil.histories.pairs import Sensitivity, Side, pair_sides, read_sides, side_of, sides_of_profiles
+from queryveil.histories.pairs import (
+    MATCHES,
+    LogDocuments,
+    Match,
+    Sensitivity,
+    documents_of_profiles,
+    documents_of_texts,
+    pair_logs,
+    read_documents,
+)
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.measures import FILE
 from queryveil.measures.base import Comparison
@@ -74,10 +82,10 @@ def pair_files(
     sensitivity = sensitivity_of(pairing) if needs_model else None
     other = Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
     sources = (LogSource(tuple(original), reading, AS_IT_STANDS), LogSource((released,), other, AS_IT_STANDS))
-    (before, after), texts = read_sides(
+    (before, after), texts = read_documents(
         _opened(sources, progress), len(sources), charset=AS_IT_STANDS.charset, match=match, progress=progress
     )
-    return pair_sides(
+    return pair_logs(
         before, after, texts, match=match, original_of=original_of, sensitivity=sensitivity, progress=progress
     )
 
@@ -103,9 +111,9 @@ def pair_release(
     original_of = _behind(release, pairing, private)
     sensitivity = sensitivity_of(pairing) if needs_model else None
     cleaning = log.source.cleaning
-    (original,), texts = read_sides([log], 1, charset=cleaning.charset, match=match, progress=progress)
+    (original,), texts = read_documents([log], 1, charset=cleaning.charset, match=match, progress=progress)
     released, texts = _released_side(release, match, texts)
-    return pair_sides(
+    return pair_logs(
         original,
         released,
         texts,
@@ -124,13 +132,13 @@ def pair_terms(comparison: Comparison, pairing: PairingOptions, *, needs_model: 
         raise InputError(
             f"--match terms of a release of kind {comparison.kind} needs its private folder; give --private."
         )
-    (before, after), texts = sides_of_profiles(
+    (before, after), texts = documents_of_profiles(
         comparison.original, comparison.released, comparison.released_owner(), times
     )
-    return pair_sides(before, after, texts, match="terms", sensitivity=sensitivity_of(pairing) if needs_model else None)
+    return pair_logs(before, after, texts, match="terms", sensitivity=sensitivity_of(pairing) if needs_model else None)
 
 
-def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[Side, pa.Array]:
+def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[LogDocuments, pa.Array]:
     """Return the queries of a release; those of kind log are their words in no particular order."""
     rows = release.rows
     if release.kind == "log":
@@ -142,7 +150,7 @@ def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[Sid
     if match == "terms":
         user, text = _cut(user, text)
     users, number = np.unique(as_array(user), return_inverse=True)
-    return side_of(number, text, tuple(map(str, users.tolist())), known)
+    return documents_of_texts(number, text, tuple(map(str, users.tolist())), known)
 
 
 def _cut(user: pa.Array, text: pa.Array) -> tuple[pa.Array, pa.Array]:

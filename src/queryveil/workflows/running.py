@@ -9,10 +9,10 @@ from queryveil.core.errors import GuaranteeError, InternalError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
+from queryveil.histories.assembly import partition_profiles
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.parts import part_of
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.methods import Method
 from queryveil.methods.utilities import Worth
 from queryveil.release.content import Content
@@ -49,7 +49,7 @@ def run_method(
     mask = np.zeros(len(profiles.ids), np.bool_)
     suppressed, chosen = 0, Counter[str]()
     for part in range(len(profiles.partition_values)):
-        part_profiles, place = part_of(profiles, part)
+        part_profiles, place = partition_profiles(profiles, part)
         if part_profiles.n_people < bound.integer("k"):
             suppressed += 1
             continue

@@ -9,11 +9,10 @@ import numpy as np
 from queryveil.core.errors import InputError, OutputError
 from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.progress import Progress, silent
-from queryveil.sensitivity.files import Record, is_model, model_bytes
-from queryveil.sensitivity.model import Explanation, Model, load_model
+from queryveil.sensitivity.model import Explanation, SensitivityModel, is_model, load_model, model_bytes
 
 if TYPE_CHECKING:  # scikit-learn takes long to import
-    from queryveil.sensitivity.training import Judgement
+    from queryveil.sensitivity.training import ClassifierScores
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,8 @@ class Trained:
     """A model that was trained and written, and how it was judged."""
 
     path: Path
-    model: Model
-    judgement: "Judgement"
+    model: SensitivityModel
+    judgement: "ClassifierScores"
 
 
 def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, progress: Progress = silent) -> Trained:
@@ -30,15 +29,14 @@ def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, prog
     check_new_file(out, overwrite=force)
     if out.exists() and not is_model(out):
         raise OutputError(f"{out} is not a sensitivity model, so --force does not replace it; choose another name.")
-    from queryveil.sensitivity.labels import read_labels
+    from queryveil.sensitivity.examples import read_labels
     from queryveil.sensitivity.training import cross_validate
     from queryveil.sensitivity.training import train as fit
 
     examples = read_labels(labelled)
     judgement = cross_validate(examples, rng=np.random.default_rng(seed), progress=progress)
     model = fit(examples, name=f"{judgement.texts:,} labelled queries")
-    data = model_bytes(Record(model.words, model.weights, model.base, model.name))
-    write_new_file(out, data, overwrite=force)
+    write_new_file(out, model_bytes(model), overwrite=force)
     return Trained(out, model, judgement)
 
 

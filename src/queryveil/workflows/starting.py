@@ -17,7 +17,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import per_entry
-from queryveil.histories.occurrences import pair_places
+from queryveil.histories.build import find_pairs
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.options import Cleaning
 from queryveil.release import private as privates
@@ -82,7 +82,7 @@ class Start:
         terms = np.array([number[term] for term in released.terms], np.int64)
         mask = np.zeros(len(profiles.ids), np.bool_)
         history = per_entry(history_of, released.indptr)
-        mask[pair_places(profiles, history, terms[released.ids])] = True
+        mask[find_pairs(profiles, history, terms[released.ids])] = True
         return mask
 
     def _refuse_another_log(self, profiles: Profiles) -> None:

@@ -17,7 +17,7 @@ from queryveil.core.options import Location
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.core.rows import per_entry, row_numbers
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.release import private as privates
 from queryveil.release.groups import groups_of, load_members
 from queryveil.release.reader import Release, ReleasedHistories, as_array, histories_of, load

@@ -6,8 +6,7 @@ from typing import Any
 
 from queryveil.core.errors import InputError
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import FIGURES, read_market
-from queryveil.market.values import read_values
+from queryveil.market.table import FIGURES, read_market, read_values
 from queryveil.measures.utility.market import Coverage, coverage
 from queryveil.methods.utilities import Worth, check_worth
 

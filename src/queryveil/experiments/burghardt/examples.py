@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.experiments.burghardt.supports import Holders
-from queryveil.histories.build import assemble
+from queryveil.histories.assembly import assemble
 from queryveil.histories.profiles import Profiles
 
 LOOKED_AT = 400  # histories in which an example is looked for

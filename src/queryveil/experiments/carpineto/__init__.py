@@ -17,7 +17,7 @@ from queryveil.experiments.carpineto import printed, tables
 from queryveil.experiments.carpineto.runs import By, ByPeople, Outcome, Task, drawn, heavy, outcome, release, up_to
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 
 PAPER = printed.PAPER
 DRAWS = 5  # of what is released by lot in Figure 2: one alone is mostly chance in a small log

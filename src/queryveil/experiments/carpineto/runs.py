@@ -13,7 +13,7 @@ from queryveil.core.progress import Progress
 from queryveil.core.rows import gather_rows, row_sums, select_entries
 from queryveil.experiments.carpineto.printed import HEAVY_PEOPLE
 from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.private_words import PersonalWordLists
+from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.methods import Method
 
 MEASURES = ("impressions", "jsd", "spi", "pel", "pel(estimate=joint)", "exposed")

@@ -8,7 +8,7 @@ import pyarrow as pa
 from queryveil.core.progress import Progress, silent
 from queryveil.experiments.liu import printed
 from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, Task, publish
-from queryveil.histories.build import assemble
+from queryveil.histories.assembly import assemble
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.matching import assign, make_sides

@@ -5,7 +5,7 @@ import numpy as np
 from queryveil.core.errors import InputError
 from queryveil.experiments.zhu import printed
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.lexicons.stop_words import ENGLISH
+from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.semantics.wordnet import wordnet
 
 FEWEST = 100  # people; fewer may make no legal group at p = 0.1, where only what ten people hold is published
@@ -14,7 +14,7 @@ FEWEST = 100  # people; fewer may make no legal group at p = 0.1, where only wha
 def equal_profiles(profiles: Profiles, most: int, rng: np.random.Generator) -> Profiles:
     """Return the first people with enough terms that WordNet knows, each with as many of them, drawn at random."""
     entries = profiles.vocabulary.entries
-    known = (wordnet().find_all(entries) >= 0) & np.array([entry not in ENGLISH for entry in entries])
+    known = (wordnet().find_all(entries) >= 0) & np.array([entry not in STOP_WORDS for entry in entries])
     usable = profiles.select(known[profiles.ids])
     people = np.flatnonzero(np.diff(usable.indptr) >= printed.TERMS)[:most]
     if len(people) < FEWEST:

@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 
-from queryveil.lexicons.wordnet import NOUN, load
+from queryveil.lexicons.wordnet import NOUN, load_wordnet
 
 _ONSETS = (*"bcdfghjklmnprstvwz", "br", "cr", "dr", "fl", "gr", "sp", "st", "tr")
 _VOWELS = tuple("aaeeiioou")
@@ -101,7 +101,7 @@ def _brand_batch(n: int, rng: np.random.Generator) -> list[str]:
 @cache
 def _short_nouns() -> tuple[str, ...]:
     """Return the most familiar short nouns."""
-    wordnet = load()
+    wordnet = load_wordnet()
     first = wordnet.sense_synsets[wordnet.sense_indptr[:-1]]
     nouns = np.flatnonzero(wordnet.parts[first] == NOUN)
     nouns = nouns[np.argsort(-wordnet.gloss_counts[nouns], kind="stable")]

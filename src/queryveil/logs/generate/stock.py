@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.lexicons.names import NameList, female_names, last_names, male_names
-from queryveil.lexicons.wordnet import load
+from queryveil.lexicons.word_lists import NameList, female_names, last_names, male_names
+from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.generate import invented
 from queryveil.logs.generate.shape import Shape, Zipf
 from queryveil.logs.generate.shelf import Shelf, by_rank, by_weight
@@ -68,7 +68,7 @@ def make_stock(shape: Shape, rng: np.random.Generator) -> Stock:
         last_names=last,
         famous=by_rank([full_names(first, last, pools.famous, rng)], pools.famous_law),
         towns=by_rank([home_towns(pools.towns, rng)], pools.town_law),
-        destinations=by_rank([destinations(load())], pools.town_law),
+        destinations=by_rank([destinations(load_wordnet())], pools.town_law),
     )
 
 

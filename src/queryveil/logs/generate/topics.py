@@ -7,7 +7,7 @@ add to any query of the topic.
 from dataclasses import dataclass
 from functools import cache
 
-from queryveil.lexicons.wordnet import NOUN, WordNet, load
+from queryveil.lexicons.wordnet import NOUN, WordNet, load_wordnet
 
 _SHORTEST = 3
 
@@ -218,7 +218,7 @@ def topic_phrases(n: int) -> list[list[str]]:
 @cache
 def _ranked(topic: Topic) -> tuple[str, ...]:
     """Rank the words of a topic by how often WordNet's glosses use them."""
-    wordnet = load()
+    wordnet = load_wordnet()
     found = {
         lemma
         for synset in _below(wordnet, [_synset(wordnet, root) for root in topic.roots])

@@ -27,9 +27,9 @@ def read() -> Iterator[Document]:
     First senses of words come first, then second senses, so that of two documents with equal scores (Java the island,
     Java the language) the more common sense has the lower number.
     """
-    from queryveil.lexicons.wordnet import glosses, load  # deferred: listing the corpora must not load WordNet
+    from queryveil.lexicons.wordnet import glosses, load_wordnet  # deferred: listing the corpora must not load WordNet
 
-    wordnet = load()
+    wordnet = load_wordnet()
     texts = glosses().to_pylist()
     lemmas = wordnet.lemmas
     words = wordnet.word_lemmas.tolist()

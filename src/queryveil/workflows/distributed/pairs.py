@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.core.errors import InputError
-from queryveil.histories.matching import Match
-from queryveil.histories.pairs import Sensitivity, Side, pair_sides
+from queryveil.histories.pairs import LogDocuments, Match, Sensitivity, pair_logs
 from queryveil.measures.distributed.pairs import PAIR_SCHEMA, DistributedPair, pair_row
 from queryveil.methods.distributed.blocks import PEOPLE, block_of
 from queryveil.methods.distributed.encoding import arrow_schema
@@ -70,7 +69,7 @@ def _pairing(matching: Matching) -> Callable[[pa.Table, pa.Table], pa.Table]:
         block = before["block"][0].as_py()
         persons = sorted(set(before["person"].to_pylist()))
         texts = sorted({*before["text"].to_pylist(), *after["text"].to_pylist()})
-        made = pair_sides(
+        made = pair_logs(
             _side(before, persons, texts),
             _side(after, persons, texts),
             pa.array(texts, pa.large_string()),
@@ -83,7 +82,7 @@ def _pairing(matching: Matching) -> Callable[[pa.Table, pa.Table], pa.Table]:
     return pair
 
 
-def _side(table: pa.Table, persons: list[str], texts: list[str]) -> Side:
+def _side(table: pa.Table, persons: list[str], texts: list[str]) -> LogDocuments:
     person = {name: number for number, name in enumerate(persons)}
     document = {text: number for number, text in enumerate(texts)}
 
@@ -91,4 +90,4 @@ def _side(table: pa.Table, persons: list[str], texts: list[str]) -> Side:
         return np.array([of[value] for value in table[name].to_pylist()], np.int32)
 
     times = table["n"].to_numpy().astype(np.int32)
-    return Side(numbers("person", person), numbers("text", document), tuple(persons), times)
+    return LogDocuments(numbers("person", person), numbers("text", document), tuple(persons), times)

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from queryveil.lexicons.names import female_names, last_names, male_names
-from queryveil.lexicons.wordnet import load
+from queryveil.lexicons.word_lists import female_names, last_names, male_names
+from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.generate.invented import brand_names, coined, handles, model_numbers, site_names
 
 _BATCH = 12_000
@@ -49,7 +49,7 @@ def _batch(n: int, known: list[str], rng: np.random.Generator) -> list[str]:
 
 def _known_words() -> list[str]:
     """Return the words of the dictionary and the families, each once."""
-    words = (word for word in load().lemmas if word.isascii() and word.isalpha() and len(word) > 3)
+    words = (word for word in load_wordnet().lemmas if word.isascii() and word.isalpha() and len(word) > 3)
     return list(dict.fromkeys((*words, *last_names().names)))
 
 

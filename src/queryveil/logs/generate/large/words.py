@@ -6,8 +6,8 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from queryveil.lexicons.names import female_names, last_names, male_names
-from queryveil.lexicons.wordnet import load
+from queryveil.lexicons.word_lists import female_names, last_names, male_names
+from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.generate import invented
 from queryveil.logs.generate.large.rack import Numbers, Rack, make_rack
 from queryveil.logs.generate.large.shape import LargeShape
@@ -63,8 +63,8 @@ def make_words(shape: LargeShape, rng: np.random.Generator) -> Words:
         "O": [_single(_items(OPENINGS))],
         "E": [_single(_items(ERRANDS))],
         "V": [_single(_items(MANUALS + ", " + SITE_ERRANDS))],
-        "Z": [_single(state_names(load()))],
-        "T": [_single(destinations(load()))],
+        "Z": [_single(state_names(load_wordnet()))],
+        "T": [_single(destinations(load_wordnet()))],
         "F": [_single(chain.from_iterable(zip(female_names().names, male_names().names, strict=False)))],
         "L": [last_names().names[: sizes.last_names]],
         "S": [invented.site_names(sizes.sites, rng)],

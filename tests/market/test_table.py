@@ -1,4 +1,4 @@
-"""Reading tables of terms: CSV and TSV, gaps, and one sentence for every fault."""
+"""Market tables and value files: CSV and TSV, empty cells, and one sentence for every fault."""
 
 import math
 import os
@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.market.table import FIGURES, read_market
-from queryveil.market.values import read_values
+from queryveil.market.table import FIGURES, read_market, read_values
 
 HEADER = "term,bid,clicks,impressions\n"
 
@@ -47,13 +46,13 @@ def test_delimiters_orders_and_other_columns(tmp_path: Path, text: str) -> None:
     assert [market.of(figure, ["cars"]).tolist() for figure in FIGURES] == [[2], [10], [100], [20]]
 
 
-def test_terms_are_folded_as_the_logs_are(tmp_path: Path) -> None:
+def test_terms_are_folded_like_those_of_the_log(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + "Ø-Å,1,1,1\n")
     assert set(read_market(path).rows) == {"ø å"}
     assert set(read_market(path, "paper").rows) == {"å"}
 
 
-def test_values_are_read_alike(tmp_path: Path) -> None:
+def test_value_files_are_read_like_market_tables(tmp_path: Path) -> None:
     assert read_values(write(tmp_path, "value\tterm\n3\tCars\n0\tloan\n")) == {"cars": 3.0, "loan": 0.0}
 
 
@@ -82,7 +81,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("text", FAULTS)
-def test_a_fault_is_said_with_its_line_and_what_to_do(tmp_path: Path, text: str) -> None:
+def test_a_fault_is_reported_with_its_line_and_a_remedy(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError) as caught:
         read_market(write(tmp_path, text))
     assert FAULTS[text] in str(caught.value)
@@ -97,12 +96,12 @@ def test_a_pipe_can_be_read(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_a_value_may_not_be_left_out(tmp_path: Path) -> None:
+def test_a_value_file_may_have_no_empty_cell(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"line 2: the value must be a number from 0 to 1e\+15, not ''; mend it\.$"):
         read_values(write(tmp_path, "term,value\ncars,\n"))
 
 
-def test_files_that_are_no_tables(tmp_path: Path) -> None:
+def test_files_that_are_not_tables_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a UTF-8 CSV file; check --market"):
         read_market(write(tmp_path, HEADER.encode() + b"caf\xe9,1,2,3\n"))
     with pytest.raises(InputError, match="cannot be read: No such file or directory; check --market"):

@@ -1,0 +1,92 @@
+"""Word lists: names of people (US Census Bureau, 1990), places of the world (WordNet), private words and stop words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from queryveil.lexicons.tables import read_column, read_table
+
+PLACE_KINDS = ("city", "state", "country", "region", "island", "mountain", "water")
+_STOP_WORDS = """
+a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was
+will with
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())  # Lucene's list for English
+
+
+@dataclass(frozen=True, eq=False)
+class NameList:
+    """Names in lower case, sorted by falling frequency and then alphabetically."""
+
+    names: tuple[str, ...] = field(repr=False)
+    shares: NDArray[np.int32]  # (names,): thousandths of a per cent of the people; 0 where it is below a half
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place that a name may mean."""
+
+    name: str
+    synset: int
+    kind: str  # one of PLACE_KINDS
+
+
+@dataclass(frozen=True)
+class PersonalWordLists:
+    """The words that make a query personal: names, places, private words; all as terms joined by single spaces."""
+
+    names: frozenset[str]  # words that are names by themselves
+    first_names: frozenset[str]  # may be common words too; followed by a last name they are a name
+    last_names: frozenset[str]
+    places: frozenset[str]  # of one or more words
+    words: frozenset[str]  # private words, of one or more words each
+
+
+def last_names() -> NameList:
+    """Return the last names of the United States."""
+    return _load_names("last")
+
+
+def female_names() -> NameList:
+    """Return the first names of women in the United States."""
+    return _load_names("female")
+
+
+def male_names() -> NameList:
+    """Return the first names of men in the United States."""
+    return _load_names("male")
+
+
+@cache
+def _load_names(kind: str) -> NameList:
+    table = read_table("names")
+    table = table.filter(pc.equal(table["list"], kind)).sort_by([("share", "descending"), ("name", "ascending")])
+    return NameList(tuple(table["name"].to_pylist()), read_column(table, "share"))
+
+
+@cache
+def places() -> Mapping[str, tuple[Place, ...]]:
+    """Map the name of every place, in lower case, to the places that it may mean; names are sorted."""
+    found: dict[str, tuple[Place, ...]] = {}
+    for row in read_table("places").to_pylist():
+        found[row["name"]] = (*found.get(row["name"], ()), Place(**row))
+    return MappingProxyType(found)
+
+
+def places_of_kind(kind: str) -> tuple[str, ...]:
+    """Return the sorted names that may mean a place of a kind."""
+    return tuple(name for name, meanings in places().items() if any(place.kind == kind for place in meanings))
+
+
+@cache
+def private_words() -> frozenset[str]:
+    """Return private words in lower case: a list by categories of sensitive advertising, and words WordNet marks."""
+    return frozenset(read_table("private-words")["word"].to_pylist())
