@@ -65,6 +65,15 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
+def test_paths_and_benchmarks_named_in_the_docs_exist() -> None:
+    for page in PAGES:
+        text = page.read_text()
+        for path in re.findall(r"`((?:src|tests|benchmarks|scripts|docs)/[\w./-]+)`", text):
+            assert (ROOT / path).exists(), f"{page}: {path}"
+        for name in re.findall(r"python -m (benchmarks\.\w+)", text):
+            assert (ROOT / f"{name.replace('.', '/')}.py").exists(), f"{page}: {name}"
+
+
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 
 
