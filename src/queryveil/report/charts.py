@@ -25,40 +25,23 @@ PLOT_WIDTH, PLOT_HEIGHT = 330, 240  # of scatter plots and line charts
 RANGE_WIDTH = 260
 CHARACTER_WIDTH, LABEL_MARGIN = 7.6, 14  # of row labels, estimated: the page's font is unknown here
 SERIES_COLOURS = 10  # --series-1, … of the style sheet
-SERIES_SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "triangle-left",
-)
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 POINT_LABEL_WIDTH, POINT_LABEL_HEIGHT = 0.3, 0.06  # as shares of the axes
 _CACHED_CHARTS = 256
 _ROLES = re.compile(r' (role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
+_LABELS: Spec = {"labelColor": "currentColor", "labelFontSize": 14}
 _CONFIG: Spec = {
     "background": None,
     "padding": {"left": 0, "right": 16, "top": 2, "bottom": 2},  # the page's font may be wider than the one measured
     "aria": False,  # the chart as a whole has a label; its marks would be read out one by one
     "font": "sans-serif",
     "view": {"stroke": None},
-    "axis": {
-        "title": None,
-        "grid": False,
-        "ticks": False,
-        "domain": False,
-        "labelColor": "currentColor",
-        "labelFontSize": 14,
-        "labelAlign": "left",
-    },
+    "axis": {**_LABELS, "title": None, "grid": False, "ticks": False, "domain": False, "labelAlign": "left"},
     "legend": {
+        **_LABELS,
         "title": None,
         "orient": "top",
-        "labelColor": "currentColor",
-        "labelFontSize": 14,
         "symbolType": "square",
         "symbolStrokeWidth": 0,
         "symbolSize": 160,
@@ -77,7 +60,6 @@ _GRID_AXIS: Spec = {
     "labelPadding": 6,
 }
 _BAR: Spec = {"type": "bar", "height": BAR_HEIGHT, "cornerRadius": 2}
-_FIGURE_TEXT: Spec = {"mark": "text", "encoding": {"text": {"field": "text"}}}
 
 
 @dataclass(frozen=True)
@@ -123,6 +105,7 @@ def grouped_bar_chart(
     ]
     scale = {"domain": list(colours), "range": list(colours.values())}
     bars = {"mark": _BAR, "encoding": {"color": {"field": "series", "type": "nominal", "scale": scale}}}
+    text = {"mark": "text", "encoding": {"text": {"field": "text"}}}
     spec = {
         "height": {"step": BAR_HEIGHT + 4},
         "encoding": {
@@ -130,7 +113,7 @@ def grouped_bar_chart(
             "yOffset": {"field": "series", "type": "nominal", "sort": list(colours)},
             "x": _bar_length("value", 100.0),
         },
-        "layer": [bars, _FIGURE_TEXT],
+        "layer": [bars, text],
     }
     described = (
         f"{label}: {', '.join(f'{name} {percent(value)}' for name, value in zip(colours, figures, strict=True))}"
@@ -197,9 +180,8 @@ def line_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequ
         "y": _axis_from_zero("y", y_title, max(p.y for p in points), "right"),
     }
     described = "; ".join(f"{_name(p)}, {x_title} {p.x:g}: {p.y:.3g}" for p in points)
-    return _plot(
-        axes, _lines(series, legend_columns=1), points, f"Line chart of {y_title} over {x_title}. {described}."
-    )
+    description = f"Line chart of {y_title} over {x_title}. {described}."
+    return _plot(axes, _lines(series, legend_columns=1), points, description)
 
 
 def axis_end(values: Iterable[float]) -> float:
@@ -264,7 +246,7 @@ def _series_colour(series: Sequence[str], legend_columns: int) -> Spec:
 def _markers(series: Sequence[str], legend_columns: int) -> Spec:
     """Return a layer of points; each series has a colour and a shape."""
     colour = _series_colour(series, legend_columns)
-    shapes = [SERIES_SHAPES[i % len(SERIES_SHAPES)] for i in range(len(series))]
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(series))]
     shape = {**colour, "scale": {"domain": list(series), "range": shapes}}
     mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
     return {"mark": mark, "encoding": {"color": colour, "shape": shape}}
@@ -272,11 +254,9 @@ def _markers(series: Sequence[str], legend_columns: int) -> Spec:
 
 def _lines(series: Sequence[str], legend_columns: int) -> list[Spec]:
     """Return a layer of lines and one of points."""
-    line = {"type": "line", "strokeWidth": 2}
-    return [
-        {"mark": line, "encoding": {"color": _series_colour(series, legend_columns)}},
-        _markers(series, legend_columns),
-    ]
+    colour = _series_colour(series, legend_columns)
+    line = {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"color": colour}}
+    return [line, _markers(series, legend_columns)]
 
 
 def _without_overlapping_labels(points: Sequence[Point], width: float, height: float) -> list[Point]:

@@ -218,17 +218,12 @@ class _SeriesNames:
     def of(self, run: ComparedRun) -> str:
         """Return the name of a run."""
         parts = [run.method.partition("(")[0]] if self._has_methods else []
-        parts += [_parameter_text(name, run.parameters[name]) for name in self._parameters if name in run.parameters]
-        return ", ".join(parts)
+        given = [(name, run.parameters[name]) for name in self._parameters if name in run.parameters]
+        return ", ".join(parts + [value if isinstance(value, str) else f"{name}={value}" for name, value in given])
 
     def all(self) -> list[str]:
         """Return the distinct names in the order of the runs."""
         return list(dict.fromkeys(map(self.of, self._runs)))
-
-
-def _parameter_text(name: str, value: Value) -> str:
-    """Return a parameter as text; a word needs no name."""
-    return value if isinstance(value, str) else f"{name}={value}"
 
 
 def _privacy_column(comparison: MethodComparison) -> tuple[ScoreColumn, Score] | None:

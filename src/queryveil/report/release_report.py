@@ -28,16 +28,15 @@ def render_release_report(
     "kinds/groups.html.j2", or another package's as "package:path in its templates folder". `context` holds what the
     kind tells the templates (see `_DEFAULTS`) and anything else that its own section needs.
     """
+    functions = {function.__name__: function for function in _FUNCTIONS}
     return render(
         "release.html.j2",
         title=TITLE,
         version=str(manifest["queryveil"]),
         manifest=manifest,
-        before=manifest["counts"]["before"],
-        after=manifest["counts"]["after"],
         verdict=verdict,
         section=section,
-        **{**_DEFAULTS, **_by_measure(scores), **_FUNCTIONS, **context},
+        **{**_DEFAULTS, **_by_measure(scores), **functions, **context},
     )
 
 
@@ -63,7 +62,7 @@ def _by_measure(scores: Sequence[Score]) -> dict[str, Any]:
     }
 
 
-def _kept_chart(scores: Sequence[Score]) -> Markup | None:
+def kept_chart(scores: Sequence[Score]) -> Markup | None:
     """Draw which share of each thing is kept, None if no share is known."""
     shares = [(score.label, score.value) for score in scores if score.value is not None]
     if not shares:
@@ -73,7 +72,7 @@ def _kept_chart(scores: Sequence[Score]) -> Markup | None:
     return bar_chart(shares, f"Bar chart of what was kept: {described}.", end=end, on_track=True)
 
 
-def _unique_chart(unique: Sequence[tuple[int, Score]]) -> Markup | None:
+def unique_chart(unique: Sequence[tuple[int, Score]]) -> Markup | None:
     """Draw who is singled out in the log and in the release by the number of known items, None if nothing is known."""
     rows = [(plural(m, "term", "terms"), (score.original, score.value)) for m, score in unique]
     if all(value is None for _, figures in rows for value in figures):
@@ -82,19 +81,14 @@ def _unique_chart(unique: Sequence[tuple[int, Score]]) -> Markup | None:
     return grouped_bar_chart(rows, colours, "Bar chart of the share singled out, by number of known terms")
 
 
-def _released_count(score: Score) -> int | None:
+def released_count(score: Score) -> int | None:
     """Return how many of a score's units are released, if its value is the percentage of them."""
     return None if score.value is None else round(score.value * score.units_counted / 100)
 
 
-def _score_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
+def score_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
     """Return each distinct note of the scores with the labels it is about."""
     return group_notes(((score.note, score.label) for score in scores), len(scores))
 
 
-_FUNCTIONS: Mapping[str, Any] = {  # for the templates
-    "kept_chart": _kept_chart,
-    "unique_chart": _unique_chart,
-    "released_count": _released_count,
-    "score_notes": _score_notes,
-}
+_FUNCTIONS = (kept_chart, unique_chart, released_count, score_notes)  # that templates call

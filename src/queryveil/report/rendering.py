@@ -1,6 +1,6 @@
 """Rendering of the reports' Jinja templates, with the filters that write figures and sentences."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -69,14 +69,7 @@ def group_notes(notes: Iterable[tuple[str, str]], n_subjects: int, separator: st
     return [(separator.join(about) if len(about) < n_subjects else "", note) for note, about in subjects.items()]
 
 
-FILTERS: Mapping[str, Callable[..., str]] = {
-    "number": number,
-    "percent": percent,
-    "amount": amount,
-    "plural": plural,
-    "capitalize_first": capitalize_first,
-    "option_value": option_value,
-}
+FILTERS = (number, percent, amount, plural, capitalize_first, option_value)
 
 
 def render(template: str, *, title: str, version: str, **context: Any) -> str:
@@ -97,7 +90,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(FILTERS)
+    made.filters.update({function.__name__: function for function in FILTERS})
     return made
 
 
