@@ -1,42 +1,45 @@
-"""Write the generated reference pages: the help of every command, and everything that has a name.
+"""Write the generated reference pages: commands, Python functions, options and everything that has a name.
 
 `python scripts/build_docs.py` writes docs/reference/; a test compares what stands there with what this makes.
 """
 
+import inspect
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+import queryveil
+from queryveil.api import in_python
+from queryveil.cli import COMMANDS
 from queryveil.core.names import KINDS, Declaration, Parameter, declarations, plural
+from queryveil.core.options import Option, OptionGroup
+from queryveil.engines.options import EngineOptions
 from queryveil.guarantees import GuaranteeDeclaration
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.semantics.options import SemanticOptions
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
-COMMANDS = (
-    "anonymize",
-    "verify",
-    "measure",
-    "attack",
-    "sensitivity",
-    "compare",
-    "why",
-    "profiles",
-    "index",
-    "search",
-    "serve",
-    "reproduce",
-    "generate",
-    "list",
-)
+GROUPS: Mapping[str, type[OptionGroup]] = {
+    "Reading": Reading,
+    "Cleaning": Cleaning,
+    "Meaning": SemanticOptions,
+    "Engine": EngineOptions,
+}
 NOTE = "<!-- Made by scripts/build_docs.py from the declarations; do not edit. -->\n"
 
 
 def pages() -> dict[str, str]:
     """Return every generated page by file name."""
-    return {"commands.md": commands_page(), "names.md": names_page(), "options.md": options_page()}
+    return {
+        "commands.md": commands_page(),
+        "names.md": names_page(),
+        "options.md": options_page(),
+        "python.md": python_page(),
+    }
 
 
 def commands_page() -> str:
@@ -98,18 +101,81 @@ def _parameter_row(parameter: Parameter) -> str:
 
 
 def options_page() -> str:
-    """Return the options of reading, cleaning and meaning."""
+    """Return the options that several commands share."""
     parts = [
         NOTE,
-        "# Options of reading, cleaning and meaning\n\n"
+        "# Options of reading, cleaning, meaning and engines\n\n"
         'On the command line with two dashes (`--bot-session gap`), in Python as keywords (`bot_session="gap"`).\n',
     ]
-    for title, group in (("Reading", Reading), ("Cleaning", Cleaning), ("Meaning", SemanticOptions)):
+    for title, group in GROUPS.items():
         parts.append(f"\n## {title}\n\n| option | default | what it does |\n|---|---|---|\n")
-        for parameter in group.options():
-            default = "" if parameter.default in ("", None) else f"`{parameter.default}`"
-            parts.append(f"| `{parameter.flag}` | {default} | {parameter.help.replace('|', chr(92) + '|')} |\n")
+        for option in group.options():
+            name = f"{option.name}=… (Python only)" if option.is_python_only else f"`{option.flag}`"
+            parts.append(f"| {name} | {_default(option)} | {_cell(option.help)} |\n")
     return "".join(parts)
+
+
+def _default(option: Option) -> str:
+    if option.is_required:
+        return "required"
+    shown = option.default_text or option.default
+    return "" if shown in ("", None, ()) else f"`{shown}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def python_page() -> str:
+    """Return every public function with its parameters, what it returns and what it raises."""
+    parts = [
+        NOTE,
+        "# Python\n\n"
+        "The functions of `import queryveil`; `help(queryveil.anonymize)` shows all keywords of one.\n"
+        "A log is a path, several paths, an opened log, or a pandas, Polars or Arrow table.\n",
+    ]
+    for name in queryveil.__all__:
+        value = getattr(queryveil, name)
+        if inspect.isclass(value):
+            parts.append(f"\n## `{name}{_positional(value)}`\n\n{inspect.getdoc(value)}\n")
+            methods = (each for each in vars(value).items() if not each[0].startswith("_") and callable(each[1]))
+            parts += [
+                f"\n### `{name}.{word}{_positional(method)}`\n\n{inspect.getdoc(method)}\n" for word, method in methods
+            ]
+        elif callable(value):
+            parts.append(_function(name, value))
+    return "".join(parts)
+
+
+def _function(name: str, function: Callable[..., Any]) -> str:
+    summary, _, rest = (inspect.getdoc(function) or "").partition("\n\nParameters:\n")
+    returns = rest.partition("\n\nReturns:\n")[2]
+    text = f"\n## `{name}{_positional(function)}`\n\n{summary}\n"
+    request: type[OptionGroup] | None = getattr(function, "request", None)
+    if request is not None:
+        shared = {title: group for title, group in GROUPS.items() if set(group.options()) <= set(request.options())}
+        in_groups = {option.name for group in shared.values() for option in group.options()}
+        text += "\n| parameter | default | what it is |\n|---|---|---|\n"
+        for option in request.options():
+            if option.name not in in_groups:
+                text += f"| `{option.name}` | {_default(option)} | {_cell(in_python(option.help))} |\n"
+        links = ", ".join(f"[{title.lower()}](options.md#{title.lower()})" for title in shared)
+        text += f"\nBesides: the options of {links}.\n" if links else ""
+    if returns:
+        result, _, errors = returns.partition("\n\nRaises:\n")
+        text += f"\nReturns: {_joined(result)}\n\nRaises: {' '.join(_joined(line) for line in errors.splitlines())}\n"
+    return text
+
+
+def _positional(function: Callable[..., Any]) -> str:
+    """Return the parameters that can be given by position, and … where there are keywords besides."""
+    parameters = [each for name, each in inspect.signature(function).parameters.items() if name != "self"]
+    shown = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    return f"({', '.join([*shown, *(['…'] if len(shown) < len(parameters) else [])])})"
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _sentence(text: str) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.build_docs import COMMANDS, REFERENCE, pages
+import queryveil
+from queryveil.cli import app
+from scripts.build_docs import REFERENCE, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -48,15 +50,19 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     assert shown in run([sys.executable, str(ROOT / "scripts" / "demo.py")], tmp_path, 0)
 
 
-@pytest.mark.parametrize("name", ["commands.md", "names.md", "options.md"])
+@pytest.mark.parametrize("name", ["commands.md", "names.md", "options.md", "python.md"])
 def test_generated_pages_are_fresh(name: str) -> None:
     assert (REFERENCE / name).read_text() == pages()[name], "run `make docs`"
 
 
 def test_every_command_is_documented() -> None:
-    from queryveil.cli import app
+    headings = re.findall(r"^## queryveil (\w+)$", pages()["commands.md"], re.MULTILINE)
+    assert headings == [command.name for command in app.registered_commands]
 
-    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+
+def test_every_public_function_is_documented() -> None:
+    headings = re.findall(r"^## `(\w+)", pages()["python.md"], re.MULTILINE)
+    assert set(headings) == set(queryveil.__all__) - {"__version__"}
 
 
 def test_links_lead_somewhere() -> None:

@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "methods release measures attacks report experiments search",
     "api": "core logs engines histories release report workflows",
     "serve": "core _version logs engines semantics methods search report workflows",
-    "cli": "core _version logs semantics search workflows serve",
+    "cli": "core _version logs search sensitivity report workflows serve",
     "__init__": "_version api",
     "__main__": "cli",
 }

@@ -57,6 +57,7 @@ def _takes(
         parameters = sorted([*own, *added], key=lambda each: each.name == "progress")  # which is told last
         parameters.sort(key=lambda each: each.kind)
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        function.request = request  # type: ignore[attr-defined]  # for the reference page
         function.__doc__ = "\n".join(_docstring(function.__doc__ or "", parameters, request, returns, raises))
         return function
 
@@ -75,7 +76,7 @@ def _docstring(
     raises: Sequence[type[Exception]],
 ) -> Iterator[str]:
     """Yield the lines of a docstring: what a function does, its parameters, what it returns and what it raises."""
-    purposes = {each.name: _in_python(each.help) for each in request.options()} | {"progress": _PROGRESS}
+    purposes = {each.name: in_python(each.help) for each in request.options()} | {"progress": _PROGRESS}
     yield inspect.cleandoc(summary)
     yield "\nParameters:"
     for each in parameters:
@@ -86,7 +87,7 @@ def _docstring(
     yield from (f"    {error.__name__}: {inspect.getdoc(error)}" for error in raises)
 
 
-def _in_python(purpose: str) -> str:
+def in_python(purpose: str) -> str:
     """Return an option's help with the words of Python: `--start-from` is `start_from` there."""
     without_repetition = re.sub(r"[;,] again for more", "", purpose)
     return re.sub(r"--([a-z][a-z-]*)", lambda match: match.group(1).replace("-", "_"), without_repetition)

@@ -1,4 +1,4 @@
-"""The command line: one file per command, options made from the declarations, one printer for every error."""
+"""The command line: commands made from declared options, and one printer for every error."""
 
 import signal
 import sys
@@ -8,22 +8,7 @@ from types import FrameType
 
 import typer
 
-from queryveil.cli import (
-    anonymize,
-    attack,
-    compare,
-    generate,
-    index,
-    list_,
-    measure,
-    profiles,
-    reproduce,
-    search,
-    sensitivity,
-    serve,
-    verify,
-    why,
-)
+from queryveil.cli import experiments, generate, listing, logs, releases, search, sensitivity, serve
 from queryveil.core.errors import QueryveilError, sentence_of
 
 INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
@@ -54,24 +39,24 @@ def _options(
     """Turn a search log into something its owner may keep, share or personalise with."""
 
 
-COMMANDS = (
-    anonymize,
-    verify,
-    measure,
-    attack,
-    sensitivity,
-    compare,
-    why,
-    profiles,
-    index,
-    search,
-    serve,
-    reproduce,
-    generate,
-    list_,
-)
-for module in COMMANDS:
-    module.register(app)
+COMMANDS = {
+    "anonymize": releases.anonymize,
+    "verify": releases.verify,
+    "measure": releases.measure,
+    "attack": releases.attack,
+    "sensitivity": sensitivity.sensitivity,
+    "compare": experiments.compare,
+    "why": releases.why,
+    "profiles": logs.profiles,
+    "index": search.index,
+    "search": search.search,
+    "serve": serve.serve,
+    "reproduce": experiments.reproduce,
+    "generate": generate.generate,
+    "list": listing.list_names,
+}
+for name, function in COMMANDS.items():
+    app.command(name)(function)
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from queryveil.cli.options import whole_number
+from queryveil.cli.command import whole_number
 from queryveil.cli.output import print_json, progress_bar
 
 if TYPE_CHECKING:

@@ -1,77 +1,78 @@
-"""`queryveil search`: the best documents for a query, for nobody, a group or a person."""
+"""`queryveil index` and `search`: documents made searchable, and the best of them for a query."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from queryveil.cli.options import whole_number
-from queryveil.cli.output import print_json, table
+from queryveil.cli.command import command
+from queryveil.cli.output import print_json, progress_bar, table
 from queryveil.core.display import printable
+from queryveil.workflows.requests import IndexRequest, SearchRequest
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
+    from queryveil.workflows.index import Indexed
 
 _TITLE, _TEXT = 40, 70  # characters that are shown
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("search")(search)
+@command(IndexRequest, json="Print the counts as JSON.")
+def index(request: IndexRequest, as_json: bool) -> int:
+    """Make an index of documents, to be searched with queryveil search."""
+    from queryveil.workflows.index import index as run
+
+    with progress_bar() as progress:
+        done = run(request, progress=progress)
+    if as_json:
+        print_json({**asdict(done), "path": str(done.path)})
+        return 0
+    typer.echo(
+        f"{done.path}: documents {done.documents:,}, terms {done.terms:,}, added {done.added:,} (form {done.corpus})"
+    )
+    for line in _left_out(done):
+        typer.echo(line, err=True)
+    return 0
 
 
-def search(
-    index: Annotated[Path, typer.Argument(help="An index (queryveil index).", show_default=False)],
-    query: Annotated[str, typer.Argument(help="What to search for.", show_default=False)],
-    plain: Annotated[bool, typer.Option("--plain", help="As nobody: the engine's own order.")] = False,
-    as_group: Annotated[
-        int | None, typer.Option(help="As a group of --groups.", parser=whole_number, metavar="N", show_default=False)
-    ] = None,
-    groups: Annotated[Path | None, typer.Option(help="A release of groups.", show_default=False)] = None,
-    as_user: Annotated[str | None, typer.Option(help="As a person of --profiles.", show_default=False)] = None,
-    profiles: Annotated[
-        Path | None, typer.Option(help="A file of profiles (user, term, weight).", show_default=False)
-    ] = None,
-    number: Annotated[
-        int, typer.Option("--number", "-n", help="How many documents.", parser=whole_number, metavar="N")
-    ] = 10,
-    depth: Annotated[
-        int, typer.Option(help="How many of the engine's documents are re-ranked.", parser=whole_number, metavar="N")
-    ] = 100,
-    blend: Annotated[
-        float, typer.Option(help="How much the engine's own score counts against the profile, from 0 to 1.")
-    ] = 0.0,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which terms moved a document.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the documents as JSON.")] = False,
-) -> int:
+def _left_out(done: "Indexed") -> Iterator[str]:
+    """Yield a sentence on each sort of document that was not added."""
+    if done.known:
+        yield f"in the index already: {done.known:,}"
+    if done.without_text:
+        yield f"left out, having no text: {done.without_text:,}, the first at {done.first_without_text}"
+    if done.files_passed_over:
+        yield f"files passed over, being in another form: {done.files_passed_over:,}"
+
+
+@command(SearchRequest, json="Print the documents as JSON.")
+def search(request: SearchRequest, as_json: bool) -> int:
     """Search an index: as nobody, in the order of a group's profile, or in that of a person's."""
-    from queryveil.workflows.requests import SearchRequest
     from queryveil.workflows.search import search as run
 
-    whom = {"plain": plain, "group": as_group, "groups": groups, "person": as_user, "profiles": profiles}
-    how = {"n": number, "depth": depth, "blend": blend, "explain": explain}
-    found = run(SearchRequest.from_values({"index": index, "query": query, **whom, **how}))
+    found = run(request)
     if as_json:
         print_json(asdict(found))
         return 0
     if found.note or not found.hits:
         typer.echo(f"{found.note or 'nothing was found'}.", err=True)
     if found.hits:
-        typer.echo(_table(found, has_profile=as_group is not None or as_user is not None, explain=explain))
+        has_profile = request.group is not None or request.person is not None
+        typer.echo(_hit_table(found, has_profile=has_profile, explain=request.explain))
     return 0
 
 
-def _table(found: "Answer", *, has_profile: bool, explain: bool) -> str:
-    """Lay out what was found; with a profile, also where the engine had it and, if asked for, why it moved."""
+def _hit_table(found: "Answer", *, has_profile: bool, explain: bool) -> str:
+    """Lay out the documents; with a profile, also the engine's own rank and, if asked for, why a document moved."""
     headings = ["", *(["was"] if has_profile else []), "score", "id", "title", "why" if explain else "text"]
-    rows = [_row(hit, has_profile=has_profile, explain=explain) for hit in found.hits]
+    rows = [_hit_row(hit, has_profile=has_profile, explain=explain) for hit in found.hits]
     return table(headings, rows, numbers=(0, 1, 2) if has_profile else (0, 1))
 
 
-def _row(hit: "Hit", *, has_profile: bool, explain: bool) -> list[str]:
-    last = " + ".join(f"{term} {added:.3f}" for term, added in hit.terms) if explain else hit.text
-    texts = [printable(text) for text in (hit.id, _short(hit.title, _TITLE), last if explain else _short(last, _TEXT))]
+def _hit_row(hit: "Hit", *, has_profile: bool, explain: bool) -> list[str]:
+    last = " + ".join(f"{term} {added:.3f}" for term, added in hit.terms) if explain else _short(hit.text, _TEXT)
+    texts = [printable(text) for text in (hit.id, _short(hit.title, _TITLE), last)]
     return [str(hit.rank), *([str(hit.engine_rank)] if has_profile else []), f"{hit.score:.3f}", *texts]
 
 

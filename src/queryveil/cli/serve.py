@@ -2,95 +2,85 @@
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from queryveil.cli.options import whole_number
+from queryveil.cli.command import command
 from queryveil.core.errors import InputError
+from queryveil.core.names import Integer
+from queryveil.core.options import FreeText, LocalPath, OptionGroup, option
 
 _SIZES = {"kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 _SHORTEST_TOKEN = 16  # characters
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve")(serve)
+@dataclass(frozen=True)
+class ServeOptions(OptionGroup):
+    """Where a server listens, which files it may touch and what it serves."""
+
+    host: str = option("127.0.0.1", FreeText(), "The address to listen on; any but this machine's own needs a token.")
+    port: int = option(8000, Integer(minimum=0), "The port; 0 takes any that is free.")
+    folder: Path | None = option(None, LocalPath(), "A folder whose files may be chosen on the page; no others.")
+    home: Path | None = option(
+        None,
+        LocalPath(),
+        "The private folder of logs, runs and releases.",
+        default_text="~/.local/share/queryveil",
+    )
+    token_file: Path | None = option(None, LocalPath(), "A file with the token to ask for; or set QUERYVEIL_TOKEN.")
+    max_upload: str = option("500MB", FreeText(), "The largest log that may be sent, such as 500MB or 2GB.")
+    jobs: int = option(2, Integer(minimum=0), "At most so many runs at once.")
+    index: Path | None = option(None, LocalPath(), "An index for the search page; else the bundled corpus.")
+    search: Path | None = option(
+        None, LocalPath(), "Serve searches in this index alone, for applications; with --groups."
+    )
+    groups: Path | None = option(None, LocalPath(), "A release of groups, by which searches are made personal.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.port > 65_535:
+            raise InputError(f"--port must be from 0 to 65535, not {self.port}; give another.")
+        if self.search is not None:
+            for name in ("folder", "home", "index"):
+                if getattr(self, name) is not None:
+                    raise InputError(
+                        f"--{name} is for the pages, and --search serves searches alone; leave one of them out."
+                    )
 
 
-def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[
-        int, typer.Option(help="The port; 0 takes any that is free.", parser=whole_number, metavar="N")
-    ] = 8000,
-    folder: Annotated[
-        Path | None,
-        typer.Option(help="A folder whose files may be chosen on the page; no others.", show_default=False),
-    ] = None,
-    home: Annotated[
-        Path | None,
-        typer.Option(help="The private folder of logs, runs and releases.", show_default="~/.local/share/queryveil"),
-    ] = None,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(help="A file with the token to ask for; or set QUERYVEIL_TOKEN.", show_default=False),
-    ] = None,
-    max_upload: Annotated[str, typer.Option(help="The largest log that may be sent, such as 500MB or 2GB.")] = "500MB",
-    jobs: Annotated[int, typer.Option(help="At most so many runs at once.", parser=whole_number, metavar="N")] = 2,
-    index: Annotated[
-        Path | None,
-        typer.Option(help="An index for the search page; else the bundled corpus.", show_default=False),
-    ] = None,
-    search: Annotated[
-        Path | None,
-        typer.Option(help="Serve searches in this index alone, for applications; with --groups.", show_default=False),
-    ] = None,
-    groups: Annotated[
-        Path | None,
-        typer.Option(help="A release of groups, by which searches are made personal.", show_default=False),
-    ] = None,
-) -> int:
+@command(ServeOptions)
+def serve(options: ServeOptions, as_json: bool) -> int:
     """Open the pages and the REST service, or with --search the search service alone."""
-    if port > 65_535:
-        raise InputError(f"--port must be from 0 to 65535, not {port}; give another.")
-    token, largest = _token(token_file), _bytes(max_upload)
-    if search is not None:
-        _refuse_with_search({"--folder": folder, "--home": home, "--index": index})
-        return _serve_search(search, groups, host, port, token)
+    token, largest = _token(options.token_file), _bytes(options.max_upload)
+    if options.search is not None:
+        return _serve_search(options.search, options, token)
     from queryveil.serve.running import serve as run
     from queryveil.serve.settings import Settings, default_home
 
     settings = Settings(
-        home=home or default_home(),
-        host=host,
-        port=port,
+        home=options.home or default_home(),
+        host=options.host,
+        port=options.port,
         token=token,
-        folder=folder,
+        folder=options.folder,
         max_upload=largest,
-        jobs=jobs,
-        index=index,
-        groups=groups,
+        jobs=options.jobs,
+        index=options.index,
+        groups=options.groups,
     )
     run(settings, _announce)
     return 0
 
 
-def _serve_search(index: Path, groups: Path | None, host: str, port: int, token: str | None) -> int:
+def _serve_search(index: Path, options: ServeOptions, token: str | None) -> int:
     from queryveil.serve.processes import serve_search
 
-    if groups is None:
+    if options.groups is None:
         raise InputError("--search needs a release of groups to search by; give it by --groups.")
-    serve_search(index, groups, host=host, port=port, token=token, announce=_announce)
+    serve_search(index, options.groups, host=options.host, port=options.port, token=token, announce=_announce)
     return 0
-
-
-def _refuse_with_search(places: dict[str, Path | None]) -> None:
-    for option, place in places.items():
-        if place is not None:
-            raise InputError(f"{option} is for the pages, and --search serves searches alone; leave one of them out.")
 
 
 def _announce(address: str) -> None:

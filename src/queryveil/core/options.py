@@ -60,10 +60,11 @@ class CommaSeparated:
         """Say whether the value is allowed."""
         return isinstance(value, tuple) and all(isinstance(word, str) for word in value)
 
-    def convert(self, value: str | Sequence[str]) -> tuple[str, ...]:
+    def convert(self, value: Any) -> Any:
         """Return the words as a tuple."""
-        words = value.split(",") if isinstance(value, str) else value
-        return tuple(word.strip() for word in words if word.strip())
+        if isinstance(value, str):
+            return tuple(word.strip() for word in value.split(",") if word.strip())
+        return tuple(value) if isinstance(value, Sequence) else value
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ class Option(Parameter):
     short: str = ""  # such as -n
     is_argument: bool = False  # positional on the command line
     is_repeatable: bool = False  # its value is a tuple, and its flag can be given several times
+    metavar: str = ""  # how help shows the value, such as FILE
     default_text: str = ""  # shown in place of the default, where that is found out later
     is_python_only: bool = False  # it cannot be written on a command line or sent over the network
 
@@ -205,8 +207,11 @@ class OptionGroup:
 
     @classmethod
     def options(cls) -> tuple[Option, ...]:
-        """Return all options: those of the class itself, then those of its groups."""
-        return (*cls.own_options(), *(each for _, group in cls._groups() for each in group.options()))
+        """Return all options: arguments and required ones first, then those of the class, then those of its groups."""
+        nested = (each for _, group in cls._groups() for each in group.options())
+        return tuple(
+            sorted((*cls.own_options(), *nested), key=lambda each: (not each.is_argument, not each.is_required))
+        )
 
     @classmethod
     def _groups(cls) -> Iterator[tuple[str, "type[OptionGroup]"]]:

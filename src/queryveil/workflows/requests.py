@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queryveil.core.errors import InputError, UnknownNameError
-from queryveil.core.names import Flag, Integer, Name, Real, Word, declarations, nearest
+from queryveil.core.errors import InputError
+from queryveil.core.names import Flag, Integer, Name, Real, Word
 from queryveil.core.options import (
     AnyObject,
     CommaSeparated,
@@ -23,62 +23,16 @@ from queryveil.core.options import (
     declare,
     option,
 )
-from queryveil.engines import EngineDeclaration, LogSource, QueryLog
+from queryveil.engines import LogSource, QueryLog
+from queryveil.engines.options import EngineOptions
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.semantics.options import SemanticOptions, WeightOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from queryveil.engines.spark.session import SparkCluster
-
 COUNT = Integer(minimum=0)
 ONLY_PATHS = "on Spark a log or release is a path, or several; write a table to Parquet first."
-
-
-@dataclass(frozen=True)
-class EngineOptions(OptionGroup):
-    """Where a command runs: on this machine or on a cluster."""
-
-    engine: str = option("local", FreeText(), "Where it runs: local, or spark (a cluster).")
-    spark_master: str | None = option(
-        None,
-        FreeText(),
-        "With --engine spark: local[*], spark://HOST:PORT, yarn or k8s://…",
-        default_text="local[*]",
-    )
-    spark_conf: tuple[str, ...] = option(
-        (), FreeText(), "With --engine spark: a setting such as spark.executor.memory=4g.", is_repeatable=True
-    )
-    spark: Any = option(
-        None, AnyObject(), "A Spark session of yours, which is used as it is and left open.", is_python_only=True
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known = declarations("engine")
-        if self.engine not in known:
-            raise UnknownNameError(f"--engine: there is no engine {self.engine!r}; {nearest(self.engine, known)}")
-        for each in self.own_options()[1:]:
-            if getattr(self, each.name) != each.default and each.name not in _options_of(self.engine):
-                engine = next(name for name in known if each.name in _options_of(name))
-                if each.is_python_only:
-                    raise InputError(f'{each.name}=… goes with engine="{engine}"; add that, or leave it out.')
-                raise InputError(f"{each.flag} goes with --engine {engine}; add that, or leave it out.")
-
-    def cluster(self) -> "SparkCluster | None":
-        """Return the cluster to run on; None for this machine."""
-        if not _options_of(self.engine):
-            return None
-        from queryveil.engines.spark.session import SparkCluster, parse_conf
-
-        return SparkCluster(self.spark_master or SparkCluster.master, parse_conf(self.spark_conf), self.spark)
-
-
-def _options_of(engine: str) -> tuple[str, ...]:
-    """Return the options that an engine takes."""
-    declaration = declarations("engine")[engine]
-    return declaration.options if isinstance(declaration, EngineDeclaration) else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -390,6 +344,32 @@ class SearchRequest(OptionGroup):
             raise InputError("--as-group names a group of the release that --groups gives; give both or none.")
         if (self.person is None) != (self.profiles is None):
             raise InputError("--as-user names a person of the file that --profiles gives; give both or none.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitivityRequest(OptionGroup):
+    """A sensitivity model to train on labelled queries, or a query to explain by a model."""
+
+    action: str = field(
+        metadata=declare(FreeText(), "train: a model on labelled queries; explain: a query's words.", is_argument=True)
+    )
+    subject: str = field(
+        metadata=declare(FreeText(), "A CSV file (columns query, label) to train on; or the query.", is_argument=True)
+    )
+    out: Path | None = option(None, LocalPath(), "train: the model file to write.")
+    model: Path | None = option(None, LocalPath(), "explain: a model file; the bundled one unless given.")
+    words: Path | None = option(None, LocalPath(), "explain: sensitive words of your own, one on each line.")
+    seed: int = option(0, COUNT, "train: seed of the folds.")
+    force: bool = option(False, Flag(), "train: replace an older model file.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.action not in ("train", "explain"):
+            raise InputError(f"there is no {self.action!r} of sensitivity; there are train and explain.")
+        if self.action == "explain" and self.out is not None:
+            raise InputError("--out goes with train, and explain writes nothing; leave it out.")
+        if self.action == "train" and (self.out is None or self.model is not None or self.words is not None):
+            raise InputError("train needs --out, the model file to write, and takes neither --model nor --words.")
 
 
 def log_source(log: Any, reading: Reading, cleaning: Cleaning, keep: Sequence[str] = ()) -> LogSource:

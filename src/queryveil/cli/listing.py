@@ -1,30 +1,32 @@
 """`queryveil list`: everything that has a name."""
 
-from typing import Annotated
+from dataclasses import dataclass
 
 import typer
 
+from queryveil.cli.command import command
 from queryveil.cli.output import print_json, table
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.names import KINDS, declarations, nearest, plural
+from queryveil.core.options import FreeText, OptionGroup, option
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("list")(list_)
+@dataclass(frozen=True)
+class ListRequest(OptionGroup):
+    """What to list."""
+
+    kind: str | None = option(
+        None,
+        FreeText(),
+        "methods, guarantees, targets, measures, attacks, formats, engines, networks or corpora; else all.",
+        is_argument=True,
+    )
 
 
-def list_(
-    kind: Annotated[
-        str | None,
-        typer.Argument(
-            help="methods, guarantees, targets, measures, attacks, formats, engines, networks or corpora; else all."
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the declarations as JSON.")] = False,
-) -> int:
+@command(ListRequest, json="Print the declarations as JSON.")
+def list_names(request: ListRequest, as_json: bool) -> int:
     """List methods, guarantees, targets, measures, attacks, log formats, engines, networks of meaning and corpora."""
-    kinds = list(KINDS) if kind is None else [_singular(kind)]
+    kinds = list(KINDS) if request.kind is None else [_singular(request.kind)]
     if as_json:
         print_json({plural(name): [_record(name, word) for word in declarations(name)] for name in kinds})
         return 0
@@ -32,12 +34,12 @@ def list_(
         typer.echo(plural(name))
         rows = [("  " + d.signature(), d.purpose) for d in declarations(name).values()]
         typer.echo("\n".join(table(("", ""), rows).split("\n")[1:]))
-    if kind is not None and kinds == ["engine"]:
-        typer.echo(_forms())
+    if request.kind is not None and kinds == ["engine"]:
+        typer.echo(_engine_table())
     return 0
 
 
-def _forms() -> str:
+def _engine_table() -> str:
     """Return a table of what runs on which engine."""
     engines = tuple(declarations("engine"))
     rows = [

@@ -1,0 +1,85 @@
+"""Typer commands made from declared options."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from queryveil.core.names import Flag, Integer, Real, Text, Word
+from queryveil.core.options import LocalPath, Option, OptionGroup
+
+Request = TypeVar("Request", bound=OptionGroup)
+_TYPES: dict[type, type] = {Flag: bool, Integer: int, Real: float, LocalPath: Path}  # of one value; a text otherwise
+
+
+def command(
+    request: type[Request], *, json: str = ""
+) -> Callable[[Callable[[Request, bool], int]], Callable[..., int]]:
+    """Make a command of a function that takes a request, and whether to print its result as JSON.
+
+    The options are those of the request; `json` is the help of `--json`, which is left out without one.
+    """
+
+    def decorate(function: Callable[[Request, bool], int]) -> Callable[..., int]:
+        options = [each for each in request.options() if not each.is_python_only]
+        if json:
+            options.append(Option("as_json", Flag(), json, False, flag="--json"))
+        parameters = [_parameter(each) for each in options]
+
+        def run(*, as_json: bool = False, **values: Any) -> int:
+            return function(request.from_values(values), as_json)
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.request = request  # type: ignore[attr-defined]  # for tests that compare the front ends
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    """Return an option as Typer reads it from a function's signature."""
+    one = _TYPES.get(type(option.type), str)
+    kind: Any = list[one] if option.is_repeatable else one  # type: ignore[valid-type]
+    shown: dict[str, Any] = {
+        "help": option.help,
+        "show_default": option.default_text or option.default not in (None, "", ()),
+        "metavar": option.metavar or _metavar(option),
+        "parser": whole_number if one is int else None,
+    }
+    info = typer.Argument(**shown) if option.is_argument else typer.Option(*_spelling(option), **shown)
+    default = option.default if option.default not in ("", ()) else None
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if option.is_required else default,
+        annotation=Annotated[kind if option.is_required or default is not None else kind | None, info],
+    )
+
+
+def _metavar(option: Option) -> str | None:
+    if isinstance(option.type, Integer):
+        return "N"
+    return "TEXT" if isinstance(option.type, Text | Word) else None
+
+
+def _spelling(option: Option) -> Iterator[str]:
+    """Yield the flags of an option; one that is on by default can be switched off."""
+    is_on = isinstance(option.type, Flag) and option.default
+    yield f"{option.flag}/--no-{option.flag[2:]}" if is_on else option.flag
+    if option.short:
+        yield option.short
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number of at least 0, or say what was given instead."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise typer.BadParameter(f"it must be a whole number of at least 0, not {text!r}; give another value.")
+    return number
