@@ -1,9 +1,8 @@
-"""Options: everything that a user may set, declared once as fields of a class.
+"""Options: everything that a user may set, declared once as a field of a dataclass.
 
-A field such as `bots: int = option(100, Integer(minimum=0), "leave out users with …")` is the command line's
-`--bots`, the keyword `bots=` of the Python API, the field `bots` of the REST service, a control of a form and a row
-of the reference pages. A class of options may have other classes of options as fields; their options are then options
-of the class, too.
+`bots: int = option(100, Integer(minimum=0), "leave out users with …")` declares the flag `--bots` of the command line,
+the keyword `bots` of the Python API, the field `bots` of the REST service, a form control and a row of the reference
+pages. An `OptionGroup` may contain other groups; their options then belong to it as well.
 """
 
 import operator
@@ -25,39 +24,39 @@ class FreeText:
     """Any text."""
 
     def describe(self) -> str:
-        """Say which values are allowed."""
+        """Describe the allowed values."""
         return "a text"
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is allowed."""
+        """Return whether the value is allowed."""
         return isinstance(value, str)
 
 
 @dataclass(frozen=True)
 class TextName:
-    """The text name of a method, a measure, … such as `km(k=10, m=2)`; whoever uses it resolves it."""
+    """The text name of a declared thing, such as the method `km(k=10, m=2)`; the workflow resolves it."""
 
     category: str
 
     def describe(self) -> str:
-        """Say which values are allowed."""
+        """Describe the allowed values."""
         return f"the name of a {self.category}"
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is allowed."""
+        """Return whether the value is allowed."""
         return isinstance(value, str | Name)
 
 
 @dataclass(frozen=True)
 class CommaSeparated:
-    """Words that are separated by commas on the command line, and a list elsewhere."""
+    """Words: separated by commas on the command line, a list elsewhere."""
 
     def describe(self) -> str:
-        """Say which values are allowed."""
+        """Describe the allowed values."""
         return "words separated by commas"
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is allowed."""
+        """Return whether the value is allowed."""
         return isinstance(value, tuple) and all(isinstance(word, str) for word in value)
 
     def convert(self, value: Any) -> Any:
@@ -72,11 +71,11 @@ class LocalPath:
     """A path of a file or folder on this machine."""
 
     def describe(self) -> str:
-        """Say which values are allowed."""
+        """Describe the allowed values."""
         return "a path"
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is allowed."""
+        """Return whether the value is allowed."""
         return isinstance(value, Path)
 
     def convert(self, value: Any) -> Any:
@@ -86,31 +85,31 @@ class LocalPath:
 
 @dataclass(frozen=True)
 class EnginePath:
-    """A path or URI that is meant for the engine of a run; a `Path` would change hdfs://…, so texts stay texts."""
+    """A path or URI for the engine of a run; it stays as it was given, since a `Path` would change hdfs://… ."""
 
     def describe(self) -> str:
-        """Say which values are allowed."""
+        """Describe the allowed values."""
         return "a path"
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is allowed."""
+        """Return whether the value is allowed."""
         return isinstance(value, Location)
 
 
 @dataclass(frozen=True)
 class AnyObject:
-    """Anything: the Python API may be given an object such as a table or a Spark session."""
+    """Any object, neither converted nor checked: the Python API takes tables and Spark sessions."""
 
     def describe(self) -> str:
-        """Say which values are allowed."""
+        """Describe the allowed values."""
         return "an object"
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is allowed."""
+        """Return whether the value is allowed."""
         return True
 
 
-_PYTHON_TYPES: Mapping[type, Any] = {  # of one value; a text otherwise
+_PYTHON_TYPES: Mapping[type, Any] = {  # the types of a single value; others are texts
     Flag: bool,
     Integer: int,
     Real: float,
@@ -124,30 +123,30 @@ _PYTHON_TYPES: Mapping[type, Any] = {  # of one value; a text otherwise
 
 @dataclass(frozen=True)
 class Option(Parameter):
-    """One thing that a user may set: a parameter, and how the command line spells it."""
+    """Something that a user may set: a parameter, and its spelling on the command line."""
 
-    default: Any = None  # None: it must be given, or is optional
-    flag: str = ""  # such as --spark-master; none for a positional argument
-    short: str = ""  # such as -n
+    default: Any = None  # None: the option is required, or optional without a value
+    flag: str = ""  # such as --spark-master; empty for a positional argument
+    short: str = ""  # a short flag, such as -n
     is_argument: bool = False  # positional on the command line
-    is_repeatable: bool = False  # its value is a tuple, and its flag can be given several times
-    metavar: str = ""  # how help shows the value, such as FILE
-    default_text: str = ""  # shown in place of the default, where that is found out later
-    is_python_only: bool = False  # it cannot be written on a command line or sent over the network
+    is_repeatable: bool = False  # the value is a tuple, and the flag may be repeated
+    metavar: str = ""  # the placeholder for the value in help, such as FILE
+    default_text: str = ""  # shown in help in place of a default that is computed later
+    is_python_only: bool = False  # the value is an object, which neither a command line nor a REST request can hold
 
     @property
     def is_required(self) -> bool:
-        """Say whether a value must be given."""
+        """Return whether a value must be given."""
         return self.default is None and not self.is_optional
 
     @property
     def is_path(self) -> bool:
-        """Say whether its value is the path of a file or folder."""
+        """Return whether the value is the path of a file or folder."""
         return isinstance(self.type, LocalPath | EnginePath)
 
     @property
     def help(self) -> str:
-        """Return what the option is for, as a sentence; a purpose that is no sentence yet is followed by the values."""
+        """Return the purpose as a sentence; a purpose without a full stop is followed by the allowed values."""
         if self.purpose.endswith((".", "…")):
             return self.purpose
         values = "" if isinstance(self.type, Flag) else f" ({self.type.describe()})"
@@ -155,13 +154,13 @@ class Option(Parameter):
 
     @property
     def annotation(self) -> Any:
-        """Return the type of the values that the Python API takes."""
+        """Return the type annotation of the option's keyword in the Python API."""
         one = _PYTHON_TYPES.get(type(self.type), str)
         value = GenericAlias(Sequence, one) if self.is_repeatable and one is not Any else one
         return value | None if self.default is None and not self.is_required else value
 
     def convert(self, value: Any) -> Any:
-        """Return a value that a front end was given as the type's own: a text as a path, one word as a tuple of one."""
+        """Return a front end's value as the declared type: a text becomes a path, a single value a tuple."""
         if isinstance(self.type, AnyObject) or not self.is_repeatable:
             return self._convert_one(value)
         is_single = isinstance(value, str | Path | Name) or not isinstance(value, Sequence)
@@ -171,11 +170,11 @@ class Option(Parameter):
         if isinstance(self.type, LocalPath | CommaSeparated):
             return self.type.convert(value)
         if isinstance(self.type, Integer) and hasattr(value, "__index__") and not isinstance(value, bool):
-            return operator.index(value)  # NumPy's integers, too
+            return operator.index(value)  # accepts NumPy's integers
         return value
 
-    def verify(self, value: Any) -> None:
-        """Raise a sentence that names the option, the rule and the value, if the value is not allowed."""
+    def validate(self, value: Any) -> None:
+        """Raise an error that names the option, the rule and the value if the value is not allowed."""
         if isinstance(self.type, AnyObject) or (value is None and not self.is_required):
             return
         for one in value if self.is_repeatable else (value,):
@@ -183,31 +182,31 @@ class Option(Parameter):
 
 
 def declare(type: ParameterType, purpose: str, **spelling: Any) -> dict[str, Any]:  # noqa: A002  (a parameter's word)
-    """Return the metadata of a field that is an option and has no default: `field(metadata=declare(…))`."""
+    """Return the metadata that makes a field a required option: `field(metadata=declare(…))`."""
     return {_KEY: Option("", type, purpose, **spelling)}
 
 
 def option(default: Any, type: ParameterType, purpose: str, **spelling: Any) -> Any:  # noqa: A002
-    """Declare a field that is an option with a default; None means that it may be left out and then has no value."""
+    """Declare a field that is an option with a default; a default of None means that it may have no value."""
     return field(default=default, metadata=declare(type, purpose, **spelling))
 
 
 @dataclass(frozen=True)
 class OptionGroup:
-    """Base of the classes whose fields are options, or again groups of options; the constructor checks all values."""
+    """Base of dataclasses whose fields are options or nested option groups; the constructor validates the options."""
 
     def __post_init__(self) -> None:
         for each in self.own_options():
-            each.verify(getattr(self, each.name))
+            each.validate(getattr(self, each.name))
 
     @classmethod
     def own_options(cls) -> tuple[Option, ...]:
-        """Return the options that are fields of the class itself."""
+        """Return the options declared by the class itself, without those of nested groups."""
         return tuple(_option_of(each) for each in fields(cls) if _KEY in each.metadata)
 
     @classmethod
     def options(cls) -> tuple[Option, ...]:
-        """Return all options: arguments and required ones first, then those of the class, then those of its groups."""
+        """Return all options: arguments and required ones first, then the class's own, then those of nested groups."""
         nested = (each for _, group in cls._groups() for each in group.options())
         return tuple(
             sorted((*cls.own_options(), *nested), key=lambda each: (not each.is_argument, not each.is_required))
@@ -221,7 +220,7 @@ class OptionGroup:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Build the group, and the groups in it, from values by option; None means that an option is not given."""
+        """Build the group and its nested groups from a mapping of option names; a value of None counts as not given."""
         known = [each.name for each in cls.options()]
         for name in values:
             if name not in known:
@@ -238,7 +237,7 @@ class OptionGroup:
         return cls(**own, **nested)
 
     def as_record(self) -> dict[str, Any]:
-        """Return the values of the group's own options by name, for a manifest."""
+        """Return the values of the group's own options as JSON, for a manifest."""
         return {each.name: getattr(self, each.name) for each in self.own_options()}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Options that say which engine runs a command, and how it reaches a cluster."""
+"""Options that select the engine of a command and configure its cluster."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

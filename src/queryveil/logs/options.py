@@ -1,4 +1,4 @@
-"""The options of reading and cleaning a log, declared once for the command line, the Python API and the docs."""
+"""Options of reading and cleaning a log."""
 
 import re
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Reading(OptionGroup):
         return int(float(size) * (1_000_000 if self.memory_limit.endswith("MB") else 1_000_000_000))
 
     def allowed_bad_lines(self, n_lines: int) -> int:
-        """Return how many of so many lines may be bad."""
+        """Return how many lines may be bad in a log of `n_lines` lines."""
         if not self.max_bad_lines.endswith("%"):
             return int(self.max_bad_lines)
         return max(1, int(n_lines * float(self.max_bad_lines[:-1]) / 100))
@@ -61,7 +61,7 @@ class Reading(OptionGroup):
 
 @dataclass(frozen=True)
 class Cleaning(OptionGroup):
-    """What is done to a log before anything else."""
+    """How a log is cleaned before histories are built."""
 
     scrub: bool = option(
         True,

@@ -1,7 +1,7 @@
-"""What a user asks for, one class for each command: its inputs, outputs and options.
+"""Requests: the inputs, outputs and options of each workflow, one class per command.
 
-The command line, the Python API and the REST service build these from the values they are given (`from_values`), and
-every workflow takes one. This module imports only declarations, so that `--help` stays fast.
+The command line, the Python API and the REST service build requests with `from_values`. This module imports nothing
+that is slow to import, so that `--help` is fast.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ ONLY_PATHS = "on Spark a log or release is a path, or several; write a table to 
 
 @dataclass(frozen=True, kw_only=True)
 class LogRequest(OptionGroup):
-    """A request about one log, and how to read and clean it."""
+    """Base of requests about one log: its files, and how to read and clean them."""
 
     log: Any = field(
         metadata=declare(AnyObject(), "Files or patterns of one log.", is_argument=True, is_repeatable=True)
@@ -53,7 +53,7 @@ class LogRequest(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class OpenRequest(LogRequest):
-    """A log to open and clean."""
+    """Open and clean a log."""
 
     keep: tuple[str, ...] = option((), CommaSeparated(), "Columns to keep besides the queries: time, rank, url.")
 
@@ -65,14 +65,14 @@ class OpenRequest(LogRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildRequest(LogRequest):
-    """Profiles to build of a log in memory."""
+    """Build the profiles of a log in memory."""
 
     unit: str = option("term", Word(("term", "query")), "what the profiles count: terms, or whole queries")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRequest(OpenRequest):
-    """A release to make of a log, by a method, in a folder."""
+    """Make a release of a log."""
 
     log: Any = field(
         metadata=declare(
@@ -125,7 +125,7 @@ class ReleaseRequest(OpenRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyRequest(OptionGroup):
-    """A release to verify, or anybody's file or table with a claim."""
+    """Verify a release, or a claim about anybody's file or table."""
 
     release: Any = field(
         metadata=declare(AnyObject(), "A release folder, or any file that is a log.", is_argument=True)
@@ -148,7 +148,7 @@ class VerifyRequest(OptionGroup):
 
 @dataclass(frozen=True)
 class PairingOptions(OptionGroup):
-    """How a released log is compared with the original query by query, and how sensitive their queries are."""
+    """How the queries of a released log are matched with the original, and how their sensitivity is estimated."""
 
     map: Path | None = option(
         None, LocalPath(), "Who is who where ids differ: CSV with the columns original, released."
@@ -167,7 +167,7 @@ class PairingOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureRequest(OptionGroup):
-    """A release, or anybody's released log, to score against the original."""
+    """Score a release, or anybody's released log, against the original log."""
 
     release: Location = field(
         metadata=declare(EnginePath(), "A release folder, or anybody's released log.", is_argument=True)
@@ -202,7 +202,7 @@ class MeasureRequest(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRequest(OptionGroup):
-    """A release to attack with knowledge drawn from its log."""
+    """Attack a release with background knowledge drawn from its log."""
 
     release: Path = field(metadata=declare(LocalPath(), "A release folder.", is_argument=True))
     against: tuple[Path, ...] = field(
@@ -231,7 +231,7 @@ class AttackRequest(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest(LogRequest):
-    """Methods or sweeps to run on one log and show side by side."""
+    """Compare several methods, or parameter sweeps, on one log."""
 
     methods: tuple[str | Name, ...] = field(
         metadata=declare(
@@ -260,7 +260,7 @@ class CompareRequest(LogRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ReproduceRequest(LogRequest):
-    """A paper whose evaluation is to be repeated, on a log at hand or on a generated one."""
+    """Reproduce the evaluation of a paper on a given or generated log."""
 
     paper: str = field(metadata=declare(FreeText(), "The paper: burghardt, zhu, liu or carpineto.", is_argument=True))
     log: Any = option(
@@ -281,7 +281,7 @@ class ReproduceRequest(LogRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ProfilesRequest(LogRequest):
-    """A profile file to write of a log."""
+    """Write the profiles of a log to a file."""
 
     out: Path = field(metadata=declare(LocalPath(), "The file: .csv, .tsv or .parquet."))
     force: bool = option(False, Flag(), "Replace an older file.")
@@ -290,7 +290,7 @@ class ProfilesRequest(LogRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class WhyRequest(OptionGroup):
-    """A person whose missing terms are to be explained."""
+    """Explain which terms of a person are missing in a release."""
 
     release: Path = field(metadata=declare(LocalPath(), "A release folder.", is_argument=True))
     private: Path = field(metadata=declare(LocalPath(), "The release's private folder."))
@@ -303,7 +303,7 @@ class WhyRequest(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class IndexRequest(OptionGroup):
-    """Documents to make searchable."""
+    """Build a search index of documents."""
 
     corpus: Location = field(
         metadata=declare(
@@ -320,7 +320,7 @@ class IndexRequest(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRequest(OptionGroup):
-    """A query to answer: for nobody, for a group of a release, or, for the owner of the profiles, for a person."""
+    """Search an index: unpersonalised, as a group of a release, or, for the owner of the profiles, as a person."""
 
     index: Path = field(metadata=declare(LocalPath(), "An index (queryveil index).", is_argument=True))
     query: str = field(metadata=declare(FreeText(), "What to search for.", is_argument=True))
@@ -348,7 +348,7 @@ class SearchRequest(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class SensitivityRequest(OptionGroup):
-    """A sensitivity model to train on labelled queries, or a query to explain by a model."""
+    """Train a sensitivity model on labelled queries, or explain a model's score of a query."""
 
     action: str = field(
         metadata=declare(FreeText(), "train: a model on labelled queries; explain: a query's words.", is_argument=True)
@@ -373,7 +373,7 @@ class SensitivityRequest(OptionGroup):
 
 
 def log_source(log: Any, reading: Reading, cleaning: Cleaning, keep: Sequence[str] = ()) -> LogSource:
-    """Return the source of a log that is given as files, as a table or as a log that is open already."""
+    """Return the source of a log, which is given as files, as a table or as an open log."""
     if isinstance(log, LogSource):
         return log
     if isinstance(log, QueryLog):
