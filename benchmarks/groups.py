@@ -25,7 +25,7 @@ from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.methods.linkability import run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 PEOPLE, TERMS = 720, 150  # of the paper
 LARGE = (100_000, 650_000)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 
 class _Matrix(NamedTuple):

@@ -36,7 +36,7 @@ from queryveil.search.evaluation.variants import (
 from queryveil.search.index import Index, open_index
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Weighting
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 SHARES = (0.4, 0.1)
 TRIED = ("a=0", "a=1", "a=3", "a=0, weighting=paper", "a=1, weighting=paper", "a=1, shrink=0.5")

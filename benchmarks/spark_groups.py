@@ -25,8 +25,8 @@ from queryveil.methods.distributed.kept import GroupedOnCluster
 from queryveil.methods.distributed.linkability import run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
+from queryveil.semantics.network import wordnet
 from queryveil.semantics.options import SemanticOptions
-from queryveil.semantics.wordnet import wordnet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -24,9 +24,8 @@ from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.population import population_of
 from queryveil.methods.linkability.principles import floor_of, highest_shares, without_rare
 from queryveil.methods.linkability.representatives import representatives
-from queryveil.semantics.augmentation import augment
-from queryveil.semantics.weights import Weights, weighted
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.augmentation import Weights, augment, weighted
+from queryveil.semantics.network import wordnet
 
 BARS = {0.4: 0.85, 0.1: 0.75}  # of the cosine that `mean` reaches
 WEIGHTS: tuple[Weights, ...] = ("paper", "tfidf")

@@ -29,7 +29,7 @@ from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import ancestry
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 from tests.twins import vocabulary as twins
 
 K, EPS = 5, 8

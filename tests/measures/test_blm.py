@@ -7,7 +7,7 @@ from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.core.names import resolve
 from queryveil.measures.utility.blm import compute_blm, compute_lm
 from queryveil.measures.vocabularies import Vocabularies
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import VOCABULARIES, goods
 

@@ -13,8 +13,7 @@ from queryveil.measures.base import Comparison
 from queryveil.measures.utility.patterns import compute
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.distances import distance
-from queryveil.semantics.network import Network
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of
 from tests.measures.test_blm import GOODS, LG, SSC, Bag, released_of, typed
 from tests.methods.generalize.goods import VOCABULARIES, goods

@@ -1,5 +1,5 @@
 from queryveil.methods.vocabulary import without_hopeless
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of, rows
 
 

@@ -9,7 +9,7 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.suppress import run
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 
 Bag = dict[str, int]

@@ -3,7 +3,7 @@ from pathlib import Path
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.methods.vocabulary import run
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import goods
 

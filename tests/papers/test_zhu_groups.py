@@ -13,7 +13,7 @@ from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability import run
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 PROFILES = (
     {"kitten": 1.0, "riding": 0.8},

@@ -8,8 +8,9 @@ import pytest
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Unknown
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
+from tests.semantics.networks import synonym_sets
 from tests.twins.augmentation import augmented
 
 TABLE_1 = (
@@ -49,7 +50,7 @@ def similarity(features: FeatureMatrix, one: int, other: int) -> float:
     ],
 )
 def test_table_2_synonym_sets(term: str, synonyms: set[str]) -> None:
-    assert set(wordnet().synonym_sets(term)[0]) == synonyms
+    assert set(synonym_sets(wordnet(), term)[0]) == synonyms
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_table_4_the_augmented_profiles(profiles: Profiles) -> None:
 
 def test_figure_1_java_is_coffee_for_up_3_and_a_programming_language_for_up_4(profiles: Profiles) -> None:
     up_3, up_4 = named(profiles, a=1)[2:]
-    island, coffee, language = (wordnet().synonym_sets("java")[sense] for sense in range(3))
+    island, coffee, language = (synonym_sets(wordnet(), "java")[sense] for sense in range(3))
     assert island == language == ("java",)
     assert up_3[coffee] == pytest.approx(0.7 + 0.6 + 0.8)  # coffee, java, and mocha, which is a coffee
     assert up_4[language] == 1.0

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from queryveil.core.rows import indptr_of_sorted
-from queryveil.semantics.lemmas import Lexicon
+from queryveil.semantics.lemmas import LemmaIndex
 from queryveil.semantics.network import Network
 
 WORDS = tuple("abcdefghij")  # no form of one is a form of another
@@ -27,7 +27,7 @@ def network_of(
     return Network(
         name="test",
         words=WORDS[:n_words],
-        lexicon=Lexicon(known, np.ones(n_words, np.int8)),
+        lemmas=LemmaIndex(known, np.ones(n_words, np.int8)),
         sense_indptr=indptr_of_sorted(sense_rows, n_words),
         senses=senses,
         word_indptr=indptr_of_sorted(word_rows, n_nodes),
@@ -36,6 +36,15 @@ def network_of(
         edges=above,
         parts=(np.arange(n_nodes) >= n_nouns).astype(np.int32),
     )
+
+
+def synonym_sets(network: Network, term: str) -> list[tuple[str, ...]]:
+    """Return the words of every sense of a term, in sense order; none for an unknown term."""
+    word = network.find(term)
+    if word is None:
+        return []
+    senses = network.senses[network.sense_indptr[word] : network.sense_indptr[word + 1]]
+    return [network.words_of(int(node)) for node in senses]
 
 
 @st.composite

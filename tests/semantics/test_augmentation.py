@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -7,11 +8,10 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.semantics.augmentation import augment
+from queryveil.semantics.augmentation import augment, weighted
 from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.expansion import Unknown, Weighting
-from queryveil.semantics.network import Network
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import WORDS, networks
 from tests.twins.augmentation import augmented, numbered
@@ -60,7 +60,7 @@ def assert_like_the_twin(profiles: Profiles, network: Network, a: int, weighting
     st.sampled_from(("drop", "keep")),
     st.integers(0, 99),
 )
-def test_any_profiles_in_any_network_come_out_as_the_slow_twins(
+def test_augmentation_in_random_networks_equals_the_slow_twin(
     network: Network, histories: list[list[str]], a: int, weighting: Weighting, unknown: Unknown, seed: int
 ) -> None:
     assert_like_the_twin(weighed(profiles_of(histories), seed), network, a, weighting, unknown)
@@ -72,9 +72,7 @@ def test_any_profiles_in_any_network_come_out_as_the_slow_twins(
     st.integers(0, 20),
     st.sampled_from(("paper", "content")),
 )
-def test_profiles_in_wordnet_come_out_as_the_slow_twins(
-    histories: list[list[str]], a: int, weighting: Weighting
-) -> None:
+def test_augmentation_in_wordnet_equals_the_slow_twin(histories: list[list[str]], a: int, weighting: Weighting) -> None:
     profiles = profiles_of(histories, owners=[h // 2 for h in range(len(histories))])  # two histories to a person
     assert_like_the_twin(profiles, wordnet(), a, weighting, "keep")
 
@@ -86,14 +84,14 @@ def test_profiles_in_wordnet_come_out_as_the_slow_twins(
     st.sampled_from(("paper", "content")),
     st.sampled_from(("drop", "keep")),
 )
-def test_profiles_in_their_own_network_come_out_as_the_slow_twins(
+def test_augmentation_in_a_learnt_network_equals_the_slow_twin(
     histories: list[list[str]], a: int, weighting: Weighting, unknown: Unknown
 ) -> None:
     profiles = weighed(profiles_of(histories, owners=[h // 2 for h in range(len(histories))]), a)
     assert_like_the_twin(profiles, learn(profiles), a, weighting, unknown)
 
 
-def test_by_content_a_term_read_in_two_senses_is_still_one_term() -> None:
+def test_with_content_a_term_in_two_senses_is_still_one_dimension() -> None:
     profiles = profiles_of([["java", "coffee"], ["java", "programming language"], ["dog"]])
     by_paper = augment(profiles, wordnet(), a=0, weighting="paper")
     by_content = augment(profiles, wordnet(), a=0, weighting="content")
@@ -121,7 +119,7 @@ def test_unknown_terms_are_dropped_or_keep_a_dimension_each() -> None:
     assert (rows_of(kept), kept.n_dimensions) == ([[(0, 1.0), (1, 1.0), (2, 1.0)], [(1, 1.0)]], 3)
 
 
-def test_by_content_what_everybody_has_weighs_next_to_nothing() -> None:
+def test_with_content_a_dimension_of_everybody_hardly_counts() -> None:
     profiles = profiles_of([[word] for word in ("dog", "cat", "car", "java", "love", "house", "bank", "tree")])
     everything = augment(profiles, wordnet(), a=99, weighting="content")
     entity = np.bincount(everything.ids, minlength=everything.n_dimensions).argmax()
@@ -143,7 +141,7 @@ def test_neighbours_are_added_in_a_network_without_hypernyms() -> None:
     assert paper.values[:3].tolist() == [3.0, 3.0, 3.0]
 
 
-def test_a_history_of_unknown_terms_alone_has_no_dimension() -> None:
+def test_a_history_with_only_unknown_terms_has_no_dimension() -> None:
     profiles = profiles_of([["xyzzy"], ["qwfp", "xyzzy"]])
     for network in (wordnet(), learn(profiles)):
         features = augment(profiles, network, a=2, unknown="drop")
@@ -162,8 +160,29 @@ def test_progress_runs_to_the_end() -> None:
     assert seen[-1] == ("augmenting", 4, 4)
 
 
-def test_profiles_larger_than_a_chunk_are_like_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     histories = [["java", "coffee", "island"], ["bank", "money"], ["river", "bank"], ["dog"]] * 3
     whole = augment(profiles_of(histories), wordnet(), a=2)
     monkeypatch.setattr("queryveil.semantics.augmentation._PAIRS_PER_CHUNK", 3)
     assert rows_of(augment(profiles_of(histories), wordnet(), a=2)) == rows_of(whole)
+
+
+def test_paper_weights_are_1() -> None:
+    profiles = weighted(profiles_of([["a", "a", "b"]]), "counts")
+    assert weighted(profiles, "paper").weights is None
+
+
+def test_count_weights_are_the_queries_that_contain_the_term() -> None:
+    profiles = weighted(profiles_of([["a", "a", "b"], ["b"]]), "counts")
+    assert [profiles.vocabulary[i] for i in profiles.ids] == ["b", "a", "b"]
+    assert profiles.weights is not None
+    assert profiles.weights.tolist() == [1.0, 2.0, 1.0]
+
+
+def test_tfidf_counts_people_not_histories() -> None:
+    profiles = weighted(profiles_of([["a", "a", "b"], ["a"], ["b"]], owners=[0, 0, 1]), "tfidf")
+    weights = np.asarray(profiles.weights)
+    by_term = {profiles.vocabulary[i]: w for i, w in zip(profiles.ids[:2], weights[:2], strict=True)}
+    assert by_term["a"] == pytest.approx((1 + math.log(2)) * math.log(3 / 1))
+    assert by_term["b"] == pytest.approx(math.log(3 / 2))
+    assert (weights > 0).all()

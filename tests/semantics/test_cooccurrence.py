@@ -50,13 +50,13 @@ def ties_of(profiles: Profiles) -> Ties:
     st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6, unique=True), min_size=5, max_size=40),
     st.booleans(),
 )
-def test_neighbours_are_the_slow_twins(histories: list[list[str]], by_session: bool) -> None:
+def test_neighbours_equal_those_of_the_slow_twin(histories: list[list[str]], by_session: bool) -> None:
     owners = [h // 2 if by_session else h for h in range(len(histories))]
     profiles = profiles_of(histories, owners)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cooccurrence, "LEAST_PEOPLE", 3)
-        patch.setattr(cooccurrence, "LEAST_SHARED", 2)
-        patch.setattr(cooccurrence, "MOST_NEIGHBOURS", 3)
+        patch.setattr(cooccurrence, "MIN_PEOPLE", 3)
+        patch.setattr(cooccurrence, "MIN_SHARED", 2)
+        patch.setattr(cooccurrence, "MAX_NEIGHBOURS", 3)
         patch.setattr(cooccurrence, "_VISITS_PER_CHUNK", 7)
         found = ties_of(profiles)
     expected = twin(profiles, 3, 2, 3)
@@ -74,10 +74,10 @@ def test_terms_of_the_same_people_are_neighbours_and_chance_is_not() -> None:
     assert "rare" not in found
 
 
-def test_people_who_search_for_everything_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_with_too_many_terms_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     histories = [["a", "b"]] * 6 + [["a", "b", "c", "d"]] * 6 + [["e"]] * 9
     assert {t for t, _ in ties_of(profiles_of(histories))["c"]} >= {"d"}
-    monkeypatch.setattr(cooccurrence, "LONGEST", 3)
+    monkeypatch.setattr(cooccurrence, "MAX_TERMS_OF_PERSON", 3)
     assert ties_of(profiles_of(histories))["c"] == []
 
 
@@ -91,7 +91,7 @@ def test_forms_of_a_known_term_are_found() -> None:
     assert network.find("dog") is None
 
 
-def test_ties_over_several_steps_are_products_by_the_best_way() -> None:
+def test_strengths_over_several_steps_are_products_along_the_best_path() -> None:
     # 0 → 1 → 2 and 0 → 2 directly, 2 → 3
     indptr, edges = np.array([0, 2, 3, 4, 4]), np.array([1, 2, 2, 3], np.int32)
     strengths = np.array([0.8, 0.1, 0.5, 0.5])
@@ -108,7 +108,7 @@ def test_ties_over_several_steps_are_products_by_the_best_way() -> None:
     assert (bounds.tolist(), nodes.tolist()) == ([0, 3, 6], [0, 1, 2, 1, 2, 3])
 
 
-def test_the_strongest_come_first() -> None:
+def test_neighbours_are_sorted_by_strength() -> None:
     for ties in ties_of(profiles_of([["a", "b"]] * 9 + [["a", "c"]] * 5 + [["d"]] * 20)).values():
         assert [s for _, s in ties] == sorted((s for _, s in ties), reverse=True)
         assert max(Counter(u for u, _ in ties).values(), default=1) == 1

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
+from queryveil.kernels.semantics.distances import meetings
 from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.distances import ancestry, distance
-from queryveil.semantics.network import Network
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import WORDS, networks
 from tests.twins.augmentation import paths_of
@@ -39,7 +39,7 @@ def twin_distance(network: Network, one: str, other: str) -> float:
 
 @settings(deadline=None, max_examples=100)
 @given(networks(), st.one_of(st.none(), st.integers(0, 5)))
-def test_distances_are_the_slow_twins(network: Network, limit: int | None) -> None:
+def test_distances_equal_those_of_the_slow_twin(network: Network, limit: int | None) -> None:
     pairs = np.array(list(combinations_with_replacement(range(len(WORDS)), 2)), np.int32)
     found = ancestry(network, WORDS, limit=limit).distances(pairs[:, 0].copy(), pairs[:, 1].copy())
     expected = [twin_distance(network, WORDS[a], WORDS[b]) for a, b in pairs]
@@ -59,7 +59,9 @@ def test_distances_in_wordnet() -> None:
 def test_lowest_common_ancestor_in_wordnet() -> None:
     network = wordnet()
     terms = ("kitten", "pup", "myspace")
-    found = ancestry(network, terms).lowest_common(np.array([0, 0], np.int32), np.array([1, 2], np.int32))
+    above = ancestry(network, terms)
+    pairs = np.array([0, 0], np.int32), np.array([1, 2], np.int32)
+    _, found = meetings(above.indptr, above.middle, above.nodes, above.heights, *pairs, above.limit)
     assert network.words_of(int(found[0])) == ("young mammal",)
     assert found[1] == -1
 

@@ -23,7 +23,7 @@ from queryveil.semantics.lemmas import lemmatize
         ("glass", "glass"),
     ],
 )
-def test_forms_lead_to_their_lemma(term: str, lemma: str) -> None:
+def test_inflected_forms_have_their_lemma(term: str, lemma: str) -> None:
     assert lemmatize(term) == lemma
 
 
@@ -37,15 +37,15 @@ def test_forms_lead_to_their_lemma(term: str, lemma: str) -> None:
         ("Programming Languages", "programming language"),
     ],
 )
-def test_phrases_lead_to_their_lemma(phrase: str, lemma: str) -> None:
+def test_phrases_have_their_lemma(phrase: str, lemma: str) -> None:
     assert lemmatize(phrase) == lemma
 
 
 @pytest.mark.parametrize("term", ["myspace", "c++", "", " ", "qs", "kohler", "abcss", "zzzing"])
-def test_what_wordnet_does_not_know_has_no_lemma(term: str) -> None:
+def test_a_term_unknown_to_wordnet_has_no_lemma(term: str) -> None:
     assert lemmatize(term) is None
 
 
-def test_a_name_is_no_comparative_of_a_noun() -> None:
+def test_a_name_is_not_a_comparative_of_a_noun() -> None:
     assert lemmatize("kohl") == "kohl"
     assert lemmatize("kohler") is None

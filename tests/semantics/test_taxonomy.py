@@ -40,7 +40,7 @@ def test_distances_in_liu_and_wangs_tree(path: Path) -> None:
     assert distance(network, "wine", "wine") == 0
 
 
-def test_profiles_are_augmented_by_it(path: Path) -> None:
+def test_profiles_are_augmented_by_a_taxonomy(path: Path) -> None:
     path.write_text(GOODS)
     features = augment(profiles_of([["wine"], ["vino"]]), read_taxonomy(path), a=1, weighting="paper")
     assert sorted(features.ids.tolist()) == [0, 0, 1, 2]
@@ -56,14 +56,14 @@ def test_profiles_are_augmented_by_it(path: Path) -> None:
     ],
     ids=["header", "other columns", "tabs", "root named, blank and repeated lines"],
 )
-def test_ways_to_write_it(path: Path, text: str) -> None:
+def test_headers_delimiters_and_blank_lines(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     network = read_taxonomy(path)
     assert set(network.words) == {"goods", "wine", "vino"}
     assert distance(network, "wine", "vino") == 2
 
 
-def test_a_name_may_stand_below_several(path: Path) -> None:
+def test_a_name_may_have_several_parents(path: Path) -> None:
     path.write_text("dog,canine\ndog,pet\ncanine,animal\npet,animal\n")
     network = read_taxonomy(path)
     assert [[network.words[node] for node in way] for way in network.paths(0)] == [
@@ -90,7 +90,7 @@ def test_a_name_may_stand_below_several(path: Path) -> None:
         ('wine,"goods\n', "is not a UTF-8 CSV file"),
     ],
 )
-def test_what_is_no_taxonomy_is_refused_in_one_sentence(path: Path, text: str, message: str) -> None:
+def test_a_bad_taxonomy_is_refused_in_one_sentence(path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError, match=message) as caught:
         read_taxonomy(path)

@@ -13,7 +13,7 @@ from queryveil.cli import run
 from queryveil.experiments.zhu import printed
 from queryveil.experiments.zhu.examples import example_tables, sets_of, similarity
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 from queryveil.workflows.papers import FOR_THE_OWNER
 
 N_PEOPLE, N_TERMS, N_WORDS = 200, 160, 1_700  # at p = 0.1 a group needs 1,500 words, each held by ten people

@@ -10,8 +10,7 @@ from queryveil.core.rows import per_entry
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
-from queryveil.semantics.network import Network
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import Network, wordnet
 
 UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 

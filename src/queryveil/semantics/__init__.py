@@ -1,7 +1,7 @@
-"""What terms mean: networks of meaning, and profiles augmented by them.
+"""Semantic networks of terms, and profiles augmented by them.
 
-One declaration for each network; the code that makes it is imported when it is needed and called with the profiles,
-the path of a taxonomy or None, and a progress callback.
+There is one declaration per network. Its function is imported on first use and called with the profiles, the path of a
+taxonomy or None, and a progress callback; it returns a `Network`.
 """
 
 from queryveil.core.names import Declaration
@@ -12,21 +12,21 @@ WORDNET = Declaration(
     name="wordnet",
     purpose="WordNet 3.0, which comes with queryveil: English words, their synonyms and hypernyms",
     paper=_PAPER,
-    functions={"local": "queryveil.semantics.opening:open_wordnet"},
+    functions={"local": "queryveil.semantics.network:open_wordnet"},
 )
 
 TAXONOMY = Declaration(
     name="taxonomy",
     purpose="a taxonomy of your own: a file of child,parent lines with one root (--taxonomy)",
     paper=_PAPER,
-    functions={"local": "queryveil.semantics.opening:open_taxonomy"},
+    functions={"local": "queryveil.semantics.taxonomy:open_taxonomy"},
 )
 
 COOCCURRENCE = Declaration(
     name="cooccurrence",
     purpose="learnt from the log: terms that the same people search for, names that no dictionary has among them",
     paper=_PAPER,
-    functions={"local": "queryveil.semantics.opening:open_cooccurrence"},
+    functions={"local": "queryveil.semantics.cooccurrence:open_cooccurrence"},
 )
 
 DECLARATIONS = (WORDNET, TAXONOMY, COOCCURRENCE)

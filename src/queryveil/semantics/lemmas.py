@@ -1,8 +1,8 @@
-"""Lemmas of terms: the form under which a word stands in a network, found by simple morphology.
+"""Lemmas of terms, found by simple morphology.
 
-The order is that of WordNet's own `morphy`: the form itself, its irregular bases ("geese": "goose"), then suffixes
-taken off for nouns, verbs and adjectives; a base counts only if it is known as that part of speech, so that a name
-such as "kohler" does not become "kohl". Of a phrase the last word may be inflected, or any.
+The order is that of WordNet's own `morphy`: the form itself, its irregular base forms ("geese": "goose"), then suffix
+rules for nouns, verbs and adjectives; a base form counts only if it is known as that part of speech, so that a name
+such as "kohler" does not become "kohl". Any word of a phrase may be inflected.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.lexicons.wordnet import ADJECTIVE, NOUN, VERB, load_wordnet
 
-_SUFFIXES = (  # what a form ends with, what its base ends with instead, the part of speech
+_SUFFIXES = (  # suffix of the form, suffix of the base form, part of speech
     ("s", "", NOUN),
     ("ses", "s", NOUN),
     ("xes", "x", NOUN),
@@ -43,58 +43,58 @@ _SHORTEST_BASE = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Lexicon:
-    """The words that somebody knows: each word's number, and which parts of speech it can be."""
+class LemmaIndex:
+    """The known lemmas: the number and the parts of speech of each."""
 
     numbers: Mapping[str, int]
-    parts: NDArray[np.int8]  # (words,): bit p is set if the word can be part of speech p
+    parts: NDArray[np.int8]  # (lemmas,): bit p is set if the lemma can be part of speech p
 
     def has(self, word: str, part: int) -> bool:
-        """Say whether a word is known as a part of speech."""
+        """Return whether a word is known as a part of speech."""
         number = self.numbers.get(word)
         return number is not None and bool(self.parts[number] >> part & 1)
 
 
 @cache
-def wordnet_lexicon() -> Lexicon:
+def wordnet_lemmas() -> LemmaIndex:
     """Return the lemmas of WordNet."""
     wordnet = load_wordnet()
     bits = np.left_shift(1, wordnet.parts[wordnet.sense_synsets]).astype(np.int8)
-    return Lexicon(wordnet.lemma_ids, np.bitwise_or.reduceat(bits, wordnet.sense_indptr[:-1]))
+    return LemmaIndex(wordnet.lemma_ids, np.bitwise_or.reduceat(bits, wordnet.sense_indptr[:-1]))
 
 
-def folded(term: str) -> str:
+def fold_lemma(term: str) -> str:
     """Return a term in the spelling of lemmas: lower case, single spaces instead of underscores."""
     if term.isascii() and term.isalnum():
-        return term.lower()  # the same, and most terms are like this
+        return term.lower()  # the same result for most terms, faster
     return " ".join(term.replace("_", " ").casefold().split())
 
 
-def lemmatize(term: str, lexicon: Lexicon | None = None) -> str | None:
-    """Return the lemma of a term or phrase, None where the lexicon (WordNet's by default) has none."""
-    lexicon = lexicon or wordnet_lexicon()
-    if term in lexicon.numbers:
+def lemmatize(term: str, known: LemmaIndex | None = None) -> str | None:
+    """Return the lemma of a term or phrase, None if it is not among the known lemmas (by default WordNet's)."""
+    known = known or wordnet_lemmas()
+    if term in known.numbers:
         return term
-    form = folded(term)
-    if form in lexicon.numbers:
+    form = fold_lemma(term)
+    if form in known.numbers:
         return form
-    found = _base(form, lexicon)
+    found = _base_form(form, known)
     if found is None and " " in form:
-        by_word = " ".join(_base(word, lexicon) or word for word in form.split())
-        found = by_word if by_word in lexicon.numbers else None
+        by_word = " ".join(_base_form(word, known) or word for word in form.split())
+        found = by_word if by_word in known.numbers else None
     return found
 
 
-def _base(form: str, lexicon: Lexicon) -> str | None:
-    """Return the likeliest base form of an inflected form that the lexicon knows."""
+def _base_form(form: str, known: LemmaIndex) -> str | None:
+    """Return the first known base form of an inflected form."""
     for base in load_wordnet().exceptions.get(form, ()):
-        if base in lexicon.numbers:
+        if base in known.numbers:
             return base
     if form.endswith("ss"):
         return None
     for suffix, ending, part in _BY_LAST_LETTER.get(form[-1:], ()):
         if form.endswith(suffix) and len(form) - len(suffix) + len(ending) >= _SHORTEST_BASE:
             base = form[: len(form) - len(suffix)] + ending
-            if lexicon.has(base, part):
+            if known.has(base, part):
                 return base
     return None

@@ -1,41 +1,46 @@
-"""A network of meaning in arrays: what WordNet, a user's taxonomy and a log's own co-occurrences all are.
+"""Semantic networks in arrays: the common form of WordNet, a user's taxonomy and the co-occurrences in a log.
 
-Nodes are meanings (WordNet's synsets), words are what people write. What is one-to-many is held in compressed sparse
-rows: the entries of row r are `values[indptr[r]:indptr[r + 1]]`.
+Nodes are meanings (WordNet's synsets), words are what people write. One-to-many relations are compressed sparse rows:
+the entries of row r are `values[indptr[r]:indptr[r + 1]]`.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.semantics.senses import paths_up
-from queryveil.semantics.lemmas import Lexicon, lemmatize
+from queryveil.lexicons.wordnet import load_wordnet
+from queryveil.semantics.lemmas import LemmaIndex, lemmatize, wordnet_lemmas
 
-MOST_PATHS = 256  # of one node to the root; WordNet has at most 12, a user's taxonomy may have any number
+MAX_PATHS = 256  # from one node to the root; WordNet has at most 12, a user's taxonomy may have any number
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
     """Words, the nodes that each may mean, and the edges between nodes.
 
-    An edge leads from a node to what it is a kind of; where there are strengths, it leads to a related node instead.
+    An edge leads from a node to a hypernym; in a network with strengths, it leads to a related node instead.
     """
 
     name: str
     words: tuple[str, ...] = field(repr=False)  # in the spelling of lemmas; a word's number is its position
-    lexicon: Lexicon = field(repr=False)
+    lemmas: LemmaIndex = field(repr=False)
     sense_indptr: NDArray[np.int64]  # (words + 1,)
     senses: NDArray[np.int32]  # word → nodes: nouns first, then by sense number
     word_indptr: NDArray[np.int64]  # (nodes + 1,)
     node_words: NDArray[np.int32]  # node → words, the usual one first
     edge_indptr: NDArray[np.int64]  # (nodes + 1,)
-    edges: NDArray[np.int32]  # node → its hypernyms, or its neighbours, the nearest first
-    parts: NDArray[np.int32]  # (nodes,): part of speech, 0 for nouns; edges stay within one
-    strengths: NDArray[np.float64] | None = None  # (edges,): how near neighbours are, above 0 and at most 1
+    edges: NDArray[np.int32]  # node → its hypernyms, or its neighbours by falling strength
+    parts: NDArray[np.int32]  # (nodes,): part of speech, 0 for nouns; edges never connect two of them
+    strengths: NDArray[np.float64] | None = None  # (edges,): of neighbours, above 0 and at most 1
 
     @property
     def n_nodes(self) -> int:
@@ -43,34 +48,50 @@ class Network:
         return len(self.parts)
 
     def find(self, term: str) -> int | None:
-        """Return the number of the word that a term is a form of, None if the network does not know it."""
-        lemma = lemmatize(term, self.lexicon)
-        return None if lemma is None else self.lexicon.numbers[lemma]
+        """Return the number of the word that a term is a form of; None for an unknown term."""
+        lemma = lemmatize(term, self.lemmas)
+        return None if lemma is None else self.lemmas.numbers[lemma]
 
     def find_all(self, terms: Iterable[str]) -> NDArray[np.int32]:
-        """Return the number of the word of each term, −1 where the network does not know it."""
-        numbers = self.lexicon.numbers
+        """Return the number of the word of each term, −1 for unknown terms."""
+        numbers = self.lemmas.numbers
         found = (numbers[term] if term in numbers else self.find(term) for term in terms)
         return np.array([-1 if number is None else number for number in found], np.int32)
-
-    def synonym_sets(self, term: str) -> list[tuple[str, ...]]:
-        """Return, sense by sense, all words that mean the same as a term; none if the network does not know it."""
-        word = self.find(term)
-        if word is None:
-            return []
-        return [self.words_of(int(node)) for node in self.senses[self.sense_indptr[word] : self.sense_indptr[word + 1]]]
 
     def words_of(self, node: int) -> tuple[str, ...]:
         """Return the words of a node, the usual one first."""
         return tuple(self.words[word] for word in self.node_words[self.word_indptr[node] : self.word_indptr[node + 1]])
 
     def require_hierarchy(self) -> None:
-        """Refuse a network whose edges lead to related nodes rather than to more general ones."""
+        """Raise an error if the network has no hypernyms."""
         if self.strengths is not None:
             raise InputError(f"the network {self.name} has no hypernyms; use wordnet, or a taxonomy by --taxonomy.")
 
     def paths(self, node: int) -> list[tuple[int, ...]]:
-        """Return every way from a node to a root, both included; each hypernym of a node opens its own."""
+        """Return every path from a node to a root, both included."""
         self.require_hierarchy()
-        _, indptr, hops = paths_up(np.array([node], np.int32), self.edge_indptr, self.edges, MOST_PATHS)
+        _, indptr, hops = paths_up(np.array([node], np.int32), self.edge_indptr, self.edges, MAX_PATHS)
         return [tuple(hops[a:b].tolist()) for a, b in pairwise(indptr)]
+
+
+@cache
+def wordnet() -> Network:
+    """Return WordNet 3.0: synsets are the nodes, hypernyms and classes of instances the edges."""
+    tables = load_wordnet()
+    return Network(
+        name="wordnet",
+        words=tables.lemmas,
+        lemmas=wordnet_lemmas(),
+        sense_indptr=tables.sense_indptr,
+        senses=tables.sense_synsets,
+        word_indptr=tables.word_indptr,
+        node_words=tables.word_lemmas,
+        edge_indptr=tables.hypernym_indptr,
+        edges=tables.hypernym_synsets,
+        parts=tables.parts,
+    )
+
+
+def open_wordnet(profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent) -> Network:
+    """Return WordNet; the arguments are those of every network and are not needed."""
+    return wordnet()

@@ -1,7 +1,7 @@
-"""A user's taxonomy as a network of meaning: a file of `child,parent` lines with a single root.
+"""A user's taxonomy as a semantic network: a file of `child,parent` lines with a single root.
 
-A name may stand below several parents; a line without a parent only names its child. The columns may be headed
-`child` and `parent`, in any order and among others, or there are just two.
+A name may have several parents; a line without a parent only names its child. A file has either a header with the
+columns `child` and `parent`, in any order and among others, or just two columns.
 """
 
 import csv
@@ -14,18 +14,20 @@ from typing import TextIO
 import numpy as np
 
 from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import indptr_of_sorted
+from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.wordnet import NOUN
-from queryveil.semantics.lemmas import Lexicon, folded
+from queryveil.semantics.lemmas import LemmaIndex, fold_lemma
 from queryveil.semantics.network import Network
 
 _COLUMNS = ("child", "parent")
-_SHOWN = 3  # roots named in a message
+_SHOWN_ROOTS = 3  # in an error message
 
 
 @dataclass
 class _Edges:
-    """What was read: names by number, and the line of every edge from a child to its parent."""
+    """The edges that were read: names by number, and the line of every edge from a child to its parent."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     lines: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -37,11 +39,11 @@ class _Edges:
 
 
 def read_taxonomy(path: Path) -> Network:
-    """Read a taxonomy; refuse one that is empty, has a cycle or several roots, or lines that are no edges."""
+    """Read a taxonomy; refuse a file that is empty, has a cycle, several roots or lines that are not edges."""
     edges = _Edges()
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            for child, parent, line in _rows(path, stream):
+            for child, parent, line in _read_rows(path, stream):
                 edges.add(child, parent, line)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check --taxonomy.") from None
@@ -54,27 +56,34 @@ def read_taxonomy(path: Path) -> Network:
     return _network(edges)
 
 
+def open_taxonomy(profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent) -> Network:
+    """Read a user's taxonomy, which must be given."""
+    if taxonomy is None:
+        raise InputError("the network taxonomy needs a file of child,parent lines; give it by --taxonomy.")
+    return read_taxonomy(taxonomy)
+
+
 def taxonomy_of(pairs: Iterable[tuple[str, str]]) -> Network:
-    """Return a small taxonomy that is known to be one from its (child, parent) pairs."""
+    """Return the taxonomy of (child, parent) pairs, which are not checked."""
     edges = _Edges()
     for line, (child, parent) in enumerate(pairs, 1):
-        edges.add(folded(child), folded(parent), line)
+        edges.add(fold_lemma(child), fold_lemma(parent), line)
     return _network(edges)
 
 
-def _rows(path: Path, stream: TextIO) -> Iterator[tuple[str, str, int]]:
-    """Yield child, parent and line; names are in the spelling of lemmas."""
+def _read_rows(path: Path, stream: TextIO) -> Iterator[tuple[str, str, int]]:
+    """Yield child, parent and line number; names are folded like lemmas."""
     first = stream.readline()
     rows = csv.reader(chain((first,), stream), delimiter="\t" if "\t" in first else ",", strict=True)
-    places, width = (0, 1), len(_COLUMNS)
+    positions, width = (0, 1), len(_COLUMNS)
     for row in filter(None, rows):
-        if rows.line_num == 1 and (header := _header(path, row)):
-            places, width = header, len(row)
+        if rows.line_num == 1 and (header := _find_columns(path, row)):
+            positions, width = header, len(row)
             continue
         where = f"{path}, line {rows.line_num}"
         if len(row) != width:
             raise InputError(f"{where}: it has {_cells(len(row))}, not {width}; a line is child,parent.")
-        child, parent = (folded(row[place]) for place in places)
+        child, parent = (fold_lemma(row[position]) for position in positions)
         if not child:
             raise InputError(f"{where}: the child has no name; name it or take the line out.")
         yield child, parent, rows.line_num
@@ -84,8 +93,8 @@ def _cells(number: int) -> str:
     return "1 cell" if number == 1 else f"{number} cells"
 
 
-def _header(path: Path, row: Sequence[str]) -> tuple[int, int] | None:
-    """Return where the columns stand if a row is a header."""
+def _find_columns(path: Path, row: Sequence[str]) -> tuple[int, int] | None:
+    """Return the positions of the columns if a row is a header, otherwise None."""
     names = [name.strip().lower() for name in row]
     if not set(_COLUMNS) & set(names):
         return None
@@ -97,7 +106,7 @@ def _header(path: Path, row: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _refuse_cycle(path: Path, edges: _Edges) -> None:
-    cycle = _cycle(edges)
+    cycle = _find_cycle(edges)
     if cycle:
         names = list(edges.numbers)
         line = max(edges.lines[step] for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
@@ -105,22 +114,22 @@ def _refuse_cycle(path: Path, edges: _Edges) -> None:
         raise InputError(f"{path}, line {line}: it closes a cycle ({shown}); a taxonomy has none, take the line out.")
 
 
-def _cycle(edges: _Edges) -> list[int]:
-    """Return the nodes of a cycle in order, none if going up ends everywhere; every edge is followed once."""
-    left: dict[int, list[int]] = {}
+def _find_cycle(edges: _Edges) -> list[int]:
+    """Return the nodes of a cycle in order, or an empty list; a depth-first search that follows every edge once."""
+    unvisited: dict[int, list[int]] = {}  # child → parents
     for child, parent in edges.lines:
-        left.setdefault(child, []).append(parent)
-    for start in tuple(left):
-        path, place = [start], {start: 0}
+        unvisited.setdefault(child, []).append(parent)
+    for start in tuple(unvisited):
+        path, position = [start], {start: 0}
         while path:
-            parents = left.get(path[-1], [])
+            parents = unvisited.get(path[-1], [])
             if not parents:
-                place.pop(path.pop())
+                position.pop(path.pop())
                 continue
             parent = parents.pop()
-            if parent in place:
-                return path[place[parent] :]
-            place[parent] = len(path)
+            if parent in position:
+                return path[position[parent] :]
+            position[parent] = len(path)
             path.append(parent)
     return []
 
@@ -129,22 +138,22 @@ def _refuse_several_roots(path: Path, edges: _Edges) -> None:
     children = {child for child, _ in edges.lines}
     roots = [name for name, number in edges.numbers.items() if number not in children]
     if len(roots) > 1:
-        more = f" and {len(roots) - _SHOWN:,} more" if len(roots) > _SHOWN else ""
+        more = f" and {len(roots) - _SHOWN_ROOTS:,} more" if len(roots) > _SHOWN_ROOTS else ""
         raise InputError(
-            f"{path} has {len(roots):,} roots ({', '.join(roots[:_SHOWN])}{more}); "
+            f"{path} has {len(roots):,} roots ({', '.join(roots[:_SHOWN_ROOTS])}{more}); "
             "a taxonomy has one, put a common parent above them."
         )
 
 
 def _network(edges: _Edges) -> Network:
-    """Put names and edges into arrays: every name is a word, a noun, with one meaning."""
+    """Return the network of names and edges; every name is a noun with one meaning."""
     n_nodes = len(edges.numbers)
     pairs = np.array(sorted(edges.lines, key=lambda pair: (pair[0], edges.lines[pair])), np.int32)
     each, nodes = np.arange(n_nodes + 1), np.arange(n_nodes, dtype=np.int32)
     return Network(
         name="taxonomy",
         words=tuple(edges.numbers),
-        lexicon=Lexicon(edges.numbers, np.full(n_nodes, 1 << NOUN, np.int8)),
+        lemmas=LemmaIndex(edges.numbers, np.full(n_nodes, 1 << NOUN, np.int8)),
         sense_indptr=each,
         senses=nodes,
         word_indptr=each,

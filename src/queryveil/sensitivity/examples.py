@@ -15,7 +15,7 @@ from queryveil.core.errors import InputError
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.lexicons.wordnet import NOUN, VERB, load_wordnet
 from queryveil.logs.characters import terms
-from queryveil.semantics.lemmas import lemmatize, wordnet_lexicon
+from queryveil.semantics.lemmas import lemmatize, wordnet_lemmas
 
 _LABELS = {
     **dict.fromkeys(("1", "true", "yes", "sensitive"), True),
@@ -85,7 +85,7 @@ def with_inflections(weights: Mapping[str, float]) -> dict[str, float]:
     A form that is a word by itself ("news", "arms") keeps its own weight, or has none.
     """
     table = dict(weights)
-    known = wordnet_lexicon().numbers
+    known = wordnet_lemmas().numbers
     for word in sorted(weights):
         for form in _inflections(word):
             if form not in known:
@@ -98,7 +98,7 @@ def with_inflections(weights: Mapping[str, float]) -> dict[str, float]:
 
 def _inflections(word: str) -> Iterator[str]:
     """Yield the regular forms of a word: the plural of a noun or an unknown word, all forms of a verb."""
-    lexicon = wordnet_lexicon()
+    lexicon = wordnet_lemmas()
     if lexicon.has(word, NOUN) or lexicon.has(word, VERB) or word not in lexicon.numbers:
         yield _with_s(word)
     if lexicon.has(word, VERB):

@@ -26,9 +26,8 @@ from queryveil.release.content import Content, groups_content
 from queryveil.release.groups import groups_of, members_of
 from queryveil.release.reader import Release
 from queryveil.release.writer import check_places, staging
-from queryveil.semantics.augmentation import augment
+from queryveil.semantics.augmentation import augment, weighted
 from queryveil.semantics.options import SemanticOptions
-from queryveil.semantics.weights import weighted
 from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
 from queryveil.workflows.continuing import Older, open_older
 from queryveil.workflows.meaning import Place, known_terms, open_network

@@ -9,7 +9,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.engines import open_log
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, profile_bytes
-from queryveil.semantics.weights import weighted
+from queryveil.semantics.augmentation import weighted
 from queryveil.workflows.requests import ProfilesRequest
 
 _SUFFIXES = (".csv", ".tsv", ".parquet")

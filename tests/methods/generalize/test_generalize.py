@@ -15,9 +15,8 @@ from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.generalize import run
 from queryveil.methods.generalize.parts import divide
-from queryveil.semantics.network import Network
+from queryveil.semantics.network import Network, wordnet
 from queryveil.semantics.tree import TermTree, term_tree
-from queryveil.semantics.wordnet import wordnet
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import VOCABULARIES, goods
 from tests.twins import generalize as twin

@@ -15,7 +15,7 @@ from queryveil.experiments.evaluation import Evaluation
 from queryveil.experiments.liu import examples, printed, result_tables
 from queryveil.experiments.liu.grid import Task, methods, publish, run_grid
 from queryveil.histories.profiles import Profiles
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 PAPER = printed.PAPER
 PATTERNS = 1_000  # the most frequent ones, compared

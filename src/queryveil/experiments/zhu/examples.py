@@ -11,7 +11,7 @@ from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability import run
 from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 _SEED = 1  # of a generator that draws UP_1 or UP_2 as the first seed: else who is left over makes other groups
 

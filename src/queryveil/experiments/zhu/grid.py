@@ -37,7 +37,7 @@ from queryveil.search.evaluation.variants import (
 from queryveil.search.index import Index
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Weighting
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 PAPERS, OURS_SET = "the paper's settings", "our defaults"
 SETTINGS = {

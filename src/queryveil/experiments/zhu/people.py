@@ -6,7 +6,7 @@ from queryveil.core.errors import InputError
 from queryveil.experiments.zhu import printed
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import wordnet
 
 FEWEST = 100  # people; fewer may make no legal group at p = 0.1, where only what ten people hold is published
 

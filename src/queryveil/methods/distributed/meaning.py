@@ -18,7 +18,7 @@ from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import arrays_of
 from queryveil.methods.distributed.encoding import rows_of
 from queryveil.methods.distributed.pieces import PIECE_SCHEMA, Piece, piece_batch, piece_row, read_piece
-from queryveil.semantics.augmentation import augment_part, content_of
+from queryveil.semantics.augmentation import augment_part, information_content
 from queryveil.semantics.network import Network
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Comparing:
     @property
     def network(self) -> Network:
         """Return the network of meaning."""
-        from queryveil.semantics.wordnet import wordnet
+        from queryveil.semantics.network import wordnet
 
         return self.given or wordnet()
 
@@ -103,7 +103,7 @@ def pieces_of(work: ScratchTables, counted: "DataFrame", comparing: Comparing) -
     people = np.zeros(comparing.network.n_nodes, np.int64)  # as long as the network, whatever the number of people
     for node, n in sums.collect():
         people[node] = n
-    content = work.spark.sparkContext.broadcast(content_of(people, comparing.n_people).tobytes())
+    content = work.spark.sparkContext.broadcast(information_content(people, comparing.n_people).tobytes())
     return counted.drop("nodes", "people").mapInArrow(_Content(content), PIECE_SCHEMA)
 
 
@@ -112,7 +112,7 @@ class _Known:
     network: Network | None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from queryveil.semantics.wordnet import wordnet
+        from queryveil.semantics.network import wordnet
 
         network = self.network or wordnet()
         for batch in batches:
@@ -196,7 +196,7 @@ def _augmented(row: dict[str, Any], known: pa.Table, comparing: Comparing) -> di
     )
     network, content = comparing.network, np.ones(len(entries))
     if comparing.by_content:
-        content = content_of(people[entries], comparing.n_people)
+        content = information_content(people[entries], comparing.n_people)
     part = augment_part(
         profiles, network, a=comparing.a, weighting="content" if comparing.by_content else "paper", content=content
     )

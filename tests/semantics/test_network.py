@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from queryveil.core.errors import InputError
 from queryveil.kernels.semantics.senses import paths_up
 from queryveil.semantics import DECLARATIONS
-from queryveil.semantics.network import Network
-from queryveil.semantics.wordnet import wordnet
+from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of
-from tests.semantics.networks import network_of, networks
+from tests.semantics.networks import network_of, networks, synonym_sets
 from tests.twins.augmentation import paths_of
 
 
-def test_every_declared_network_opens_alike(tmp_path: Path) -> None:
+def test_every_declared_network_opens_with_the_same_arguments(tmp_path: Path) -> None:
     taxonomy = tmp_path / "taxonomy.csv"
     taxonomy.write_text("dog,animal\n")
     profiles = profiles_of([["dog", "bone"]] * 6 + [["car"]] * 6)
@@ -26,7 +25,7 @@ def test_every_declared_network_opens_alike(tmp_path: Path) -> None:
     assert all(network.find("dogs") == network.find("dog") is not None for network in opened.values())
 
 
-def test_a_taxonomy_needs_its_file() -> None:
+def test_the_taxonomy_network_needs_a_file() -> None:
     declaration = next(d for d in DECLARATIONS if d.name == "taxonomy")
     with pytest.raises(InputError, match="give it by --taxonomy"):
         declaration.load()(profiles_of([["dog"]]))
@@ -43,7 +42,7 @@ def test_listing_networks_imports_nothing_heavy() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(networks())
-def test_paths_are_the_slow_twins(network: Network) -> None:
+def test_paths_equal_those_of_the_slow_twin(network: Network) -> None:
     for node in range(network.n_nodes):
         assert network.paths(node) == paths_of(network, node)
 
@@ -57,14 +56,14 @@ def test_paths_of_one_node_are_limited() -> None:
     assert few.tolist() == [0, 3]
 
 
-def test_each_hypernym_of_a_synset_opens_its_own_path() -> None:
+def test_each_hypernym_of_a_synset_starts_its_own_path() -> None:
     network = wordnet()
-    dog = int(network.senses[network.sense_indptr[network.lexicon.numbers["dog"]]])
+    dog = int(network.senses[network.sense_indptr[network.lemmas.numbers["dog"]]])
     above = [network.words_of(path[1])[0] for path in network.paths(dog)]
     assert above == ["canine", "domestic animal"]
     assert {network.words_of(path[-1]) for path in network.paths(dog)} == {("entity",)}
 
 
-def test_synonym_sets_stand_in_sense_order() -> None:
-    assert wordnet().synonym_sets("scarlets")[0] == ("scarlet", "vermilion", "orange red")
-    assert wordnet().synonym_sets("myspace") == []
+def test_senses_are_in_sense_order() -> None:
+    assert synonym_sets(wordnet(), "scarlets")[0] == ("scarlet", "vermilion", "orange red")
+    assert synonym_sets(wordnet(), "myspace") == []
