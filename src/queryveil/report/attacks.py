@@ -18,8 +18,17 @@ from queryveil.report.rendering import group_notes, percent, render
 
 TITLE = "Attacks on a released search log"
 HEADINGS = (
-    *("attack", "known", "success", "95 % interval", "control", "guess", "risk", "in the log"),
-    *("targets", "crowd", "least"),
+    "attack",
+    "known",
+    "success",
+    "95 % interval",
+    "control",
+    "guess",
+    "risk",
+    "in the log",
+    "targets",
+    "crowd",
+    "least",
 )
 QUESTIONS: Mapping[Risk, str] = {
     "singling out": "Can a person be isolated in the release by somebody who knows a little about that person?",
