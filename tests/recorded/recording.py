@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import shlex
 import shutil
 import signal
@@ -75,7 +76,7 @@ def run_step(step: Step, folder: Path) -> dict[str, Any]:
         if "--json" in words and printed:
             record |= describe(words[0], json.loads(printed))
         elif printed:
-            record["stdout"] = printed.splitlines()
+            record["stdout"] = re.sub(r" +\d+\.\d+ s\b", " … s", printed).splitlines()  # durations
         for option in ("--private", "--out"):
             if code == 0 and option in words and words[0] in ("anonymize", "profiles"):
                 record |= describe_output(Path(words[words.index(option) + 1]))
