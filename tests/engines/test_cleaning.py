@@ -63,7 +63,7 @@ def test_the_first_click_of_a_merged_query_stays(tmp_path: Path) -> None:
         assert log.columns == ("person", "query", "time")
 
 
-def test_without_times_merging_and_bots_are_skipped_and_said_so() -> None:
+def test_without_times_merging_and_bots_are_reported_as_skipped() -> None:
     found, steps = cleaned([("u", f"q{i % 2}", None) for i in range(300)])
     assert len(found) == 300
     assert steps["duplicates"] == (0, "skipped: the log has no times")
@@ -81,7 +81,7 @@ def test_scrubbing_comes_before_merging_and_counts_rows() -> None:
 
 
 @pytest.mark.parametrize("bot_session", ["day", "gap"])
-def test_a_bot_has_more_than_so_many_queries_in_a_session(bot_session: str) -> None:
+def test_a_bot_has_a_session_with_more_queries_than_the_limit(bot_session: str) -> None:
     rows: Rows = [("stays", f"q{i}", DAY + timedelta(minutes=i)) for i in range(100)]
     rows += [("bot", f"q{i}", DAY + timedelta(minutes=i)) for i in range(101)]
     found, steps = cleaned(rows, bot_session=bot_session)
@@ -91,7 +91,7 @@ def test_a_bot_has_more_than_so_many_queries_in_a_session(bot_session: str) -> N
     assert ({person for person, _ in found}, steps["bots"]) == ({"stays", "bot"}, (0, "off"))
 
 
-def test_day_and_gap_see_different_bots() -> None:
+def test_days_and_gaps_give_different_bots() -> None:
     night = DAY + timedelta(hours=23)
     rows: Rows = [("busy night", f"q{i}", night + timedelta(minutes=i)) for i in range(120)]  # two days, one session
     rows += [("busy day", f"q{i}", DAY + timedelta(minutes=9 * i)) for i in range(120)]  # one day, pauses of 9 minutes
@@ -126,7 +126,7 @@ def test_histories_by_day_and_window_are_counted_in_utc_from_1970() -> None:
 
 
 @pytest.mark.parametrize("history", ["session", "day", "window:1h"])
-def test_queries_without_a_time_are_a_history_of_their_own(history: str) -> None:
+def test_queries_without_a_time_are_a_separate_history(history: str) -> None:
     rows: Rows = [("u", "dated", DAY), ("u", "undated", None), ("u", "lost", None)]
     assert histories(rows, history=history) == [["dated"], ["lost", "undated"]]
 
@@ -136,7 +136,7 @@ def test_histories_need_times() -> None:
         queryveil.read(table([("u", "q", None)]), history="day")
 
 
-def test_a_log_is_cut_by_a_column(tmp_path: Path) -> None:
+def test_a_log_is_partitioned_by_a_column(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("user,query,country\na,x,us\nb,y,de\na,z,de\nb,w,\n")
     with queryveil.read(path, partition_by="country") as log:
@@ -165,7 +165,7 @@ def test_stop_words_are_left_out_and_counted() -> None:
         assert (log.steps[-1].count, log.steps[-1].note) == (0, "off")
 
 
-def test_people_are_numbered_as_they_come_and_user_ids_are_trimmed() -> None:
+def test_people_are_numbered_by_first_row_and_user_ids_are_trimmed() -> None:
     rows: Rows = [(" z ", "q", None), ("a", "q", None), ("z", "r", None), ("Z", "q", None)]
     with queryveil.read(table(rows)) as log:
         assert log.persons() == ("z", "a", "Z")

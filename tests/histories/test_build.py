@@ -12,11 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 import queryveil
 from queryveil.core.errors import LogError
-from queryveil.histories.assembly import partition_profiles
 from queryveil.histories.build import find_occurrences
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.tokens import Tokenizer
-from queryveil.logs.characters import terms
 from queryveil.logs.options import Cleaning
 from tests.histories.twin import Row, as_twin, run
 
@@ -121,7 +118,7 @@ options_of_cleaning = st.fixed_dictionaries(
 
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(rows_of_log, options_of_cleaning)
-def test_profiles_are_those_of_the_twin(rows: list[Row], options: dict[str, Any]) -> None:
+def test_profiles_equal_those_of_the_slow_twin(rows: list[Row], options: dict[str, Any]) -> None:
     if options["history"] != "user" and all(row.time is None for row in rows):
         with pytest.raises(LogError, match=r"needs times, and the log has none; use --history user"):
             queryveil.profiles(table(rows), **options)
@@ -129,7 +126,7 @@ def test_profiles_are_those_of_the_twin(rows: list[Row], options: dict[str, Any]
     assert built(rows, **options) == built_by_the_twin(rows, **options)
 
 
-def test_a_seeded_log_of_some_size_is_that_of_the_twin() -> None:
+def test_a_larger_random_log_equals_the_slow_twin() -> None:
     generator = np.random.default_rng(7)
     words = [f"w{i}" for i in range(300)] + WORDS
     rows = [
@@ -165,44 +162,6 @@ def test_whole_queries_can_be_the_unit() -> None:
 def test_a_log_without_terms_is_refused() -> None:
     with pytest.raises(LogError, match="no query of the log holds a term; check --columns, --charset"):
         queryveil.profiles(table([Row("u", "… !"), Row("v", "")]))
-
-
-@pytest.mark.parametrize("charset", ["letters", "paper"])
-def test_the_tokenizer_grows_and_finds_the_terms_of_fold(charset: str) -> None:
-    generator = np.random.default_rng(3)
-    tokenizer = Tokenizer(charset)
-    alphabet = list("abcXYZ019 -éØûМİ")
-    found: list[list[str]] = []
-    texts: list[str] = []
-    for size in (0, 1, 3_000, 5_000):
-        batch = ["".join(generator.choice(alphabet, generator.integers(0, 30))) for _ in range(size)]
-        rows, numbers = tokenizer.add(pa.array(batch, pa.string()))
-        words = tokenizer.vocabulary()
-        of_row: list[list[str]] = [[] for _ in batch]
-        for row, number in zip(rows, numbers, strict=True):
-            of_row[row].append(words[number].as_py())
-        found += of_row
-        texts += batch
-    assert found == [list(dict.fromkeys(terms(text, charset))) for text in texts]
-    assert len(set(tokenizer.vocabulary().to_pylist())) == tokenizer.n_terms
-
-
-def test_a_partition_has_the_profiles_of_its_own_rows() -> None:
-    rows = [
-        Row("a", "x y", None, "de"),
-        Row("a", "z x", None, "us"),
-        Row("b", "y", None, "us"),
-        Row("c", "q", None, "us"),
-    ]
-    whole = queryveil.profiles(table(rows), partition_by="country")
-    assert whole.partition_values == ("de", "us")
-    for number, part in enumerate(whole.partition_values):
-        selected, position = partition_profiles(whole, number)
-        alone = queryveil.profiles(table([row for row in rows if row.part == part]))
-        assert selected.vocabulary == alone.vocabulary
-        assert [selected.ids.tolist(), selected.indptr.tolist()] == [alone.ids.tolist(), alone.indptr.tolist()]
-        assert [whole.vocabulary[i] for i in whole.ids[position]] == [selected.vocabulary[i] for i in selected.ids]
-        assert selected.counts.tolist() == whole.counts[position].tolist()
 
 
 def test_occurrences_are_the_terms_of_single_queries() -> None:

@@ -82,7 +82,7 @@ def stands_for(text: str, own: Counter[str]) -> str:
 @pytest.mark.parametrize("match", ["exact", "words", "partial"])
 @given(some, issued)
 @settings(deadline=None, max_examples=80)
-def test_agrees_with_the_twin(match: Match, before: Queries, after: Queries) -> None:
+def test_pairing_equals_the_slow_twin(match: Match, before: Queries, after: Queries) -> None:
     if after and not {person for person, _ in before} & {person for person, _ in after}:
         with pytest.raises(InputError, match="no person of the release is in the original log; give --map"):
             paired(before, after, match)
@@ -101,14 +101,14 @@ def test_order_and_repetition_matter_only_to_exact() -> None:
     assert (paired(before, after, "words").before.tolist(), paired(before, after, "words").after.tolist()) == ([1], [1])
 
 
-def test_a_part_stands_for_the_shortest_and_then_the_most_frequent_that_holds_it() -> None:
+def test_partial_matching_prefers_the_shortest_then_the_most_frequent_query() -> None:
     before = [("u", "a b"), ("u", "a c"), ("u", "a c"), ("u", "a b c d"), ("v", "a")]
     pair = paired(before, [("u", "a")], "partial")
     by_count = dict(zip(pair.before.tolist(), pair.after.tolist(), strict=True))
     assert by_count[2] == 1  # "a c": as short as "a b", more frequent; v's "a" is not u's
 
 
-def test_a_map_says_who_is_who_and_who_is_not_in_it_is_a_stranger() -> None:
+def test_people_missing_from_the_map_are_strangers() -> None:
     before, after = [("u", "a"), ("v", "b")], [("1", "a"), ("2", "b"), ("3", "a")]
     pair = paired(before, after, "exact", {"1": "u", "3": "v"})
     assert [(row[0], *row[1:3]) for row in rows_of(pair)] == [("u", 1, 1), ("v", 0, 1), ("v", 1, 0)]
@@ -117,12 +117,12 @@ def test_a_map_says_who_is_who_and_who_is_not_in_it_is_a_stranger() -> None:
         paired(before, after, "exact", {"1": "x"})
 
 
-def test_histories_of_one_person_are_one() -> None:
+def test_the_histories_of_a_person_are_joined() -> None:
     pair = paired([("u", "a"), ("u", "a")], [("1", "a"), ("2", "a")], "exact", {"1": "u", "2": "u"})
     assert (pair.before.tolist(), pair.after.tolist()) == ([2], [2])
 
 
-def test_words_that_the_release_was_made_without_are_in_no_set() -> None:
+def test_stop_words_of_the_release_are_in_no_set_of_words() -> None:
     original, texts = side([("u", "the red shoes")], pa.array([], pa.large_string()))
     released, texts = side([("u", "red shoes")], texts)
     pair = pair_logs(original, released, texts, match="words", stop_words="english")

@@ -39,7 +39,7 @@ EXPECTED = {("ann", "tea"): 2.0, ("ann", "java"): 0.5, ("bob", "tea"): 1.0}
         ("term,WEIGHT,User\ntea,2,ann\njava,0.5,ann\ntea,1,bob\n", "profiles.txt"),
     ],
 )
-def test_text_is_read_whatever_its_columns_order(tmp_path: Path, text: str, name: str) -> None:
+def test_text_files_may_have_any_column_order(tmp_path: Path, text: str, name: str) -> None:
     path = written(tmp_path, text, name)
     assert is_profile_file(path)
     assert held(read_profiles(path)) == EXPECTED
@@ -51,7 +51,7 @@ def test_parquet_is_read(tmp_path: Path) -> None:
     assert held(read_profiles(path)) == {("1", "tea"): 2.0, ("1", "java"): 1.0}
 
 
-def test_entries_stand_by_falling_number_of_people(tmp_path: Path) -> None:
+def test_entries_are_in_the_reference_order(tmp_path: Path) -> None:
     profiles = read_profiles(written(tmp_path, ROWS))
     assert profiles.vocabulary.entries == ("tea", "java")
     assert profiles.persons == ("ann", "bob")
@@ -81,7 +81,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["user,query\n1,a\n", "", "user,term\n1,a\n"])
-def test_other_files_are_no_profiles(tmp_path: Path, text: str) -> None:
+def test_other_files_are_not_profile_files(tmp_path: Path, text: str) -> None:
     assert not is_profile_file(written(tmp_path, text))
 
 
@@ -89,7 +89,7 @@ LOG = "user,query,time\n1,tea tea milk,2026-01-01\n1,tea,2026-01-02\n2,java,2026
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])
-def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+def test_a_written_file_reads_back(tmp_path: Path, name: str) -> None:
     log = written(tmp_path, LOG, "log.csv")
     done = queryveil.write_profiles(log, tmp_path / name, weights="counts")
     assert (done.people, done.terms, done.rows) == (2, 3, 3)

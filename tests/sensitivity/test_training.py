@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import BernoulliNB
 
 from queryveil.core.errors import InputError, OutputError
-from queryveil.sensitivity.examples import Examples, features, read_labels, with_inflections
+from queryveil.sensitivity.examples import Examples, features
 from queryveil.sensitivity.training import TrainingOptions, cross_validate, score_predictions, train
 from queryveil.workflows.sensitivity import train as train_file
 
@@ -32,14 +32,6 @@ def test_the_probability_of_an_unknown_text_can_be_set() -> None:
     assert model.probabilities(["zzz"])[0] == pytest.approx(0.25, abs=1e-4)
 
 
-def test_forms_that_are_words_by_themselves_keep_their_weight() -> None:
-    table = with_inflections({"arm": 1.0, "mouse": 2.0, "carry": 3.0, "blog": 4.0})
-    assert "arms" not in table  # weapons
-    assert table["mice"] == 2.0
-    assert (table["carries"], table["carried"], table["carrying"]) == (3.0, 3.0, 3.0)
-    assert table["blogs"] == 4.0
-
-
 def test_a_group_is_never_split() -> None:
     texts = [f"w{i}" for i in range(20)] * 3
     made = Examples(
@@ -63,32 +55,14 @@ def test_scores_of_four_predictions() -> None:
     assert found.calibration_error == pytest.approx((0.1 + 0.6 + 0.6 + 0.1) / 4)
 
 
-def csv(tmp_path: Path, text: str) -> Path:
+def write_labels(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "labels.csv"
     path.write_text(text)
     return path
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", "has not the columns query and label"),
-        ("query;label\na;1\n", "has not the columns query and label"),
-        ("query,label\n", "has no rows"),
-        ("query,label\na,1\nb,yes\n", "labels every query as sensitive"),
-        ("query,label\na,0\n", "labels every query as not sensitive"),
-        ("query,label\na,1\nsecret,maybe\n", "line 3: a label is 1 or 0"),
-        ("query,label\na\n", "line 2: a label is 1 or 0"),
-    ],
-)
-def test_bad_label_files(tmp_path: Path, text: str, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence) as caught:
-        read_labels(csv(tmp_path, text))
-    assert "secret" not in str(caught.value)
-
-
 def test_too_few_of_a_class(tmp_path: Path) -> None:
-    path = csv(tmp_path, "query,label\na,1\nb,0\n")
+    path = write_labels(tmp_path, "query,label\na,1\nb,0\n")
     with pytest.raises(InputError, match="1 different texts are labelled not sensitive; 10-fold"):
         train_file(path, tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -96,7 +70,7 @@ def test_too_few_of_a_class(tmp_path: Path) -> None:
 
 def test_training_writes_a_model_and_replaces_only_models(tmp_path: Path) -> None:
     rows = [f"flu pill{i},sensitive" for i in range(12)] + [f"bread tea{i},neutral" for i in range(12)]
-    path = csv(tmp_path, "query,label\n" + "\n".join(rows))
+    path = write_labels(tmp_path, "query,label\n" + "\n".join(rows))
     done = train_file(path, tmp_path / "model")
     again = train_file(path, tmp_path / "model", force=True)
     assert done.judgement == again.judgement

@@ -80,7 +80,7 @@ class QueryLog(Tabular):
     opening_steps: tuple[Step, ...]  # cleaning steps done while the log was opened
     has_times: bool
     format: str
-    has_single_terms: bool  # each row holds one term instead of a query
+    has_single_terms: bool  # each row is one term instead of a query
     columns: tuple[str, ...]  # person, query, and of time, rank, url, part those that the log has
     partition_values: tuple[str, ...]  # the values by which the log is cut into partitions, sorted
     connection: "Connection"
@@ -133,7 +133,7 @@ class QueryLog(Tabular):
         return persons, np.array([number[value] for value in table["part"].to_pylist()], np.int32)
 
     def persons(self) -> tuple[str, ...]:
-        """Return the identifiers of people as they stand in the log, by number."""
+        """Return the original identifiers of people, by number."""
         return tuple(self.connection.query_table("SELECT person FROM people ORDER BY id")["person"].to_pylist())
 
     def to_arrow(self) -> "pa.Table":

@@ -95,10 +95,10 @@ class _CleaningTask:
     has_times: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        given = list(batches)
-        if not given:
+        received = list(batches)
+        if not received:
             return
-        table = _sort_by_content(pa.Table.from_batches(given))
+        table = _sort_by_content(pa.Table.from_batches(received))
         from queryveil.engines.local import open_rows
 
         with open_rows(table, self.layout, self.source, has_times=self.has_times) as log:

@@ -27,7 +27,7 @@ def open_log(source: LogSource, *, progress: Progress = silent) -> QueryLog:
 def open_rows(table: pa.Table, layout: Layout, source: LogSource, *, has_times: bool) -> QueryLog:
     """Clean the rows of some of a log's people; all of them may be left out as bots.
 
-    Whether the log has times is decided for the whole log, so the caller says so.
+    Whether the log has times is known only to the caller, who sees all of it.
     """
     return _connect(source, lambda connection: _open_rows(table, layout, source, has_times, connection))
 

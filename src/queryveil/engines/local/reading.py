@@ -92,18 +92,18 @@ def read_table(
     """Append the rows of an Arrow table to `raw` and count its bad rows; refuse a table that has too many."""
     with duckdb_errors_as_sentences("the table"):
         lines = append_table(connection, table, file, columns)
-        connection.database.register("given", table)  # so that an error can name the first bad row
+        connection.database.register("memory_table", table)  # so that an error can name the first bad row
         n_bad = _check_bad_lines(connection.database, file, reading, lines)
-        connection.database.unregister("given")
+        connection.database.unregister("memory_table")
         return n_bad
 
 
 def append_table(connection: Connection, table: pa.Table, file: LogFile, columns: tuple[str, ...]) -> LineCounts:
     """Append the rows of an Arrow table to `raw` and count them."""
     database = connection.database
-    database.register("given", table)
-    database.execute(f"INSERT INTO raw {columns_sql('given', file.layout, columns)}")
-    database.unregister("given")
+    database.register("memory_table", table)
+    database.execute(f"INSERT INTO raw {columns_sql('memory_table', file.layout, columns)}")
+    database.unregister("memory_table")
     return _count_rows(database, file, columns, 0, 0)
 
 
@@ -145,7 +145,7 @@ def _count_rows(
 def _count_swallowed(connection: Connection, file: LogFile, lines: LineCounts) -> int:
     """Count the lines inside an unclosed quote: DuckDB may drop them without reporting it.
 
-    Every line is the header, a row, a rejected line, or part of a field with line breaks; what is missing was dropped.
+    Every line is the header, a row, a rejected line, or part of a field with line breaks; any other line was dropped.
     """
     missing = count_lines(*file.location) - int(file.layout.header) - lines.n_all
     if missing <= 0:
@@ -184,7 +184,7 @@ def _first_bad(database: duckdb.DuckDBPyConnection, file: LogFile, lines: LineCo
 def _first_unusable_row(database: duckdb.DuckDBPyConnection, file: LogFile, start: int) -> tuple[int, str]:
     """Return the number and the fault of the first unusable row of a table."""
     row = fetch_number(database, f"SELECT min(rowid) FROM raw WHERE rowid >= {start} AND person IS NULL") - start
-    source = "given" if file.in_memory else parquet_sql(file)
+    source = "memory_table" if file.in_memory else parquet_sql(file)
     unreadable = unreadable_time_sql(file.layout) or "false"
     is_time = fetch_number(database, f"SELECT ({unreadable})::INTEGER FROM {source} LIMIT 1 OFFSET {row}")
     return row + 1, UNREADABLE_TIME if is_time else NO_USER

@@ -1,1 +1,1 @@
-"""The engine for clusters: PySpark reads, shuffles and writes; what is done inside a task is the local engine's."""
+"""The Spark engine: PySpark reads, shuffles and writes; inside a task the local engine does the work."""

@@ -23,9 +23,9 @@ class ScratchTables:
 
     def keep(self, frame: "DataFrame", name: str) -> "DataFrame":
         """Compute a frame, write it to the folder and return the stored frame."""
-        place = f"{self.folder}/{name}"
-        frame.write.mode("overwrite").option("compression", "zstd").parquet(place)
-        return self.spark.read.schema(frame.schema).parquet(place)
+        path = f"{self.folder}/{name}"
+        frame.write.mode("overwrite").option("compression", "zstd").parquet(path)
+        return self.spark.read.schema(frame.schema).parquet(path)
 
     def keep_counting(self, frame: "DataFrame", name: str, total: str) -> tuple["DataFrame", int]:
         """Store a frame like `keep`, and return the sum of an expression over its rows too.
@@ -54,26 +54,29 @@ class ScratchTables:
 
         schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
         ordered = frame.repartitionByRange(*order).sortWithinPartitions(*order)
-        placed = self.keep(ordered.mapInArrow(_AddPosition(summed), f"{schema}, piece INT, place LONG, sum LONG"), name)
-        last = placed.groupBy("piece").agg(f.max("place"), f.max(f.col("sum") + (f.col(summed) if summed else 0)))
-        ends = {piece: (place + 1, end) for piece, place, end in last.collect()}
-        sizes = np.array([ends.get(piece, (0, 0)) for piece in range(max(ends, default=-1) + 1)], np.int64)
+        added = "_partition INT, _position LONG, _sum LONG"
+        local = self.keep(ordered.mapInArrow(_AddPosition(summed), f"{schema}, {added}"), name)
+        last = local.groupBy("_partition").agg(
+            f.max("_position"), f.max(f.col("_sum") + (f.col(summed) if summed else 0))
+        )
+        ends = {partition: (position + 1, end) for partition, position, end in last.collect()}
+        sizes = np.array([ends.get(partition, (0, 0)) for partition in range(max(ends, default=-1) + 1)], np.int64)
         first, start = (np.cumsum(sizes, axis=0) - sizes).reshape(-1, 2).T
-        numbered = placed.withColumn("number", placed["place"] + _lookup(first, "piece"))
+        numbered = local.withColumn("number", local["_position"] + _lookup(first, "_partition"))
         if summed:
-            numbered = numbered.withColumn("before", placed["sum"] + _lookup(start, "piece"))
-        return numbered.drop("piece", "place", "sum")
+            numbered = numbered.withColumn("before", local["_sum"] + _lookup(start, "_partition"))
+        return numbered.drop("_partition", "_position", "_sum")
 
     def blobs(self, frame: "DataFrame", name: str) -> Iterator[tuple[bytes, ...]]:
         """Compute a frame of a row number and binary columns; yield the rows in order, loading one at a time."""
         first, *others = frame.columns
-        place = f"{self.folder}/{name}"
-        frame.write.mode("overwrite").partitionBy(first).parquet(place)
+        path = f"{self.folder}/{name}"
+        frame.write.mode("overwrite").partitionBy(first).parquet(path)
         schema = ", ".join(f"{column} BINARY" for column in others)
         storage = Storage(self.spark)
         number = 0
-        while storage.exists(f"{place}/{first}={number}"):
-            (row,) = self.spark.read.schema(schema).parquet(f"{place}/{first}={number}").collect()
+        while storage.exists(f"{path}/{first}={number}"):
+            (row,) = self.spark.read.schema(schema).parquet(f"{path}/{first}={number}").collect()
             yield tuple(bytes(value) for value in row)
             number += 1
 
@@ -95,13 +98,13 @@ class _AddPosition:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        piece = 0 if context is None else context.partitionId()
+        partition = 0 if context is None else context.partitionId()
         before = total = 0
         for batch in batches:
             sizes = np.asarray(batch[self.summed]).astype(np.int64) if self.summed else np.zeros(len(batch), np.int64)
             table = pa.Table.from_batches([batch])
-            table = table.append_column("piece", pa.array(np.full(len(batch), piece, np.int32)))
-            table = table.append_column("place", pa.array(np.arange(before, before + len(batch), dtype=np.int64)))
-            table = table.append_column("sum", pa.array(total + np.cumsum(sizes) - sizes))
+            table = table.append_column("_partition", pa.array(np.full(len(batch), partition, np.int32)))
+            table = table.append_column("_position", pa.array(np.arange(before, before + len(batch), dtype=np.int64)))
+            table = table.append_column("_sum", pa.array(total + np.cumsum(sizes) - sizes))
             before, total = before + len(batch), total + int(sizes.sum())
             yield from table.to_batches()

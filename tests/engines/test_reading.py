@@ -97,7 +97,7 @@ def test_the_first_bad_line_is_named_with_its_fault_and_without_its_content(
 
 @pytest.mark.parametrize("case", ["aol: few", "aol: user", "aol: encoding", "csv: few", "csv: user", "jsonl: broken"])
 @pytest.mark.parametrize("variant", ["windows", "mark", "gzip", "zstd", "blank lines"])
-def test_line_numbers_hold_in_every_wrapping(tmp_path: Path, case: str, variant: str) -> None:
+def test_line_numbers_are_right_in_every_variant_of_a_file(tmp_path: Path, case: str, variant: str) -> None:
     shape, line, fault = BAD[case]
     path, plain = tmp_path / "log", tmp_path / "plain"
     end = {"windows": b"\r\n", "blank lines": b"\n\n"}.get(variant, b"\n")
@@ -108,7 +108,7 @@ def test_line_numbers_hold_in_every_wrapping(tmp_path: Path, case: str, variant:
     assert f"line {17 if variant == 'blank lines' else 9} ({fault}" in refusal(path)
 
 
-def test_a_bad_line_behind_rejected_ones_has_its_own_number(tmp_path: Path) -> None:
+def test_a_bad_line_after_rejected_ones_has_its_own_number(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, "aol", 20, {5: b"\tq\t" + TIME.encode() + b"\t\t", 9: b"u\tq", 12: b"u\tq"})
     assert "3 of 23 lines are bad and 1 may be; the first is line 5 (no user)" in refusal(path)
@@ -141,9 +141,7 @@ def test_lines_inside_quoted_fields_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("closed_later", [False, True])
-def test_a_quote_that_swallows_the_rest_counts_as_many_lines(
-    tmp_path: Path, temporary: Path, closed_later: bool
-) -> None:
+def test_every_line_inside_an_unclosed_quote_counts(tmp_path: Path, temporary: Path, closed_later: bool) -> None:
     path = tmp_path / "log.csv"
     lines = [f"u{i},q{i},{TIME}" for i in range(3_000)]
     lines[1_000] = f'u,"{SECRET},{TIME}'
@@ -158,7 +156,7 @@ def test_a_quote_that_swallows_the_rest_counts_as_many_lines(
     assert list(temporary.iterdir()) == []
 
 
-def test_lines_that_the_reader_loses_without_a_word_are_missed(tmp_path: Path) -> None:
+def test_lines_that_the_reader_drops_silently_are_counted(tmp_path: Path) -> None:
     """DuckDB drops what an unclosed quote swallows across its buffers and reports one line, or none."""
     path = tmp_path / "log.csv"
     lines = [f"u{i},query number {i} with some words to fill it up,{TIME}\n" for i in range(150_000)]
@@ -189,7 +187,7 @@ def test_faults_are_found_in_files_of_mixed_line_ends(tmp_path: Path, temporary:
 
 @pytest.mark.parametrize("place", ["beginning", "far behind"])
 @pytest.mark.parametrize("column", [0, 1])
-def test_nul_bytes_make_a_bad_file(tmp_path: Path, place: str, column: int) -> None:
+def test_a_file_with_nul_bytes_is_refused(tmp_path: Path, place: str, column: int) -> None:
     path = tmp_path / "log"
     line = (b"u\0\tq\t" if column == 0 else b"u\tq\0\t") + TIME.encode() + b"\t\t"
     write(path, "aol", 4_000, {5 if place == "beginning" else 3_900: line})
@@ -200,7 +198,7 @@ def test_nul_bytes_make_a_bad_file(tmp_path: Path, place: str, column: int) -> N
     ("allowed", "n_bad", "is_read"),
     [("0.1%", 1, True), ("0.1%", 2, False), ("0", 1, False), ("3", 3, True), ("3", 4, False), ("20%", 5, True)],
 )
-def test_so_many_bad_lines_are_left_out(tmp_path: Path, allowed: str, n_bad: int, is_read: bool) -> None:
+def test_allowed_bad_lines_are_left_out(tmp_path: Path, allowed: str, n_bad: int, is_read: bool) -> None:
     path = tmp_path / "log"
     write(path, "aol", 20, dict.fromkeys(range(3, 3 + n_bad), b"u"))
     if is_read:
@@ -219,7 +217,7 @@ def test_a_share_is_a_share_of_all_lines(tmp_path: Path) -> None:
     assert "4 of 2,999 lines are bad and 2 may be; the first is line 5 (too few columns)" in refusal(path)
 
 
-def test_a_file_of_bad_lines_only_is_refused_however_many_may_be(tmp_path: Path) -> None:
+def test_a_file_with_only_bad_lines_is_always_refused(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("user,query,time\nu,q,yesterday\n")
     assert "1 of 1 lines are bad and 1 may be; the first is line 2 (a time that" in refusal(path)

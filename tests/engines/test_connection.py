@@ -43,7 +43,7 @@ def test_a_log_larger_than_the_limit_is_spilled_and_read(large: Path, temporary:
     assert list(temporary.iterdir()) == []
 
 
-def test_a_step_that_cannot_spill_enough_gives_one_clear_sentence(large: Path, temporary: Path) -> None:
+def test_running_out_of_memory_gives_one_clear_sentence(large: Path, temporary: Path) -> None:
     try:
         with queryveil.read(large, memory_limit="30MB", scrub=False, history="session") as log:
             assert log.steps[0].count == 300_000
@@ -74,14 +74,14 @@ def test_a_step_that_cannot_spill_enough_gives_one_clear_sentence(large: Path, t
         ),
     ],
 )
-def test_errors_of_the_database_become_sentences_without_content(error: duckdb.Error, sentence: str) -> None:
+def test_database_errors_become_sentences_that_quote_nothing(error: duckdb.Error, sentence: str) -> None:
     with pytest.raises(InputError) as caught, duckdb_errors_as_sentences("the log"):
         raise error
     assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize("limit", ["1MB", "0GB", "29.9MB"])
-def test_a_limit_too_small_for_anything_is_refused(tmp_path: Path, limit: str) -> None:
+def test_a_memory_limit_that_is_too_small_is_refused(tmp_path: Path, limit: str) -> None:
     (tmp_path / "log.csv").write_text("user,query\nu,q\n")
     with pytest.raises(InputError, match="--memory-limit must be at least 30MB to read a log; raise it"):
         queryveil.read(tmp_path / "log.csv", memory_limit=limit)
@@ -104,7 +104,7 @@ def test_the_temporary_folder_is_private_and_gone_afterwards(tmp_path: Path, tem
         assert list(temporary.iterdir()) == []
 
 
-def test_nothing_is_written_beside_the_log_or_in_the_working_folder(
+def test_nothing_is_written_next_to_the_log_or_in_the_working_folder(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = tmp_path / "here"

@@ -1,0 +1,41 @@
+"""Row methods of `Profiles` give what plain lists give."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import profiles_of
+
+HISTORIES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=5), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(HISTORIES)
+def test_rows_owners_and_holders(histories: list[list[str]]) -> None:
+    owners = [h // 2 for h in range(len(histories))]  # two histories per person
+    profiles = profiles_of(histories, owners)
+    distinct = [set(history) for history in histories]
+    assert profiles.sizes().tolist() == [len(terms) for terms in distinct]
+    assert profiles.row_numbers(np.int32).tolist() == [h for h, terms in enumerate(distinct) for _ in terms]
+    assert profiles.owner_per_pair().tolist() == [owners[h] for h, terms in enumerate(distinct) for _ in terms]
+    people = {term: {owners[h] for h, terms in enumerate(distinct) if term in terms} for term in "abcde"}
+    assert profiles.holders().tolist() == [len(people[term]) for term in profiles.vocabulary.entries]
+    assert profiles.n_people == len(set(owners))
+
+
+@settings(deadline=None)
+@given(HISTORIES)
+def test_selected_pairs_stay_in_their_histories(histories: list[list[str]]) -> None:
+    profiles = profiles_of(histories)
+    mask = profiles.ids % 2 == 0
+    kept = profiles.select(mask)
+    assert kept.n_histories == profiles.n_histories
+    assert kept.row_numbers().tolist() == profiles.row_numbers()[mask].tolist()
+    assert (kept.ids.tolist(), kept.counts.tolist()) == (profiles.ids[mask].tolist(), profiles.counts[mask].tolist())
+
+
+def test_profiles_are_shown_as_a_table() -> None:
+    profiles = profiles_of([["a", "a", "b"], ["b"]])
+    rows = profiles.to_arrow().to_pylist()
+    assert [(row["history"], row["entry"], row["count"]) for row in rows] == [(0, "b", 1), (0, "a", 2), (1, "b", 1)]
+    assert "2 histories of 2 people, 2 distinct entries, 3 pairs" in profiles._repr_html_()
