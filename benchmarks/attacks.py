@@ -17,12 +17,14 @@ from queryveil.attacks.base import Game, Setting, View, play
 from queryveil.attacks.crowds import search
 from queryveil.attacks.known_terms import BEYOND
 from queryveil.attacks.targets import draw_rows, know
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import AttackResult
-from queryveil.logs.options import Cleaning, Reading
-from queryveil.release.reader import load
-from queryveil.workflows.attacking import read_side, set_up
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.logs.options import Reading
+from queryveil.release.reader import load_release
+from queryveil.workflows.attack_setting import build_setting, read_side
 
 PEOPLE, K, M = 5_000, 10, 2
 ATTACKS = (
@@ -57,16 +59,16 @@ def _setting() -> Setting:
         done = anonymize(
             log, f"km(k={K}, m={M})", place / "out", private=place / "p", kind="log", keep=["time"], seed=SEED
         )
-        release = load(done.release)
-        cleaning = Cleaning.from_record(release.manifest["cleaning"]["options"])
+        release = load_release(done.release)
+        cleaning = release.manifest.cleaning.cleaning()
         side = read_side([log], cleaning, Reading(), frozenset({"times", "names"}), silent)
-        return set_up(release, place / "p", side, None, PEOPLE)
+        return build_setting(release, PrivateFolder(place / "p"), side, None, PEOPLE)
 
 
 def _run(setting: Setting, name: str) -> tuple[list[AttackResult], float]:
     bound = resolve("attack", name)
     started = time.perf_counter()
-    results: list[AttackResult] = bound.declaration.load()(setting, bound, rng=np.random.default_rng(SEED))
+    results: list[AttackResult] = bound.declaration.load()(Evidence.of(setting), bound, rng=np.random.default_rng(SEED))
     return results, time.perf_counter() - started
 
 

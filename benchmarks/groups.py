@@ -22,7 +22,7 @@ from queryveil.core.names import resolve
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.methods.linkability import run
+from queryveil.methods.linkability import group_profiles as run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import wordnet

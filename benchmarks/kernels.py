@@ -11,7 +11,7 @@ import numpy as np
 
 from queryveil.api import generate, profiles
 from queryveil.core.names import declarations, resolve
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 from queryveil.methods.utilities import Worth
 from tests.builders import rows
 from tests.twins.km import algorithm_1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 from tests.builders import profiles_of
 
 PEOPLE, TERMS, TOPICS, TOPIC_SIZE = 800, 40_000, 400, 200

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 from tests.builders import profiles_of, rows
 
 PEOPLE, TERMS, LENGTH, SEEDS = 24, 60, 8, 20

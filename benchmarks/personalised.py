@@ -17,7 +17,7 @@ from queryveil.api import profiles as read_profiles
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.linkability import run
+from queryveil.methods.linkability import group_profiles as run
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.search.evaluation.group_profiles import PublicationRule, TermMapping, map_terms
 from queryveil.search.evaluation.metrics import AP_ALL, Estimate

@@ -50,7 +50,7 @@ def _methods(path: str) -> dict[str, list[float]]:
 
     from queryveil.api import generate, profiles
     from queryveil.core.names import resolve
-    from queryveil.methods.km import run
+    from queryveil.methods.km import anonymize as run
 
     bounds = {name: resolve("method", name) for name in (_method(m, a) for a in ALGORITHMS for m in SIZES)}
     log = profiles(path)

@@ -21,8 +21,8 @@ from queryveil.engines.spark.session import SparkCluster, open_session
 from queryveil.histories.distributed import clean_histories
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.distributed.kept import GroupedOnCluster
-from queryveil.methods.distributed.linkability import run
+from queryveil.methods.distributed.linkability import group_profiles
+from queryveil.methods.distributed.outcomes import GroupedOnCluster
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import wordnet
@@ -62,7 +62,7 @@ def measure(users: int | None) -> Figures:
 
 
 def _grouped(histories: "DataFrame", bound: ResolvedName, work: ScratchTables, n: int) -> GroupedOnCluster:
-    return run(histories, bound, work=work, meaning=SemanticOptions(), seed=SEED, people_per_block=n)
+    return group_profiles(histories, bound, work=work, meaning=SemanticOptions(), seed=SEED, people_per_block=n)
 
 
 def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouping:
@@ -72,7 +72,7 @@ def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouping:
     groups = sorted((row["block"], row["group"], row["entries"], row["weights"]) for row in made.frame.collect())
     number = {group[:2]: place for place, group in enumerate(groups)}
     group = np.full(profiles.n_histories, -1, np.int32)
-    for row in made.members.collect():
+    for row in made.group_members.collect():
         group[person[row["person"]]] = number[row["block"], row["group"]]
     indptr, ids, weights = [0], [], []
     for _, _, terms, values in groups:

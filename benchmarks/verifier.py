@@ -76,7 +76,7 @@ def peak_mb() -> float:
 
 def work_queryveil() -> Callable[[str], int]:
     from queryveil.core.names import resolve
-    from queryveil.verifiers.km import verify
+    from queryveil.verifiers.km import check_combinations as verify
 
     def check(path: str) -> int:
         table = pq.ParquetFile(path).read()

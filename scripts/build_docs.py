@@ -15,10 +15,10 @@ from typing import Any
 import queryveil
 from queryveil.api import in_python
 from queryveil.cli import COMMANDS
-from queryveil.core.names import KINDS, Declaration, Parameter, declarations, plural
+from queryveil.core.names import CATEGORIES, Declaration, Parameter, declarations, plural
 from queryveil.core.options import Option, OptionGroup
 from queryveil.engines.options import EngineOptions
-from queryveil.guarantees import GuaranteeDeclaration
+from queryveil.guarantees import Guarantee
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.semantics.options import SemanticOptions
 
@@ -67,7 +67,7 @@ def _help(command: tuple[str, ...]) -> str:
 def names_page() -> str:
     """Return everything that has a name, kind by kind."""
     parts = [NOTE, "# Names\n\nWhat can stand in a text name such as `km(k=10, m=2, target=users)`.\n"]
-    for kind in KINDS:
+    for kind in CATEGORIES:
         parts.append(f"\n## {plural(kind)}\n")
         parts += [_declaration(declaration) for declaration in declarations(kind).values()]
     return "".join(parts)
@@ -78,7 +78,7 @@ def _declaration(declaration: Declaration) -> str:
     if declaration.parameters:
         text += "\n| parameter | values | default | purpose |\n|---|---|---|---|\n"
         text += "".join(_parameter_row(parameter) for parameter in declaration.parameters)
-    if isinstance(declaration, GuaranteeDeclaration):
+    if isinstance(declaration, Guarantee):
         limits = [*declaration.limits]
         for principle, form in declaration.principles.items():
             text += f"\n`{principle}`: {_without_braces(form.promise)}\n"

@@ -25,7 +25,7 @@ def main() -> None:
 
     print(f"2. {METHOD}: read, clean, anonymise, verify (the first run compiles the kernels, which takes a while)")
     done = queryveil.anonymize(log, METHOD, release, private=private, seed=1)
-    for step in done.manifest["cleaning"]["steps"]:
+    for step in done.manifest.cleaning.steps:
         print(f"   {step['count']:,} {step['unit']}")
     print(f"   {done.verdict.sentence()}  ({done.seconds:.1f} s)\n")
 

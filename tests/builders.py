@@ -1,12 +1,20 @@
 """Small profiles for tests, built from plain lists."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
+from queryveil.core.names import resolve
+from queryveil.core.results import Verdict
 from queryveil.histories.assembly import assemble
+from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import ReleaseContent
+from queryveil.kinds.histories import HISTORIES
 
 
 def profiles_of(histories: Sequence[Iterable[str]], owners: Sequence[int] | None = None) -> Profiles:
@@ -23,3 +31,26 @@ def profiles_of(histories: Sequence[Iterable[str]], owners: Sequence[int] | None
 def rows(profiles: Profiles) -> list[list[int]]:
     """Return the entry ids of every history."""
     return [profiles.ids[a:b].tolist() for a, b in zip(profiles.indptr, profiles.indptr[1:], strict=False)]
+
+
+def encode_histories(profiles: Profiles, mask: NDArray[np.bool_]) -> ReleaseContent:
+    """Return what a release of kind `histories` holds of the masked pairs."""
+    return HISTORIES.encode(KeptPairs(mask), profiles)
+
+
+def histories_in(profiles: Profiles, unit: Literal["term", "query"] = "term") -> ReleasedHistories:
+    """Return profiles as a verifier sees released histories."""
+    users, entries = np.arange(profiles.n_histories), profiles.vocabulary.entries
+    return ReleasedHistories(users, profiles.indptr, profiles.ids, profiles.counts, entries, None, unit)
+
+
+def verify_histories(
+    claim: str, released: ReleasedHistories, people: NDArray[np.int32] | None = None, *more: object
+) -> Verdict:
+    """Return what the verifier of a claim says about histories; `people` are their owners where these are known."""
+    resolved = resolve("guarantee", claim)
+    views: list[object] = [released, Floor(), *more]
+    if people is not None:
+        views.append(Owners(people, np.arange(len(people)), dict))
+    verdict: Verdict = resolved.declaration.load()(resolved, Evidence.of(*views))
+    return verdict

@@ -1,7 +1,9 @@
 """What a release can promise: one declaration each, with the promise and its limits in plain words."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
 
@@ -14,6 +16,7 @@ COMMON_LIMITS = (
 
 
 GLOBAL_MEAN = "mean of all people"
+ROUNDING = 1e-9  # a quotient that is a whole number but for rounding counts as that number
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Principle:
 
 
 @dataclass(frozen=True)
-class GuaranteeDeclaration(Declaration):
+class Guarantee(Declaration):
     """A guarantee: besides the declaration, its promise as a sentence and what it does not cover.
 
     Where the guarantee has several forms, a parameter, and `average` where there is one, say which is promised.
@@ -35,26 +38,42 @@ class GuaranteeDeclaration(Declaration):
     limits: tuple[str, ...] = ()  # likewise
     principles: Mapping[str, Principle] = field(default_factory=dict)
     principle_parameter: str = "principle"  # whose value names the form
+    kinds: tuple[str, ...] = ()  # the kinds of release it can be claimed of
+    unit: Literal["term", "query"] = "term"  # what it counts in a file that is no release
+    inputs: tuple[str, ...] = ()  # what a verifier needs besides the release, such as word lists
+    stronger_when: Mapping[str, Literal["larger", "smaller"]] = field(default_factory=dict)
+    # parameter → the direction in which the promise gets stronger; a sweep starts runs along the last one
 
-    def _form(self, bound: ResolvedName) -> Principle:
+    def smallest_crowd(self, claim: ResolvedName) -> int:
+        """Return how many people at least share what is published."""
+        if "k" in claim.values:
+            return claim.integer("k")
+        return math.ceil(1 / claim.real("p") * (1 - ROUNDING)) if "p" in claim.values else 1
+
+    def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:
+        """Say whether a claim promises no more than another of the same guarantee in every parameter."""
+        signs = {name: 1 if way == "larger" else -1 for name, way in self.stronger_when.items()}
+        return bool(signs) and all(sign * weaker.real(name) <= sign * claim.real(name) for name, sign in signs.items())
+
+    def _form(self, claim: ResolvedName) -> Principle:
         """Return the form that is promised."""
         if not self.principles:
             return Principle(self.promise)
-        chosen = bound.word(self.principle_parameter)
-        is_global = chosen == "mean" and bound.word("average") == "global"
+        chosen = claim.word(self.principle_parameter)
+        is_global = chosen == "mean" and claim.word("average") == "global"
         return self.principles[GLOBAL_MEAN if is_global else chosen]
 
-    def limit_sentences(self, bound: ResolvedName) -> list[str]:
+    def limit_sentences(self, claim: ResolvedName) -> list[str]:
         """Return what the guarantee does not cover, its own limits first."""
-        own = self._form(bound).limits
-        return [limit.format(**bound.values) for limit in (*own, *self.limits, *COMMON_LIMITS)]
+        own = self._form(claim).limits
+        return [limit.format(**claim.values) for limit in (*own, *self.limits, *COMMON_LIMITS)]
 
-    def sentence(self, bound: ResolvedName) -> str:
+    def sentence(self, claim: ResolvedName) -> str:
         """Return the promise with its parameters filled in."""
-        return self._form(bound).promise.format(**bound.values)
+        return self._form(claim).promise.format(**claim.values)
 
 
-KM = GuaranteeDeclaration(
+KM = Guarantee(
     name="km",
     purpose="every combination of at most m terms of a history is in the histories of at least k people",
     parameters=(
@@ -63,6 +82,8 @@ KM = GuaranteeDeclaration(
     ),
     paper="Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010",
     functions={"local": "queryveil.verifiers.km:verify", "spark": "queryveil.verifiers.distributed.km:verify"},
+    kinds=("histories", "log"),
+    stronger_when={"k": "larger", "m": "larger"},
     promise="Whoever knows up to {m} terms of a released history finds at least {k} people who share all of them.",
     limits=(
         "An attacker who knows more than {m} terms of a person may single that person out.",
@@ -111,7 +132,7 @@ LINKABILITY_PRINCIPLES = {
     ),
 }
 
-LINKABILITY = GuaranteeDeclaration(
+LINKABILITY = Guarantee(
     name="linkability",
     purpose="people are published in groups, and a person can be tied to a term of the group only up to p",
     parameters=(
@@ -142,6 +163,8 @@ LINKABILITY = GuaranteeDeclaration(
         "local": "queryveil.verifiers.linkability:verify",
         "spark": "queryveil.verifiers.distributed.linkability:verify",
     },
+    kinds=("groups",),
+    stronger_when={"p": "smaller"},
     limits=(
         "An attacker who knows all other members of a group can compute what the remaining one contributed.",
         "It is about terms one by one: what follows from several terms of a group together is not bounded.",
@@ -162,12 +185,14 @@ LINKABILITY = GuaranteeDeclaration(
     },
 )
 
-VOCABULARY_K = GuaranteeDeclaration(
+VOCABULARY_K = Guarantee(
     name="vocabulary_k",
     purpose="every published vocabulary, a bag of terms with their counts, is that of at least k people",
     parameters=(Parameter("k", Integer(minimum=2), "how many people must share every vocabulary"),),
     paper="Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010",
     functions={"local": "queryveil.verifiers.vocabulary:verify"},
+    kinds=("vocabularies", "histories", "log"),
+    stronger_when={"k": "larger"},
     promise="Every published vocabulary, with the counts of its terms, is published alike for at least {k} people: "
     "whatever is known of a person's searches, at least {k} people remain behind the vocabulary that fits.",
     limits=(
@@ -180,7 +205,7 @@ VOCABULARY_K = GuaranteeDeclaration(
     ),
 )
 
-QUERY_K = GuaranteeDeclaration(
+QUERY_K = Guarantee(
     name="query_k",
     purpose="every released query was issued by at least k people",
     parameters=(Parameter("k", Integer(minimum=1), "how many people must have issued a query"),),
@@ -189,6 +214,9 @@ QUERY_K = GuaranteeDeclaration(
         "local": "queryveil.verifiers.query_k:verify",
         "spark": "queryveil.verifiers.distributed.query_k:verify",
     },
+    kinds=("queries",),
+    unit="query",
+    stronger_when={"k": "larger"},
     promise="Every query in the release, in the same words, was issued by at least {k} people, all of whom are in it.",
     limits=(
         "Queries are protected one by one: two or three queries of a person, each of them common, may single that "
@@ -199,7 +227,7 @@ QUERY_K = GuaranteeDeclaration(
     ),
 )
 
-PPP = GuaranteeDeclaration(
+PPP = Guarantee(
     name="ppp",
     purpose="what released queries hold: no person name, place or private word, or one each; it is no anonymity",
     parameters=(
@@ -209,6 +237,9 @@ PPP = GuaranteeDeclaration(
     ),
     paper="Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018",
     functions={"local": "queryveil.verifiers.ppp:verify"},
+    kinds=("queries",),
+    unit="query",
+    inputs=("word_lists",),
     principles={
         "none": Principle("No query in the release holds a person name, a place or a private word of the lists used."),
         "only": Principle(
@@ -227,3 +258,10 @@ PPP = GuaranteeDeclaration(
 )
 
 DECLARATIONS = (KM, LINKABILITY, VOCABULARY_K, QUERY_K, PPP)
+
+
+def guarantee_of(claim: ResolvedName) -> Guarantee:
+    """Return the declaration of a claimed guarantee."""
+    if not isinstance(claim.declaration, Guarantee):
+        raise TypeError(f"{claim.declaration.name} is registered as a guarantee but is not a Guarantee")
+    return claim.declaration

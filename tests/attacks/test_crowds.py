@@ -12,10 +12,11 @@ from queryveil.attacks.crowds import LEFT_OUT, OTHER_PEOPLE, search
 from queryveil.attacks.known_terms import BEYOND, run
 from queryveil.attacks.targets import draw_items, draw_rows, draw_wrong, held, still_shown
 from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import AttackResult
-from queryveil.methods.km import run as run_km
+from queryveil.methods.km import anonymize as run_km
 from tests.attacks.settings import groups, setting
 from tests.builders import profiles_of, rows
 from tests.twins import attacks as twin
@@ -31,7 +32,7 @@ def results_of(found: list[AttackResult]) -> dict[str, AttackResult]:
 
 def attack(*arguments: object, name: str = "known_terms(m=1)", seed: int = 1, **options: object) -> list[AttackResult]:
     built = setting(*arguments, **options)  # type: ignore[arg-type]
-    return run(built, resolve("attack", name), rng=np.random.default_rng(seed))
+    return run(Evidence.of(built), resolve("attack", name), rng=np.random.default_rng(seed))
 
 
 @settings(max_examples=200, deadline=None)
@@ -125,7 +126,9 @@ def test_other_people_are_the_control_where_they_are_given() -> None:
 def test_groups_hide_their_members() -> None:
     original = [[0, 1], [0, 2], [3, 4], [3, 5], [6]]
     built = groups(original, [0, 0, 1, 1, -1], [[0, 1, 2], [3, 4, 5]])
-    found = results_of(run(built, resolve("attack", "known_terms(m=2, wrong=0)"), rng=np.random.default_rng(1)))
+    found = results_of(
+        run(Evidence.of(built), resolve("attack", "known_terms(m=2, wrong=0)"), rng=np.random.default_rng(1))
+    )
     person, group = found["2 terms"], found["2 terms: the group"]
     assert (person.rate.value, person.risk_of, person.smallest) == (1 / 2, "singling out", 2)
     assert (group.rate.value, group.risk_of) == (1.0, "linkability")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from queryveil.attacks.base import play
 from queryveil.attacks.infer import Secrets, learn, prior_of, run
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import AttackResult
 from tests.attacks.settings import groups, setting
@@ -22,7 +23,7 @@ logs = st.lists(
 
 
 def infer(built: Any, m: int = 1) -> tuple[AttackResult, AttackResult]:
-    belief, guess = run(built, resolve("attack", f"infer(m={m})"), rng=np.random.default_rng(3))
+    belief, guess = run(Evidence.of(built), resolve("attack", f"infer(m={m})"), rng=np.random.default_rng(3))
     return belief, guess
 
 

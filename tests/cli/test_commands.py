@@ -11,7 +11,7 @@ import pytest
 
 from queryveil._version import __version__
 from queryveil.cli import run
-from queryveil.core.names import KINDS, declarations, plural
+from queryveil.core.names import CATEGORIES, declarations, plural
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"queryveil {__version__}\n"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CATEGORIES)
 def test_list_names_every_declaration(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", plural(kind)]) == 0
     shown = capsys.readouterr().out
@@ -41,7 +41,7 @@ def test_list_names_every_declaration(kind: str, capsys: pytest.CaptureFixture[s
 def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert set(listed) == set(map(plural, KINDS))
+    assert set(listed) == set(map(plural, CATEGORIES))
     assert [p["name"] for p in listed["methods"][0]["parameters"]] == ["k", "m", "target", "algorithm"]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.names import (
-    KINDS,
+    CATEGORIES,
     Declaration,
     Flag,
     Integer,
@@ -20,8 +20,8 @@ from queryveil.core.names import (
     parse_sweep,
     resolve,
 )
-from queryveil.guarantees import GuaranteeDeclaration
-from queryveil.methods import Method
+from queryveil.guarantees import Guarantee
+from queryveil.methods.base import Method
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_name_that_is_not_declared_so_is_refused(kind: str, text: str, says: s
     assert str(refused.value)[-1] in ".?"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CATEGORIES)
 def test_everything_declared_has_a_purpose_and_loads(kind: str) -> None:
     found = declarations(kind)
     assert found
@@ -229,7 +229,7 @@ def test_a_method_claims_its_guarantee_without_what_was_left_out() -> None:
 )
 def test_every_principle_has_its_own_promise_and_limits(name: str, says: tuple[str, ...]) -> None:
     claim = resolve("guarantee", name)
-    assert isinstance(claim.declaration, GuaranteeDeclaration)
+    assert isinstance(claim.declaration, Guarantee)
     promise, limits = claim.declaration.sentence(claim), claim.declaration.limit_sentences(claim)
     assert all(part in promise for part in says)
     assert len(limits) > len(claim.declaration.limits)

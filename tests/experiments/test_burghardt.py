@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from queryveil.core.errors import InputError, InternalError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import declarations, resolve
 from queryveil.core.results import Verdict
 from queryveil.experiments.burghardt import evaluate, examples, grid, printed, result_tables
@@ -14,6 +15,7 @@ from queryveil.experiments.burghardt.grid import TARGETS, Outcome, Task, mean_of
 from queryveil.experiments.burghardt.supports import Holders
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.log import LOG as LOG_KIND
 from queryveil.market.table import Market, make_market
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility import market as market_measure
@@ -114,9 +116,9 @@ def test_kept_shares_are_those_of_the_measures(found: Evaluation) -> None:
     result, mask = run_once(task, 2, 2, "clicks")
     before = np.concatenate(([0], np.cumsum(mask)))
     released = replace(LOG, indptr=before[LOG.indptr], ids=LOG.ids[mask], counts=LOG.counts[mask])
-    comparison = Comparison("log", LOG, released, np.arange(LOG.n_histories), MARKET)
+    comparison = Comparison(LOG_KIND, LOG, released, np.arange(LOG.n_histories), MARKET)
     for measure, module in (("retention", retention), ("market", market_measure)):
-        for score in module.compute(comparison, resolve("measure", measure), rng=np.random.default_rng(0)):
+        for score in module.compute(Evidence.of(comparison), resolve("measure", measure), rng=np.random.default_rng(0)):
             if score.label != "pairs":
                 assert result.kept[score.label] == pytest.approx(score.value)
     (same,) = (run for run in found.numbers["runs"] if run["method"] == result.method)

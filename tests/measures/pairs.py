@@ -5,7 +5,7 @@ from math import log2
 
 import numpy as np
 
-from queryveil.core.evidence import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 
@@ -33,7 +33,7 @@ def pair_of(people: Sequence[tuple[Counts, Counts]], sensitivity: Mapping[str, f
 def measure(name: str, pair: LogPair) -> list[Score]:
     """Take a measure by its text name."""
     bound = resolve("measure", name)
-    scores: list[Score] = bound.declaration.load()(pair, bound, rng=np.random.default_rng(0))
+    scores: list[Score] = bound.declaration.load()(Evidence.of(pair), bound, rng=np.random.default_rng(0))
     return scores
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, ReleasedVocabularies
 from queryveil.core.names import resolve
 from queryveil.measures.utility.blm import compute_blm, compute_lm
 from queryveil.measures.vocabularies import Vocabularies
@@ -39,12 +39,12 @@ def example(folder: Path, bags: list[Bag], eps: int) -> Vocabularies:
 
 
 def blm(comparison: Vocabularies, name: str = "blm") -> tuple[float | None, float | None]:
-    loss, kept = compute_blm(comparison, resolve("measure", name), rng=np.random.default_rng(0))
+    loss, kept = compute_blm(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
     return loss.value, kept.value
 
 
 def lm(comparison: Vocabularies) -> float | None:
-    (loss,) = compute_lm(comparison, resolve("measure", "lm"), rng=np.random.default_rng(0))
+    (loss,) = compute_lm(Evidence.of(comparison), resolve("measure", "lm"), rng=np.random.default_rng(0))
     return loss.value
 
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
+from queryveil.kinds.base import kind_of
 from queryveil.market.table import make_market
 from queryveil.measures import CORRELATIONS
 from queryveil.measures.base import Comparison
@@ -84,7 +86,7 @@ TABLE = make_market("market.csv", {term: i for i, term in enumerate(ROWS)}, np.a
 
 def comparison(kind: str, *, private: bool) -> Comparison:
     released = profiles_of([["car", "car", "loan"], ["car", "loan", "wig"], ["car"], ["loan"]])
-    return Comparison(kind, profiles_of(LOG), released, np.arange(4) if private else None, TABLE)
+    return Comparison(kind_of(kind), profiles_of(LOG), released, np.arange(4) if private else None, TABLE)
 
 
 def test_only_terms_the_market_knows_are_looked_at() -> None:
@@ -96,7 +98,9 @@ def test_only_terms_the_market_knows_are_looked_at() -> None:
 
 
 def test_scores_of_original_and_release() -> None:
-    scores = compute(comparison("log", private=False), resolve("measure", "correlations"), rng=np.random.default_rng(0))
+    scores = compute(
+        Evidence.of(comparison("log", private=False)), resolve("measure", "correlations"), rng=np.random.default_rng(0)
+    )
     assert [score.label for score in scores] == [f"{a} – {b}" for a, b in combinations(VARIABLES, 2)]
     by_label = {score.label: score for score in scores}
     bid = by_label["term frequency – bid"]
@@ -109,7 +113,9 @@ def test_scores_of_original_and_release() -> None:
 
 def test_what_a_release_does_not_tell_is_left_open() -> None:
     scores = compute(
-        comparison("histories", private=False), resolve("measure", "correlations"), rng=np.random.default_rng(0)
+        Evidence.of(comparison("histories", private=False)),
+        resolve("measure", "correlations"),
+        rng=np.random.default_rng(0),
     )
     by_label = {score.label: score.value for score in scores}
     assert by_label["term frequency – users"] is None
@@ -117,9 +123,9 @@ def test_what_a_release_does_not_tell_is_left_open() -> None:
 
 
 def test_needs_a_market_table() -> None:
-    bare = Comparison("log", profiles_of(LOG), profiles_of(LOG), None)
+    bare = Comparison(kind_of("log"), profiles_of(LOG), profiles_of(LOG), None)
     with pytest.raises(InputError, match="the measure correlations needs a market table"):
-        compute(bare, resolve("measure", "correlations"), rng=np.random.default_rng(0))
+        compute(Evidence.of(bare), resolve("measure", "correlations"), rng=np.random.default_rng(0))
 
 
 def test_the_declared_function_is_this_measure() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import queryveil.measures.privacy.linkability as linkability
 from queryveil.core.errors import UnknownNameError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 from queryveil.measures import DECLARATIONS, LINKABILITY
@@ -33,7 +34,7 @@ RELEASED: list[Row] = [(3, "a", 0.75), (3, "b", 0.25), (7, "c", 1.5)]
 def measure(p: float, rows: Sequence[Row], people: Sequence[Person]) -> dict[str, Score]:
     released, members = arrays(rows, people)
     bound = resolve("measure", f"linkability(p={p})")
-    scores = linkability.compute(released, members, bound, rng=np.random.default_rng(0))
+    scores = linkability.compute(Evidence.of(released, members), bound, rng=np.random.default_rng(0))
     assert all(score.measure == f"linkability(p={p})" and score.note for score in scores)
     return {score.label: score for score in scores}
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
+from queryveil.kinds.base import kind_of
 from queryveil.market.table import Market, make_market
 from queryveil.measures import MARKET
 from queryveil.measures.base import Comparison
@@ -37,8 +39,8 @@ def measure(
     if kind == "histories":
         profiles = replace(profiles, counts=np.ones_like(profiles.counts))
     behind = None if history_of is None else np.array(history_of, np.int64)
-    comparison = Comparison(kind, profiles_of(LOG), profiles, behind, market)
-    scores = compute(comparison, resolve("measure", "market"), rng=np.random.default_rng(0))
+    comparison = Comparison(kind_of(kind), profiles_of(LOG), profiles, behind, market)
+    scores = compute(Evidence.of(comparison), resolve("measure", "market"), rng=np.random.default_rng(0))
     assert [score.label for score in scores] == ["bid", "clicks", "impressions", "revenue"]
     assert all((s.measure, s.original, s.unit, s.better) == ("market", 100.0, "%", "higher") for s in scores)
     return {score.label: score for score in scores}

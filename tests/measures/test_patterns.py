@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
+from queryveil.kinds.base import kind_of
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.patterns import compute
 from queryveil.measures.vocabularies import Vocabularies
@@ -23,7 +25,7 @@ WORDS = ("dog", "cat", "wolf", "car", "wine", "beer", "qzx")
 
 
 def patterns(comparison: Comparison | Vocabularies, name: str = "patterns") -> tuple[Score, Score]:
-    recall, far = compute(comparison, resolve("measure", name), rng=np.random.default_rng(0))
+    recall, far = compute(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
     return recall, far
 
 
@@ -69,7 +71,7 @@ def test_same_as_padded_matchings_of_all_pairs(
 
 def test_a_release_of_everything_loses_no_pattern() -> None:
     log = profiles_of(VOCABULARIES)
-    recall, far = patterns(Comparison("histories", log, log, None))
+    recall, far = patterns(Comparison(kind_of("histories"), log, log, None))
     assert (recall.value, far.value) == (100.0, 0.0)
 
 

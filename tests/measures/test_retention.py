@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import kind_of
 from queryveil.measures import RETENTION
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
 from queryveil.measures.utility.retention import HISTORIES_COUNTED, compute
@@ -31,12 +33,12 @@ def measure(
 ) -> dict[str, Score]:
     profiles = profiles_of(released)
     comparison = Comparison(
-        kind,
+        kind_of(kind),
         profiles_of(LOG, owners),
         profiles if kind == "log" else as_histories(profiles),
         None if history_of is None else np.array(history_of, np.int64),
     )
-    scores = compute(comparison, resolve("measure", "retention"), rng=np.random.default_rng(0))
+    scores = compute(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
     assert [score.label for score in scores] == ["distinct terms", "log size", "users", "pairs"]
     assert all((s.measure, s.original, s.unit, s.better) == ("retention", 100.0, "%", "higher") for s in scores)
     return {score.label: score for score in scores}
@@ -87,8 +89,8 @@ def test_nothing_released_is_nothing_kept(history_of: np.ndarray | None) -> None
     original = profiles_of(LOG)
     none = np.empty(0, np.int32)
     empty = Profiles(replace(original.vocabulary, entries=()), np.zeros(1, np.int64), none, none, none, ())
-    comparison = Comparison("histories", original, empty, history_of)
-    scores = compute(comparison, resolve("measure", "retention"), rng=np.random.default_rng(0))
+    comparison = Comparison(kind_of("histories"), original, empty, history_of)
+    scores = compute(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
     assert [score.value for score in scores] == [0.0, None if history_of is None else 0.0, 0.0, 0.0]
 
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import queryveil.measures.privacy.unique as unique
 from queryveil.core.errors import UnknownNameError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import kind_of
 from queryveil.measures import UNIQUE
 from queryveil.measures.base import Comparison
 from tests.builders import profiles_of, rows
@@ -37,7 +39,9 @@ def twin(profiles: Profiles, owner: Sequence[int], combination: set[int]) -> boo
 
 
 def measure(comparison: Comparison, m: int, seed: int = 1) -> Score:
-    (score,) = unique.compute(comparison, resolve("measure", f"unique(m={m})"), rng=np.random.default_rng(seed))
+    (score,) = unique.compute(
+        Evidence.of(comparison), resolve("measure", f"unique(m={m})"), rng=np.random.default_rng(seed)
+    )
     return score
 
 
@@ -88,7 +92,7 @@ def test_a_history_shorter_than_m_is_drawn_whole_and_an_empty_one_not_at_all() -
 def test_before_and_after_by_hand() -> None:
     original = profiles_of([["a", "b"], ["a", "b"], ["a", "c"], ["c", "d"]])
     released = profiles_of([["a", "b"], ["a", "b"], ["a"], ["d"]])
-    score = measure(Comparison("histories", original, released, None), 2)
+    score = measure(Comparison(kind_of("histories"), original, released, None), 2)
     assert (score.measure, score.label) == ("unique(m=2)", "singled out by 2 random terms")
     assert (score.original, score.value, score.units_counted) == (50.0, 25.0, 4)
     assert (score.better, score.unit, score.note) == ("lower", "%", "")
@@ -98,8 +102,8 @@ def test_before_and_after_by_hand() -> None:
 def test_histories_of_one_person_are_one_owner_where_that_is_known() -> None:
     original = profiles_of([["a", "b"], ["a", "b"], ["c"], ["c"]], owners=[0, 0, 1, 2])
     released = profiles_of([["a", "b"], ["c"], ["a", "b"], ["c"]])
-    blind = measure(Comparison("histories", original, released, None), 2)
-    knowing = measure(Comparison("histories", original, released, np.array([0, 2, 1, 3], np.int64)), 2)
+    blind = measure(Comparison(kind_of("histories"), original, released, None), 2)
+    knowing = measure(Comparison(kind_of("histories"), original, released, np.array([0, 2, 1, 3], np.int64)), 2)
     assert (blind.original, blind.value, blind.note) == (50.0, 0.0, unique.HISTORIES_COUNTED)
     assert (knowing.original, knowing.value, knowing.note) == (50.0, 50.0, unique.PER_HISTORY)
 
@@ -108,7 +112,7 @@ def test_a_release_without_terms_has_no_value() -> None:
     original = profiles_of([["a"], ["a", "b"]])
     none = np.empty(0, np.int32)
     empty = Profiles(replace(original.vocabulary, entries=()), np.zeros(1, np.int64), none, none, none, ())
-    score = measure(Comparison("histories", original, empty, np.empty(0, np.int64)), 1)
+    score = measure(Comparison(kind_of("histories"), original, empty, np.empty(0, np.int64)), 1)
     assert (score.value, score.interval, score.units_counted, score.note) == (None, None, 0, unique.EMPTY)
     assert score.label == "singled out by 1 random term"
 
@@ -116,7 +120,7 @@ def test_a_release_without_terms_has_no_value() -> None:
 def test_only_the_generator_decides() -> None:
     rng = np.random.default_rng(2)
     profiles = profiles_of([rng.choice(list(LETTERS), 5, replace=False).tolist() for _ in range(20)])
-    comparison = Comparison("histories", profiles, profiles, None)
+    comparison = Comparison(kind_of("histories"), profiles, profiles, None)
     assert measure(comparison, 3, seed=4) == measure(comparison, 3, seed=4)
     assert len({measure(comparison, 3, seed=seed).value for seed in range(8)}) > 1
 
@@ -125,7 +129,7 @@ def test_progress_reaches_its_end() -> None:
     calls: list[tuple[str, int, int]] = []
     profiles = profiles_of([["a"], ["b"]])
     unique.compute(
-        Comparison("histories", profiles, profiles, None),
+        Evidence.of(Comparison(kind_of("histories"), profiles, profiles, None)),
         resolve("measure", "unique(m=1)"),
         rng=np.random.default_rng(0),
         progress=lambda *call: calls.append(call),

@@ -22,12 +22,10 @@ from queryveil.methods.best import _cleaned
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import delete, rule_for
 from queryveil.methods.growth import Plot, grow_terms, improve, plot
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 from queryveil.methods.objectives import objective
 from queryveil.methods.utilities import Worth
-from queryveil.release.reader import ReleasedHistories
-from queryveil.workflows.verify import check_histories
-from tests.builders import profiles_of, rows
+from tests.builders import histories_in, profiles_of, rows, verify_histories
 from tests.twins.growth import People, holders_of, is_anonymous, people_of, potentials_of
 
 Mask = NDArray[np.bool_]
@@ -86,10 +84,7 @@ def verifies(profiles: Profiles, mask: Mask, k: int, m: int) -> bool:
     if not mask.any():
         return True
     left = profiles.select(mask)
-    released = ReleasedHistories(
-        np.arange(left.n_histories), left.indptr, left.ids, left.counts, left.vocabulary.entries, None
-    )
-    return check_histories(released, f"km(k={k}, m={m})", profiles.owner, silent).holds
+    return verify_histories(f"km(k={k}, m={m})", histories_in(left), profiles.owner).holds
 
 
 def share(profiles: Profiles, target: str, kept: KeptPairs) -> float:

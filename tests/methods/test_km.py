@@ -13,7 +13,7 @@ from queryveil.core.names import declarations, resolve
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.frequent import LISTED, MARKED
 from queryveil.methods import combinations
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 from queryveil.methods.utilities import Worth
 from tests.builders import profiles_of, rows
 from tests.twins.km import algorithm_1

@@ -7,16 +7,14 @@ from queryveil.core.errors import GuaranteeError, UnknownNameError
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.histories import decode_histories
+from queryveil.kinds.queries import QUERIES as QUERIES_KIND
 from queryveil.lexicons.word_lists import PersonalWordLists
-from queryveil.methods.ppp import run as run_ppp
-from queryveil.methods.query_k import run as run_query_k
+from queryveil.methods.base import method_of
+from queryveil.methods.ppp import anonymize as run_ppp
+from queryveil.methods.query_k import anonymize as run_query_k
 from queryveil.methods.query_k import smallest_k
-from queryveil.release.content import queries_content
-from queryveil.release.reader import histories_of
-from queryveil.verifiers.ppp import verify as verify_ppp
-from queryveil.verifiers.query_k import verify as verify_query_k
-from queryveil.workflows.running import method_of
-from tests.builders import profiles_of
+from tests.builders import histories_in, profiles_of, verify_histories
 from tests.twins.queries import private, released, shared
 
 LISTS = PersonalWordLists(
@@ -32,7 +30,7 @@ LOGS = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), min_s
 
 
 def rows(profiles: Profiles, kept: KeptPairs) -> list[tuple[int, str]]:
-    table = queries_content(profiles, kept.mask).rows
+    table = QUERIES_KIND.encode(kept, profiles).rows
     return list(zip(table["user"].to_pylist(), table["query"].to_pylist(), strict=True))
 
 
@@ -49,11 +47,9 @@ def test_query_k_keeps_what_the_twin_keeps(histories: list[list[str]], k: int) -
         return
     kept = run_query_k(profiles, bound)
     assert rows(profiles, kept) == released(expected)
-    assert kept.settled == {"k": k}
-    found = histories_of(queries_content(profiles, kept.mask).rows)
-    owner = np.arange(len(found.users), dtype=np.int32)
-    claim = resolve("guarantee", f"query_k(k={k})")
-    assert verify_query_k(claim, found.indptr, found.ids, owner, found.terms, counted="people").holds
+    assert kept.found == {"k": k}
+    found = decode_histories(QUERIES_KIND.encode(kept, profiles).rows, "query")
+    assert verify_histories(f"query_k(k={k})", found, np.arange(len(found.users), dtype=np.int32)).holds
 
 
 @settings(deadline=None, max_examples=60)
@@ -61,10 +57,7 @@ def test_query_k_keeps_what_the_twin_keeps(histories: list[list[str]], k: int) -
 def test_the_verifier_of_query_k_finds_the_rarest(histories: list[list[str]], k: int) -> None:
     profiles = profiles_of(histories)
     people = {q: sum(q in history for history in histories) for history in histories for q in history}
-    claim = resolve("guarantee", f"query_k(k={k})")
-    verdict = verify_query_k(
-        claim, profiles.indptr, profiles.ids, profiles.owner, profiles.vocabulary.entries, counted="people"
-    )
+    verdict = verify_histories(f"query_k(k={k})", histories_in(profiles, "query"), profiles.owner)
     short = sorted((number, query) for query, number in people.items() if number < k)
     assert verdict.holds == (not short)
     assert verdict.violations == len(short)
@@ -78,11 +71,7 @@ def test_one_person_with_several_histories_counts_once() -> None:
     profiles = profiles_of([["a", "b"], ["a"], ["b"]], owners=[0, 0, 1])
     kept = run_query_k(profiles, resolve("method", "query_k(k=2)"))
     assert rows(profiles, kept) == [(0, "b"), (1, "b")]
-    claim = resolve("guarantee", "query_k(k=2)")
-    everything = verify_query_k(
-        claim, profiles.indptr, profiles.ids, profiles.owner, profiles.vocabulary.entries, counted="people"
-    )
-    assert not everything.holds
+    assert not verify_histories("query_k(k=2)", histories_in(profiles, "query"), profiles.owner).holds
 
 
 @pytest.mark.parametrize(("share", "k"), [(1.0, 1), (0.99, 2), (0.6, 2), (0.59, 3), (0.3, 3)])
@@ -96,7 +85,7 @@ def test_a_share_is_settled_as_k() -> None:
     profiles = profiles_of([["a", "x"], ["a", "y"], ["a", "z"]])
     bound = resolve("method", "query_k(share=0.5)")
     kept = run_query_k(profiles, bound)
-    assert str(method_of(bound).claim(bound, kept.settled)) == "query_k(k=2)"
+    assert str(method_of(bound).claim(bound, kept.found)) == "query_k(k=2)"
     with pytest.raises(GuaranteeError, match="its commonest queries alone are a larger share"):
         run_query_k(profiles, resolve("method", "query_k(share=0.4)"))
 
@@ -118,16 +107,7 @@ def test_k_above_the_number_of_people() -> None:
 def test_ppp_and_its_verifier_agree_with_the_twin(queries: list[str], release: str) -> None:
     profiles = profiles_of([[query] for query in queries])
     expected = [(q, q) for q in queries if private(q, LISTS) == (release == "only")]
-    claim = resolve("guarantee", f"ppp(release={release})")
-    everything = verify_ppp(
-        claim,
-        profiles.indptr,
-        profiles.ids,
-        profiles.owner,
-        profiles.vocabulary.entries,
-        counted="people",
-        lists=LISTS,
-    )
+    everything = verify_histories(f"ppp(release={release})", histories_in(profiles, "query"), None, LISTS)
     assert everything.holds == (len(expected) == len(queries))
     assert everything.violations == len(set(queries)) - len(set(expected))
     bound = resolve("method", f"ppp(release={release})")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.suppress import run
+from queryveil.methods.suppress import publish as run
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import PublishedVocabularies
-from queryveil.methods.vocabulary import run
+from queryveil.methods.vocabulary import publish as run
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import goods

@@ -6,7 +6,7 @@ import pytest
 from queryveil.core.errors import InputError
 from queryveil.core.names import declarations, resolve
 from queryveil.market.table import Market, make_market
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 from queryveil.methods.utilities import Worth, value_of_terms
 from tests.builders import profiles_of
 

@@ -6,11 +6,9 @@ import pytest
 from queryveil.core.names import resolve
 from queryveil.core.results import Verdict
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 from queryveil.methods.utilities import Worth
-from queryveil.release.reader import ReleasedHistories
-from queryveil.workflows.verify import check_histories
-from tests.builders import profiles_of, rows
+from tests.builders import histories_in, profiles_of, rows, verify_histories
 from tests.twins.km import Supports, algorithm_1, fis_figures
 
 EXAMPLE_7 = ("abc", "abd", "bcd")
@@ -21,16 +19,7 @@ SECOND_VARIANT = ("abc", "ab", "bc", "ac")  # S''
 
 
 def check(histories: tuple[str, ...] | list[list[str]], claim: str) -> Verdict:
-    profiles = profiles_of(histories)
-    released = ReleasedHistories(
-        np.arange(profiles.n_histories),
-        profiles.indptr,
-        profiles.ids,
-        profiles.counts,
-        profiles.vocabulary.entries,
-        None,
-    )
-    return check_histories(released, claim, None, lambda stage, done, total: None)
+    return verify_histories(claim, histories_in(profiles_of(histories)))
 
 
 def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None) -> list[str]:

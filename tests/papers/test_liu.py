@@ -11,7 +11,8 @@ from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import best_savings, distance
 from queryveil.kernels.clustering.growing import begin, centre_of
-from queryveil.methods.vocabulary import rule_of, run
+from queryveil.methods.vocabulary import publish as run
+from queryveil.methods.vocabulary import rule_of
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance as term_distance

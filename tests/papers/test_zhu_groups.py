@@ -11,7 +11,7 @@ import pytest
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.methods.linkability import run
+from queryveil.methods.linkability import group_profiles as run
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import wordnet
 

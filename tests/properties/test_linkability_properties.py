@@ -15,7 +15,7 @@ from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.results import Verdict
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.methods.linkability import run
+from queryveil.methods.linkability import group_profiles as run
 from tests.builders import profiles_of, rows
 from tests.twins.linkability import Person, Row, arrays, count_violations
 
@@ -65,7 +65,7 @@ def judge(bound: ResolvedName, published: Sequence[Row], people: Sequence[Person
     """Judge what a run of the method claims."""
     claim = declarations("method")["linkability"].claim(bound)  # type: ignore[attr-defined]
     released, members = arrays(published, people)
-    return linkability.verify(claim, released, members, floor=floor_of(bound))
+    return linkability.check_groups(claim, released, members, floor=floor_of(bound))
 
 
 @st.composite

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import resolve
-from queryveil.core.progress import silent
 from queryveil.core.results import Verdict
 from queryveil.histories.build import Occurrences
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import run
-from queryveil.release.content import Content, histories_content, log_content
-from queryveil.release.reader import histories_of
-from queryveil.workflows.verify import check_histories
-from tests.builders import profiles_of
+from queryveil.kinds.base import ReleaseContent
+from queryveil.kinds.histories import decode_histories
+from queryveil.kinds.log import encode_log
+from queryveil.methods.km import anonymize as run
+from tests.builders import encode_histories, profiles_of, verify_histories
 from tests.twins.content import Row, histories_rows, log_contents
 
 WORDS = ("pear", "Zebra", "apple", "éclair", "fig", "\U0001f34e", "a\tb")
@@ -56,7 +55,7 @@ def occurrences_in(log: People, profiles: Profiles, kept_urls: list[str | None] 
     return Occurrences(np.array(history), np.array(query_of, np.int32), np.array(pair, np.int64), extra)
 
 
-def rows(content: Content) -> list[Row]:
+def rows(content: ReleaseContent) -> list[Row]:
     return [tuple(row.values()) for row in content.rows.to_pylist()]
 
 
@@ -85,10 +84,10 @@ def test_histories_are_the_twins_in_whatever_order_people_come(
     order = data.draw(st.permutations(range(len(log))))
     profiles, shuffled = profiles_in(log, cut=cut), profiles_in([log[person] for person in order], cut=cut)
     mask = mask_of(profiles, kept, list(range(len(log))))
-    content = histories_content(profiles, np.array(mask))
+    content = encode_histories(profiles, np.array(mask))
     assert rows(content) == histories_rows(profiles, mask)
-    assert rows(histories_content(shuffled, np.array(mask_of(shuffled, kept, order)))) == rows(content)
-    for person, user in enumerate(content.release_id.tolist()):
+    assert rows(encode_histories(shuffled, np.array(mask_of(shuffled, kept, order)))) == rows(content)
+    for person, user in enumerate(content.release_ids.tolist()):
         begin, end = profiles.indptr[person], profiles.indptr[person + 1]
         words = {profiles.vocabulary[profiles.ids[p]] for p in range(begin, end) if mask[p]}
         assert words == {row[1] for row in rows(content) if row[0] == user}
@@ -105,7 +104,7 @@ def test_queries_are_the_twins_in_whatever_order_they_come(
     profiles = profiles_in(log, cut=cut)
     mask = mask_of(profiles, kept, list(range(len(log))))
     flat = [link for person in links for link in person] if with_urls else None
-    content = log_content(profiles, np.array(mask), occurrences_in(log, profiles, flat))
+    content = encode_log(profiles, np.array(mask), occurrences_in(log, profiles, flat))
     assert as_contents(content, cut=cut) == log_contents(profiles, mask, occurrences_in(log, profiles, flat))
 
     order = data.draw(st.permutations(range(len(log))))
@@ -114,11 +113,11 @@ def test_queries_are_the_twins_in_whatever_order_they_come(
     shuffled = profiles_in(other, cut=cut)
     flat = [links[p][q] for p in order for q in within[p]] if with_urls else None
     mask = mask_of(shuffled, kept, order)
-    again = log_content(shuffled, np.array(mask), occurrences_in(other, shuffled, flat))
+    again = encode_log(shuffled, np.array(mask), occurrences_in(other, shuffled, flat))
     assert rows(again) == rows(content)
 
 
-def as_contents(content: Content, *, cut: bool) -> list[tuple[object, ...]]:
+def as_contents(content: ReleaseContent, *, cut: bool) -> list[tuple[object, ...]]:
     """Return released rows of kind `log` as the twin gives them, checking that the ids are ranks."""
     table = content.rows.to_pydict()
     n_rows = content.rows.num_rows
@@ -143,9 +142,9 @@ def check(cells: set[tuple[int, str]], k: int, m: int, owner: dict[int, int]) ->
     """Check released (user, term) cells as the workflow does."""
     ordered = sorted(cells)
     table = pa.table({"user": pa.array([u for u, _ in ordered], pa.int64()), "term": [t for _, t in ordered]})
-    released = histories_of(table)
+    released = decode_histories(table, "term")
     people = np.array([owner[user] for user in released.users.tolist()], np.int32)
-    return check_histories(released, f"km(k={k}, m={m})", people, silent)
+    return verify_histories(f"km(k={k}, m={m})", released, people)
 
 
 def breaks(cells: set[tuple[int, str]], k: int, m: int, owner: dict[int, int]) -> bool:
@@ -181,11 +180,11 @@ def test_every_release_verifies_and_every_tampering_that_breaks_it_is_found(
     except GuaranteeError:
         assert k > profiles.n_people
         return
-    content = histories_content(profiles, kept.mask)
+    content = encode_histories(profiles, kept.mask)
     cells = {(int(str(row[0])), str(row[1])) for row in rows(content)}
     if not cells:
         return
-    owner = {int(user): int(profiles.owner[h]) for h, user in enumerate(content.release_id) if user >= 0}
+    owner = {int(user): int(profiles.owner[h]) for h, user in enumerate(content.release_ids) if user >= 0}
     assert check(cells, k, m, owner).holds
     cell = data.draw(st.sampled_from(sorted(cells)))
     word = data.draw(st.sampled_from([*"abcdefg"]))

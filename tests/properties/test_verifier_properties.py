@@ -53,7 +53,7 @@ def twin(histories: list[History], k: int, m: int) -> Verdict:
 
 def judge(histories: list[History], k: int, m: int, cut: bool = True) -> Verdict:
     ids = [term for history in histories for term in sorted(history.terms)]
-    return km.verify(
+    return km.check_combinations(
         resolve("guarantee", f"km(k={k}, m={m})"),
         np.cumsum([0, *(len(history.terms) for history in histories)], dtype=np.int64),
         np.array(ids, dtype=np.int32),

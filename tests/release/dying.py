@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from queryveil.cli import run
-from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.release import manifest as manifests
-from queryveil.release import private as privates
-from queryveil.release.content import Content, histories_content
-from queryveil.release.reader import load
-from queryveil.release.writer import check_places, staging, write_data, write_manifest, write_report
-from tests.builders import profiles_of
+from queryveil.kinds.base import ReleaseContent
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.manifest import Manifest
+from queryveil.release.reader import load_release
+from queryveil.release.writer import check_places
+from tests.builders import encode_histories, profiles_of
+from tests.releases import manifest_of, write_release
 
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.chmod", "os.truncate"}
 DONE, WRONG, INTERRUPTED, KILLED = 0, 99, 130, -signal.SIGKILL
@@ -72,35 +72,18 @@ class _Signaller:
 
 
 @cache
-def material(word: str) -> tuple[Profiles, Content, dict[str, Any]]:
+def material(word: str) -> tuple[Profiles, ReleaseContent, Manifest]:
     """Return a small log, what is released of it (every history holds `word`), and the manifest."""
     profiles = profiles_of([{word, "all"}, {word, "all"}, {word, "all", "rare"}])
     mask = np.array([profiles.vocabulary[entry] != "rare" for entry in profiles.ids])
-    content = histories_content(profiles, mask)
-    manifest = manifests.make(
-        "histories",
-        resolve("method", "km(k=3, m=2)"),
-        resolve("guarantee", "km(k=3, m=2)"),
-        content.rows,
-        floor=3,
-        cleaning={"options": {}},
-        counts={"after": manifests.counts_of(profiles, mask)},
-        partition=None,
-        uncovered=(),
-    )
-    return profiles, content, manifest
+    content = encode_histories(profiles, mask)
+    return profiles, content, manifest_of(profiles, content.rows, "km(k=3, m=2)", mask)
 
 
 def write(out: Path, private: Path | None, word: str, *, force: bool) -> None:
     """Write a small release, as `anonymize` does."""
     profiles, content, manifest = material(word)
-    with staging(out, private, force=force) as staged:
-        if staged.private:
-            privates.write(staged.private, profiles, content, {"seed": 1})
-        files = write_data(staged.release, content.rows)
-        files.append(write_report(staged.release, f"<p>{word}</p>"))
-        write_manifest(staged.release, {**manifest, "files": files})
-        staged.commit(manifest["content_sha256"])
+    write_release(out, private, profiles, content, manifest, report=f"<p>{word}</p>", force=force)
 
 
 def standing(out: Path, private: Path | None) -> str | None:
@@ -111,15 +94,16 @@ def standing(out: Path, private: Path | None) -> str | None:
         return None
     word = word_of(out)
     if private is not None:
-        privates.check_belongs(private, load(out).manifest["content_sha256"])
-        privates.load_histories(private, np.arange(3))
+        folder = PrivateFolder(private)
+        folder.check_belongs(load_release(out).manifest.content_sha256)
+        folder.owners(np.arange(3))
         expect(len(list(private.iterdir())) == 3, "the private folder has something left in it")
     return word
 
 
 def word_of(out: Path) -> str:
     """Return the word of a release that is whole."""
-    release = load(out)
+    release = load_release(out)
     if release.faults:
         raise ValueError(f"the release is not whole: {release.faults}")
     (word,) = set(release.rows["term"].to_pylist()) - {"all"}

@@ -178,7 +178,7 @@ def test_parts_are_anonymised_apart_and_small_ones_left_out(tmp_path: Path) -> N
     by_part = {part: {row["term"] for row in rows_of(out) if row["partition"] == part} for part in ("de", "fr", "it")}
     assert by_part == {"de": {"tea", "only", "de"}, "fr": {"tea", "only", "fr"}, "it": set()}
     assert done.summary["parts with too few people"] == 1
-    assert done.manifest["partition"]["column"] == "country"
+    assert done.manifest.record()["partition"]["column"] == "country"
     assert queryveil.verify(out, private=private).holds
     assert queryveil.verify(out).checked == 2 * 6  # a combination counts once in each part
 

@@ -10,12 +10,15 @@ import pytest
 
 import queryveil
 from queryveil.cli import run as run_command
+from queryveil.core.evidence import Floor
 from queryveil.core.names import resolve
+from queryveil.kinds.groups import GROUPS, load_members
+from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.methods.distributed import linkability
 from queryveil.methods.distributed.likeness import joined_small
-from queryveil.release.groups import groups_of, load_members
-from queryveil.verifiers.linkability import verify as verify_here
-from queryveil.workflows.distributed.verify import check_groups
+from queryveil.release.verification import verify
+from queryveil.verifiers.linkability import check_groups as verify_here
+from queryveil.workflows.spark_evidence import group_evidence
 from tests.spark.conftest import back_here
 
 if TYPE_CHECKING:
@@ -88,8 +91,8 @@ def test_the_same_is_asked_of_people_as_on_one_machine(
     assert queryveil.verify(tmp_path / "r1", private=tmp_path / "p1") == done.verdict
     here = queryveil.anonymize(made[1], method, tmp_path / "r", private=tmp_path / "p", seed=1, **options)
     for name in ("limits", "promise", "guarantee", "floor", "cleaning", "columns"):
-        assert done.manifest[name] == here.manifest[name]
-    assert done.manifest["counts"]["before"] == here.manifest["counts"]["before"]
+        assert done.manifest.record()[name] == here.manifest.record()[name]
+    assert done.manifest.record()["counts"]["before"] == here.manifest.record()["counts"]["before"]
     for name in ("pairs below the floor", "people without a usable term"):
         assert done.summary[name] == here.summary[name]
     profiles = [pq.read_table(tmp_path / name / "profiles.parquet") for name in ("p1", "p")]
@@ -122,10 +125,11 @@ def test_the_verdict_is_that_of_one_machine(
         changed = damaged(rows, how)
         place = tmp_path / f"rows-{how}.parquet"
         pq.write_table(changed, place)
-        released = groups_of(changed)
-        inside, _ = load_members(folder / "p1", released)
+        released = GROUPS.decode(changed)
+        inside, _ = load_members(PrivateFolder(folder / "p1"), released)
         here = verify_here(resolve("guarantee", claim), released, inside, floor=floor)
-        assert check_groups(spark, str(place), claim, members, pairs, floor, lambda *_: None) == here
+        evidence = group_evidence(GROUPS, spark.read.parquet(str(place)), Floor(floor), members, pairs)
+        assert verify(resolve("guarantee", claim), GROUPS, evidence, engine="spark") == here
         return here.state
 
     for how in ("unordered", "unweighed", "invented"):

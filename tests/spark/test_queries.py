@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import queryveil
 from queryveil.methods.distributed.query_k import _smallest_k
 from queryveil.methods.query_k import smallest_k
-from queryveil.release.reader import load
+from queryveil.release.reader import load_release
 from tests.spark.logs import write_log
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def test_the_same_release_as_on_one_machine(compiled: "SparkSession", tmp_path: 
     options: dict[str, Any] = {"history": "day", "max_bad_lines": "1"}
     local = queryveil.anonymize(log, method, here, seed=1, **options)
     done = queryveil.anonymize(log, method, there, private=private, seed=1, engine="spark", spark=compiled, **options)
-    assert load(there).rows.equals(load(here).rows)
+    assert load_release(there).rows.equals(load_release(here).rows)
     for key in ("content_sha256", "counts", "guarantee", "cleaning", "floor"):
-        assert done.manifest[key] == local.manifest[key]
+        assert done.manifest.record()[key] == local.manifest.record()[key]
     assert done.summary == {key: local.summary[key] for key in done.summary}
     assert queryveil.verify(there, private=private) == done.verdict
     claimed: dict[str, Any] = {"private": private, "claim": "query_k(k=20)"}

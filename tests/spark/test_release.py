@@ -11,9 +11,9 @@ import pytest
 import queryveil
 from queryveil.core.errors import InputError
 from queryveil.histories.profiles import Profiles
-from queryveil.release import private as privates
-from queryveil.release.content import histories_content
-from queryveil.release.reader import load
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.reader import load_release
+from tests.builders import encode_histories
 from tests.spark.conftest import METHOD, OPTIONS, SETTINGS, Made, back_here
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ pytestmark = [
 
 def kept_mask(profiles: Profiles, folder: Path) -> np.ndarray[Any, Any]:
     """Return which pairs of the local profiles a release holds, by who is behind each of its histories."""
-    release, private = load(folder / "r2"), folder / "p2"
-    membership = privates.load_membership(private)
-    places = privates.places_in(profiles, private)
+    release, private = load_release(folder / "r2"), PrivateFolder(folder / "p2")
+    membership = private.membership()
+    places = private.positions_in(profiles)
     history_of = dict(zip(membership["release_id"].to_pylist(), membership["history"].to_pylist(), strict=True))
     pairs = {
         (int(places[history_of[user]]), str(term))
@@ -60,7 +60,7 @@ def test_the_same_in_seven_tasks_and_in_a_place_that_is_not_here(
 ) -> None:
     out, private = f"file://{tmp_path}/r", f"file://{tmp_path}/p"
     again = queryveil.anonymize(made.log, METHOD, out, private=private, engine="spark", spark=spark, **OPTIONS)
-    assert again.place == out
+    assert again.location == out
     with pytest.raises(InputError, match="is not on this machine"):
         again.to_arrow()
     assert again.manifest == made.done.manifest
@@ -87,10 +87,10 @@ def test_content_is_what_one_machine_would_write(made: Made) -> None:
     with queryveil.read(log, **OPTIONS) as opened:
         profiles = queryveil.profiles(opened)
         steps = [step.__dict__ for step in opened.steps]
-    assert done.manifest["cleaning"]["steps"] == steps
-    rows = histories_content(profiles, kept_mask(profiles, folder)).rows
-    assert rows.equals(load(folder / "r2").rows)
-    assert done.manifest["partition"] == {"column": "country", "values": 3, "left_out": 1}
+    assert done.manifest.record()["cleaning"]["steps"] == steps
+    rows = encode_histories(profiles, kept_mask(profiles, folder)).rows
+    assert rows.equals(load_release(folder / "r2").rows)
+    assert done.manifest.record()["partition"] == {"column": "country", "values": 3, "left_out": 1}
     scores = {score.label: score.value for score in done.scores}
     measured = queryveil.measure(folder / "r2", log, private=folder / "p2", measures=["retention"], max_bad_lines="1")
     assert scores == {score.label: score.value for score in measured}

@@ -28,7 +28,9 @@ def judge(
     owners = np.array(range(len(rows)) if owner is None else owner, dtype=np.int32)
     parts = None if partition is None else np.array(partition, dtype=np.int32)
     counted: Literal["people", "histories"] = "histories" if owner is None else "people"
-    return km.verify(resolve("guarantee", claim), indptr, ids, owners, terms, counted=counted, partition=parts)
+    return km.check_combinations(
+        resolve("guarantee", claim), indptr, ids, owners, terms, counted=counted, partition=parts
+    )
 
 
 def aol_rows() -> list[list[int]]:
@@ -145,7 +147,7 @@ def test_progress_rises_to_its_total_in_small_calls(monkeypatch: pytest.MonkeyPa
     seen: list[tuple[str, int, int]] = []
     indptr = np.array([0, 3, 6], dtype=np.int64)
     ids = np.array([0, 1, 2, 0, 1, 2], dtype=np.int32)
-    verdict = km.verify(
+    verdict = km.check_combinations(
         resolve("guarantee", "km(k=2, m=3)"),
         indptr,
         ids,
@@ -166,7 +168,7 @@ def test_read_only_and_strided_arrays_are_taken() -> None:
     indptr = np.array([0, 2, 4], dtype=np.int64)
     owner = np.array([0, 1], dtype=np.int32)
     claim = resolve("guarantee", "km(k=2, m=2)")
-    assert km.verify(claim, indptr, ids, owner, ["a", "b"], counted="people").checked == 3
+    assert km.check_combinations(claim, indptr, ids, owner, ["a", "b"], counted="people").checked == 3
 
 
 def int32(*values: int) -> NDArray[np.int32]:
@@ -189,14 +191,14 @@ def int32(*values: int) -> NDArray[np.int32]:
 def test_arrays_that_are_no_histories_are_our_own_fault(indptr: list[int], ids: NDArray[np.int32], says: str) -> None:
     bound = resolve("guarantee", "km(k=2, m=2)")
     with pytest.raises(InternalError, match=says):
-        km.verify(bound, np.array(indptr, dtype=np.int64), ids, int32(0), ["a", "b", "c"], counted="people")
+        km.check_combinations(bound, np.array(indptr, dtype=np.int64), ids, int32(0), ["a", "b", "c"], counted="people")
 
 
 def test_rows_that_go_back_are_refused() -> None:
     bound = resolve("guarantee", "km(k=2, m=2)")
     indptr = np.array([0, 2, 1, 2], dtype=np.int64)
     with pytest.raises(InternalError, match="do not cover"):
-        km.verify(bound, indptr, int32(0, 1), int32(0, 1, 2), ["a", "b"], counted="people")
+        km.check_combinations(bound, indptr, int32(0, 1), int32(0, 1, 2), ["a", "b"], counted="people")
 
 
 def test_a_walk_that_leaves_something_out_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

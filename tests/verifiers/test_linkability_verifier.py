@@ -27,7 +27,7 @@ def rows(group: int, terms: str) -> list[Row]:
 
 def judge(claim: str, some: Sequence[Row], everybody: Sequence[Person], floor: int = 1, **options: Any) -> Verdict:
     released, members = arrays(some, everybody)
-    return linkability.verify(resolve("guarantee", claim), released, members, floor=floor, **options)
+    return linkability.check_groups(resolve("guarantee", claim), released, members, floor=floor, **options)
 
 
 # four people in group 3 hold each of four terms twice, four in group 7 each of another four
@@ -47,7 +47,7 @@ def test_the_declared_function_is_this_verifier() -> None:
 
 def test_without_members_nothing_can_be_checked() -> None:
     released, _ = arrays(RELEASED, PEOPLE)
-    verdict = linkability.verify(resolve("guarantee", "linkability(p=0.5)"), released, None, floor=2)
+    verdict = linkability.check_groups(resolve("guarantee", "linkability(p=0.5)"), released, None, floor=2)
     assert (verdict.state, verdict.checked) == ("unchecked", 0)
     assert verdict.sentence() == (
         "linkability(p=0.5) could not be checked: who is in a group is only in the private folder; give --private."
@@ -224,7 +224,7 @@ def test_a_group_has_no_rows() -> None:
     released, members = arrays(RELEASED, PEOPLE)
     lost = replace(released, groups=np.array([3, 5, 7]), indptr=np.array([0, 4, 4, 8]))
     of_lost = replace(members, group=np.where(members.group == 1, 2, members.group).astype(np.int32))
-    verdict = linkability.verify(resolve("guarantee", "linkability(p=0.5)"), lost, of_lost, floor=2)
+    verdict = linkability.check_groups(resolve("guarantee", "linkability(p=0.5)"), lost, of_lost, floor=2)
     assert verdict == violated("linkability(p=0.5)", 1, "group 5 has no rows")
 
 
@@ -233,7 +233,7 @@ def test_people_are_in_groups_that_are_not_released(place: int) -> None:
     released, members = arrays(RELEASED, PEOPLE)
     group = members.group.copy()
     group[:3] = place
-    verdict = linkability.verify(
+    verdict = linkability.check_groups(
         resolve("guarantee", "linkability(p=0.5)"), released, replace(members, group=group), floor=2
     )
     assert verdict == violated("linkability(p=0.5)", 3, "3 people are in groups that are not released")
@@ -250,7 +250,9 @@ def test_a_private_folder_that_lists_a_term_of_a_person_twice_is_refused() -> No
     ids = members.ids.copy()
     ids[1] = ids[0]
     with pytest.raises(ReleaseError, match="a term of a person twice; it is damaged, check --private"):
-        linkability.verify(resolve("guarantee", "linkability(p=0.5)"), released, replace(members, ids=ids), floor=2)
+        linkability.check_groups(
+            resolve("guarantee", "linkability(p=0.5)"), released, replace(members, ids=ids), floor=2
+        )
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_a_private_folder_that_lists_a_term_of_a_person_twice_is_refused() -> No
 def test_arrays_that_make_no_release_are_refused(of_release: dict[str, Any], of_members: dict[str, Any]) -> None:
     released, members = arrays(RELEASED, PEOPLE)
     with pytest.raises(InternalError, match="please report this"):
-        linkability.verify(
+        linkability.check_groups(
             resolve("guarantee", "linkability(p=0.5)"),
             replace(released, **of_release),
             replace(members, **of_members),

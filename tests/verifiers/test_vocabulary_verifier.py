@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.core.names import resolve
-from queryveil.verifiers.vocabulary import verify
+from queryveil.verifiers.vocabulary import check_vocabularies as verify
 
 CLAIM = resolve("guarantee", "vocabulary_k(k=2)")
 TERMS = ("ale", "beer", "cider")

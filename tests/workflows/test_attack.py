@@ -10,10 +10,10 @@ import queryveil
 from queryveil.attacks.known_terms import BEYOND
 from queryveil.core.errors import InputError, OutputError, ReleaseError, UnknownNameError
 from queryveil.core.results import AttackResult
-from queryveil.release.reader import Release
+from queryveil.kinds.vocabularies import VOCABULARIES
 from queryveil.report.attacks import AttackReport
 from queryveil.workflows.attack import attack as run
-from queryveil.workflows.attacking import pairs_of
+from queryveil.workflows.attack_setting import pairs_of
 from queryveil.workflows.requests import AttackRequest
 from tests.workflows.small_log import write_log
 
@@ -162,7 +162,7 @@ def test_a_profile_file(tmp_path: Path) -> None:
 def test_vocabularies_are_read_with_their_counts() -> None:
     rows = pa.table({"user": [0, 0, 1], "term": ["b", "a", "new"], "count": pa.array([2, 1, 3], pa.int32())})
     number = {"a": 0, "b": 1}
-    unit, term, counts = pairs_of(Release(Path(), {"kind": "vocabularies"}, rows, ()), number)
+    unit, term, counts = pairs_of(VOCABULARIES, rows, number)
     assert counts is not None
     assert sorted(zip(unit.tolist(), term.tolist(), counts.tolist(), strict=True)) == [(0, 0, 1), (0, 1, 2), (1, 2, 3)]
     assert number["new"] == 2

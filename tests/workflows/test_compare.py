@@ -10,11 +10,12 @@ import queryveil
 from queryveil.core.errors import GuaranteeError, InputError, InternalError, OutputError, UnknownNameError
 from queryveil.core.results import Score
 from queryveil.engines import open_log
-from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.logs.generate import generate
+from queryveil.methods.base import MethodTask
 from queryveil.report.comparison import ORIGINAL
 from queryveil.workflows import compare as workflow
-from queryveil.workflows.running import run_method
+from queryveil.workflows.local_run import run_method
 from tests.workflows.small_log import write_log
 
 SWEEP = "km(k=2|4, m=2|3, target=logsize|random)"
@@ -44,10 +45,10 @@ def test_rows_are_what_would_be_released(log: Path, tmp_path: Path) -> None:
         done = queryveil.anonymize(log, run.method, tmp_path / str(number), seed=3)
         assert run.scores == done.scores
         assert run.verdict == done.verdict
-        assert run.counts == done.manifest["counts"]["after"]
+        assert run.counts == done.manifest.record()["counts"]["after"]
         assert run.started_from is None
-        assert compared.counts == done.manifest["counts"]["before"]
-        assert compared.cleaning == done.manifest["cleaning"]
+        assert compared.counts == done.manifest.record()["counts"]["before"]
+        assert compared.cleaning == done.manifest.record()["cleaning"]
 
 
 @pytest.mark.parametrize("options", [{}, {"history": "day"}, {"partition_by": "country"}])
@@ -133,10 +134,10 @@ def test_nothing_left_is_a_row_and_nothing_at_all_an_error(tmp_path: Path) -> No
 
 
 def test_a_chain_goes_on_from_the_last_run_that_could_be_made(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(bound: Any, *arguments: Any, **options: Any) -> KeptPairs:
-        if bound["m"] == 2:
-            raise GuaranteeError(f"{bound}: not today.")
-        return run_method(bound, *arguments, **options)
+    def failing(task: MethodTask) -> Outcome:
+        if task.method["m"] == 2:
+            raise GuaranteeError(f"{task.method}: not today.")
+        return run_method(task)
 
     monkeypatch.setattr(workflow, "run_method", failing)
     compared = queryveil.compare(log, "km(k=3, m=1|2|3)", measures=["retention"])
@@ -145,8 +146,8 @@ def test_a_chain_goes_on_from_the_last_run_that_could_be_made(log: Path, monkeyp
 
 
 def test_a_result_that_does_not_verify_is_an_error(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def everything(bound: Any, profiles: Any, *arguments: Any, **options: Any) -> KeptPairs:
-        return KeptPairs(np.ones(len(profiles.ids), np.bool_))
+    def everything(task: MethodTask) -> Outcome:
+        return KeptPairs(np.ones(len(task.profiles.ids), np.bool_))
 
     monkeypatch.setattr(workflow, "run_method", everything)
     with pytest.raises(InternalError, match="was refused by its own verifier"):

@@ -7,9 +7,9 @@ import pytest
 
 import queryveil
 from queryveil.core.errors import InputError
-from queryveil.release import private as privates
-from queryveil.workflows.before_after import look, person_of, some_people
+from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.workflows.crowds import crowds
+from queryveil.workflows.person_view import person_of, sample_people, show_person
 
 METHODS = {
     "histories": "km(k=2, m=1)",
@@ -43,8 +43,8 @@ def made(request: pytest.FixtureRequest, log: Path, tmp_path_factory: pytest.Tem
 def sizes_by_hand(release: Path, private: Path) -> list[int]:
     """Count the people behind each thing, row by row."""
     loaded = queryveil.load(release)
-    rows, kind = loaded.rows.to_pylist(), loaded.manifest["kind"]
-    members = [m for m in privates.load_membership(private).to_pylist() if m["release_id"] is not None]
+    rows, kind = loaded.rows.to_pylist(), loaded.manifest.kind
+    members = [m for m in PrivateFolder(private).membership().to_pylist() if m["release_id"] is not None]
     behind: dict[object, set[str]] = defaultdict(set)
     if kind == "groups":
         for member in members:
@@ -72,13 +72,13 @@ def test_crowds_are_counted_as_by_hand(made: tuple[Path, Path]) -> None:
 
 def test_a_history_before_is_the_person_s_own(made: tuple[Path, Path]) -> None:
     release, private = made
-    membership, pairs = (table.to_pylist() for table in privates.load_profiles(private))
+    membership, pairs = (table.to_pylist() for table in PrivateFolder(private).profiles())
     own = {row["history"] for row in membership if row["person"] == "u0"}
     wanted: Counter[str] = Counter()
     for row in pairs:
         if row["history"] in own:
             wanted[row["term"]] += row["count"]
-    found = look(release, private, "u0")
+    found = show_person(release, private, "u0")
     counted: Counter[str] = Counter()
     for row in found.before:
         counted[row.entry] += row.count
@@ -87,7 +87,7 @@ def test_a_history_before_is_the_person_s_own(made: tuple[Path, Path]) -> None:
 
 
 def test_what_is_said_to_be_kept_is_what_is_published(made: tuple[Path, Path]) -> None:
-    found = look(*made, "u0")
+    found = show_person(*made, "u0")
     after = {row.entry for row in found.after}
     assert {row.entry for row in found.before if row.kept} == {row.entry for row in found.after if row.own}
     assert "zither" not in after  # one person's alone
@@ -96,7 +96,7 @@ def test_what_is_said_to_be_kept_is_what_is_published(made: tuple[Path, Path]) -
 
 def test_people_are_offered_by_number(made: tuple[Path, Path]) -> None:
     _, private = made
-    offered = some_people(private, 4)
+    offered = sample_people(private, 4)
     assert len(offered) == 4
     assert [one.terms for one in offered] == sorted((one.terms for one in offered), reverse=True)
     assert person_of(private, offered[0].number) == "u0"  # who has the most terms
@@ -106,4 +106,4 @@ def test_people_are_offered_by_number(made: tuple[Path, Path]) -> None:
 
 def test_nobody_by_that_name(made: tuple[Path, Path]) -> None:
     with pytest.raises(InputError, match="nobody by that name"):
-        look(*made, "nobody")
+        show_person(*made, "nobody")

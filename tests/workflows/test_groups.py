@@ -13,8 +13,8 @@ import pytest
 
 import queryveil
 from queryveil.core.errors import GuaranteeError, InputError, ReleaseError
-from queryveil.release.private import load_counted
-from queryveil.workflows.anonymized import Anonymized
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.workflows.anonymize import ReleaseResult
 
 TOPICS = (
     ("coffee", "espresso", "latte", "mocha", "cappuccino"),
@@ -37,7 +37,7 @@ def write_log(path: Path, people: range, seed: int = 5, extra: int = 3) -> Path:
     return path
 
 
-def group(tmp_path: Path, log: Path, name: str = "one", method: str = METHOD, **options: Any) -> Anonymized:
+def group(tmp_path: Path, log: Path, name: str = "one", method: str = METHOD, **options: Any) -> ReleaseResult:
     out, private = tmp_path / name, tmp_path / f"{name}-private"
     return queryveil.anonymize(log, method, out, private=private, seed=1, **options)
 
@@ -74,7 +74,7 @@ PRINCIPLES = (
 def test_a_release_holds_and_is_checked_from_both_folders(tmp_path: Path, log: Path, method: str) -> None:
     done = group(tmp_path, log, method=method)
     assert done.verdict.holds
-    assert done.manifest["kind"] == "groups"
+    assert done.manifest.record()["kind"] == "groups"
     assert queryveil.verify(done.release, private=done.private).holds
     assert queryveil.verify(done.release).state == "unchecked"
     scores = queryveil.measure(done.release, log, private=done.private)
@@ -109,12 +109,12 @@ def test_the_floor_keeps_rare_terms_out(tmp_path: Path, log: Path) -> None:
     profiles = queryveil.profiles(log)
     holders = dict(zip(profiles.vocabulary.entries, np.bincount(profiles.ids).tolist(), strict=True))
     shown = {term for terms in published(done.release).values() for term in terms}
-    assert done.manifest["floor"] == 4
+    assert done.manifest.record()["floor"] == 4
     assert min(holders[term] for term in shown) >= 4
 
 
 def test_the_same_seed_gives_the_same_release(tmp_path: Path, log: Path) -> None:
-    one, two = (group(tmp_path, log, name).manifest["content_sha256"] for name in ("one", "two"))
+    one, two = (group(tmp_path, log, name).manifest.content_sha256 for name in ("one", "two"))
     assert one == two
 
 
@@ -125,7 +125,7 @@ def test_the_release_names_nobody(tmp_path: Path, log: Path) -> None:
     assert "seed" not in json.loads((done.release / "manifest.json").read_text())
 
 
-def tampered(done: Anonymized, rows: pa.Table) -> Path:
+def tampered(done: ReleaseResult, rows: pa.Table) -> Path:
     pq.write_table(rows, done.release / "data" / "part-00000.parquet")
     return done.release
 
@@ -149,7 +149,7 @@ def test_a_taxonomy_and_other_networks_are_used(tmp_path: Path, log: Path) -> No
     lines = [f"{word},{topic[0]}s" for topic in TOPICS for word in topic] + [f"{t[0]}s,everything" for t in TOPICS]
     (tmp_path / "taxonomy.csv").write_text("\n".join(lines) + "\n")
     done = group(tmp_path, log, taxonomy=tmp_path / "taxonomy.csv", unknown_terms="drop")
-    assert done.manifest["cleaning"]["meaning"] == {
+    assert done.manifest.record()["cleaning"]["meaning"] == {
         "network": "taxonomy",
         "weights": "paper",
         "unknown_terms": "drop",
@@ -204,7 +204,9 @@ def test_too_few_people_are_refused(tmp_path: Path) -> None:
         group(tmp_path, write_log(tmp_path / "few.csv", range(3)), method="linkability(p=0.1, floor=1)")
 
 
-def later(tmp_path: Path, people: range, first: Anonymized, method: str = METHOD, name: str = "two") -> Anonymized:
+def later(
+    tmp_path: Path, people: range, first: ReleaseResult, method: str = METHOD, name: str = "two"
+) -> ReleaseResult:
     log = write_log(tmp_path / f"{name}.csv", people)
     return group(tmp_path, log, name, method, groups=first.release, groups_private=first.private)
 
@@ -221,7 +223,7 @@ def test_groups_go_on_under_every_principle(tmp_path: Path, log: Path, method: s
 def test_nobody_moves_when_nothing_changes(tmp_path: Path, log: Path) -> None:
     first = group(tmp_path, log)
     second = later(tmp_path, range(60), first)
-    assert second.manifest["content_sha256"] == first.manifest["content_sha256"]
+    assert second.manifest.record()["content_sha256"] == first.manifest.record()["content_sha256"]
     assert second.summary["people moved"] == 0
 
 
@@ -229,9 +231,9 @@ def test_a_newcomer_joins_and_what_is_published_stays_frozen(tmp_path: Path, log
     first = group(tmp_path, log, method="linkability(p=0.2, floor=1)")
     second = later(tmp_path, range(61), first, "linkability(p=0.2, floor=1)")
     assert second.summary["newcomers in groups there were"] + second.summary["people who fit nowhere"] == 1
-    assert second.manifest["content_sha256"] == first.manifest["content_sha256"]
+    assert second.manifest.record()["content_sha256"] == first.manifest.record()["content_sha256"]
     assert second.private is not None
-    assert "p60" not in load_counted(second.private)
+    assert "p60" not in PrivateFolder(second.private).contributors()
 
 
 def test_many_newcomers_change_what_is_published(tmp_path: Path, log: Path) -> None:
@@ -249,7 +251,7 @@ def test_changes_add_up_over_releases_until_a_group_is_published_anew(tmp_path: 
         after = later(tmp_path, range(60 + step), before, method, f"step{step}")
         assert before.private is not None and after.private is not None
         was, now = published(before.release), published(after.release)
-        old, new = load_counted(before.private), load_counted(after.private)
+        old, new = PrivateFolder(before.private).contributors(), PrivateFolder(after.private).contributors()
         for g, terms in now.items():
             if terms in was.values():
                 continue

@@ -54,14 +54,14 @@ def test_shared_queries_are_released_as_they_are_folded(log: Path, tmp_path: Pat
 
 def test_the_claim_of_a_share_has_its_k(log: Path, tmp_path: Path) -> None:
     done = queryveil.anonymize(log, "query_k(share=0.8)", tmp_path / "out")
-    assert done.manifest["method"] == "query_k(share=0.8)"
-    assert done.manifest["guarantee"] == "query_k(k=2)"
+    assert done.manifest.record()["method"] == "query_k(share=0.8)"
+    assert done.manifest.record()["guarantee"] == "query_k(k=2)"
 
 
 def test_times_are_kept_where_asked(log: Path, tmp_path: Path) -> None:
     done = queryveil.anonymize(log, "query_k(k=2)", tmp_path / "out", keep=["time"])
-    assert done.manifest["columns"] == ["user", "query", "time"]
-    assert done.manifest["uncovered_columns"] == ["time"]
+    assert done.manifest.record()["columns"] == ["user", "query", "time"]
+    assert done.manifest.record()["uncovered_columns"] == ["time"]
     rows = [(user, query, str(time)[:10]) for user, query, time in released(tmp_path / "out")]
     assert rows == [
         (0, "cheap flights", "2026-01-01"),

@@ -15,11 +15,15 @@ import queryveil
 from queryveil.cli import run
 from queryveil.core.errors import InputError
 from queryveil.core.names import Name, resolve
+from queryveil.kinds.histories import HISTORIES
 from queryveil.logs.generate import generate
 from queryveil.logs.options import Cleaning
-from queryveil.methods.utilities import Worth
-from queryveil.workflows.running import run_method
-from queryveil.workflows.starting import chains, is_start, open_start
+from queryveil.methods.base import MethodTask
+from queryveil.workflows.anonymize import plan_release
+from queryveil.workflows.compare import sweep_chains
+from queryveil.workflows.earlier_releases import may_start_from, open_weaker_release
+from queryveil.workflows.local_run import run_method
+from queryveil.workflows.requests import ReleaseRequest
 from tests.workflows.small_log import write_log
 
 
@@ -42,7 +46,7 @@ def bound(**arguments: Any) -> Any:
 def test_a_start_is_the_same_method_under_no_stronger_guarantee(
     weaker: dict[str, Any], stronger: dict[str, Any], expected: bool
 ) -> None:
-    assert is_start(bound(**weaker), bound(**stronger)) is expected
+    assert may_start_from(bound(**weaker), bound(**stronger)) is expected
 
 
 def test_a_sweep_goes_in_chains_along_m() -> None:
@@ -54,14 +58,15 @@ def test_a_sweep_goes_in_chains_along_m() -> None:
         bound(k=2, m=4, target="users"),
         bound(k=10, m=2),
     ]
-    found = [[str(one) for one in chain] for chain in chains(asked)]
+    plans = [plan_release(ReleaseRequest(log=(), method=str(method), out=Path())) for method in asked]
+    found = [[str(plan.method) for plan in chain] for chain in sweep_chains(plans)]
     assert found == [
         ["km(k=10, m=1)", "km(k=10, m=2)", "km(k=10, m=3)"],
         ["km(k=2, m=2, target=users)", "km(k=2, m=4, target=users)"],
         ["km(k=2, m=3)"],
     ]
-    for chain in chains(asked):
-        assert all(is_start(a, b) for a, b in pairwise(chain))
+    for chain in sweep_chains(plans):
+        assert all(may_start_from(a.method, b.method) for a, b in pairwise(chain))
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +122,8 @@ def test_the_mask_is_what_the_weaker_run_kept(folder: Path) -> None:
     profiles = queryveil.profiles(folder / "log.tsv")
     weaker = resolve("method", "km(k=3, m=2)")
     stronger = resolve("method", "km(k=3, m=3)")
-    start = open_start(folder / "weak", folder / "weak-private", stronger, "histories", Cleaning())
-    kept = run_method(weaker, profiles, Worth(), rng=np.random.default_rng(1))
+    start = open_weaker_release(folder / "weak", folder / "weak-private", stronger, HISTORIES, Cleaning())
+    kept: Any = run_method(MethodTask(profiles, weaker, np.random.default_rng(1)))
     assert np.array_equal(start.mask(profiles), kept.mask)
 
 

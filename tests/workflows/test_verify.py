@@ -19,15 +19,13 @@ import pytest
 import queryveil
 from queryveil.cli import run
 from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
-from queryveil.core.names import resolve
 from queryveil.core.results import Violation
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import ReleaseContent
 from queryveil.logs.generate import generate
-from queryveil.release import manifest as manifests
-from queryveil.release import private as privates
-from queryveil.release.content import Content, histories_content
-from queryveil.release.writer import staging, write_data, write_manifest, write_report
-from tests.builders import profiles_of
+from queryveil.release.digest import content_digest
+from tests.builders import encode_histories, profiles_of
+from tests.releases import COUNTS, manifest_of, write_release
 
 CLAIM = "km(k=4, m=2)"
 DATA = "data/part-00000.parquet"
@@ -82,7 +80,7 @@ def replace_data(out: Path, table: pa.Table, *, cover_up: bool) -> None:
         files=[entry, *manifest["files"][1:]],
         counts=manifest["counts"] | {"after": after},
         columns=table.column_names,
-        content_sha256=manifests.content_digest(table),
+        content_sha256=content_digest(table),
     )
 
 
@@ -168,7 +166,7 @@ def test_a_change_that_breaks_no_claim_is_still_found(release: Folders) -> None:
             "do not have the digest",
         ),
         (
-            lambda out: change_manifest(out, counts={"after": dict.fromkeys(manifests.COUNTS, 9)}),
+            lambda out: change_manifest(out, counts={"after": dict.fromkeys(COUNTS, 9)}),
             "the manifest gives another number of histories than the rows",
         ),
     ],
@@ -310,33 +308,17 @@ def test_a_damaged_private_folder_cannot_be_used(
 
 
 def release_of(
-    folder: Path, profiles: Profiles, content: Content, claim: str, mask: Sequence[bool] | None = None
+    folder: Path, profiles: Profiles, content: ReleaseContent, claim: str, mask: Sequence[bool] | None = None
 ) -> Folders:
     """Write a release and its private folder by hand, whatever it holds."""
-    kept = np.ones(len(profiles.ids), np.bool_) if mask is None else np.array(mask)
-    manifest = manifests.make(
-        "histories",
-        resolve("method", claim),
-        resolve("guarantee", claim),
-        content.rows,
-        floor=resolve("guarantee", claim).integer("k"),
-        cleaning={"options": {}},
-        counts={"after": manifests.counts_of(profiles, kept)},
-        partition=None,
-        uncovered=(),
-    )
-    with staging(folder / "out", folder / "private", force=False) as staged:
-        assert staged.private is not None
-        privates.write(staged.private, profiles, content, {"seed": 1})
-        files = [*write_data(staged.release, content.rows), write_report(staged.release, "<p>")]
-        write_manifest(staged.release, {**manifest, "files": files})
-        staged.commit(manifest["content_sha256"])
+    manifest = manifest_of(profiles, content.rows, claim, None if mask is None else np.array(mask))
+    write_release(folder / "out", folder / "private", profiles, content, manifest)
     return folder / "out", folder / "private"
 
 
 def test_sessions_of_one_person_are_one_person(tmp_path: Path) -> None:
     profiles = profiles_of([["tea", "milk"]] * 3 + [["tea"]], owners=[0, 0, 0, 1])
-    content = histories_content(profiles, np.ones(7, np.bool_))
+    content = encode_histories(profiles, np.ones(7, np.bool_))
     out, private = release_of(tmp_path, profiles, content, "km(k=3, m=2)")
     verdict = queryveil.verify(out)
     assert (verdict.state, verdict.counted) == ("holds", "histories")
@@ -348,27 +330,27 @@ def test_sessions_of_one_person_are_one_person(tmp_path: Path) -> None:
 def test_invented_terms_are_found_with_the_private_folder(tmp_path: Path) -> None:
     profiles = profiles_of([["tea"], ["tea"], ["tea", "milk"]])
     rows = pa.table({"user": [0, 0, 1, 1, 2, 2], "term": ["lie", "tea"] * 3})
-    content = Content("histories", rows, np.arange(3))
+    content = ReleaseContent(rows, np.arange(3))
     out, private = release_of(tmp_path, profiles, content, "km(k=3, m=2)")
-    change_manifest(out, counts={"after": dict(zip(manifests.COUNTS, (3, 3, 2, 6, 6), strict=True))})
+    change_manifest(out, counts={"after": dict(zip(COUNTS, (3, 3, 2, 6, 6), strict=True))})
     assert queryveil.verify(out).holds
     verdict = queryveil.verify(out, private=private)
     assert verdict.state == "violated"
     assert verdict.reason == "3 released terms were never in the history behind them"
     rows = pa.table({"user": [0, 1, 2], "term": ["milk"] * 3})
-    content = Content("histories", rows, np.arange(3))  # a term of one, given to all
+    content = ReleaseContent(rows, np.arange(3))  # a term of one, given to all
     (tmp_path / "again").mkdir()
     out, private = release_of(tmp_path / "again", profiles, content, "km(k=3, m=2)")
-    change_manifest(out, counts={"after": dict(zip(manifests.COUNTS, (3, 3, 1, 3, 3), strict=True))})
+    change_manifest(out, counts={"after": dict(zip(COUNTS, (3, 3, 1, 3, 3), strict=True))})
     assert "2 released terms were never" in queryveil.verify(out, private=private).reason
 
 
 def test_the_number_of_people_is_checked_with_the_private_folder(tmp_path: Path) -> None:
     profiles = profiles_of([["tea"]] * 4, owners=[0, 1, 2, 2])
-    content = histories_content(profiles, np.ones(4, np.bool_))
+    content = encode_histories(profiles, np.ones(4, np.bool_))
     out, private = release_of(tmp_path, profiles, content, "km(k=3, m=1)")
     assert queryveil.verify(out, private=private).holds
-    change_manifest(out, counts={"after": dict(zip(manifests.COUNTS, (4, 4, 1, 4, 4), strict=True))})
+    change_manifest(out, counts={"after": dict(zip(COUNTS, (4, 4, 1, 4, 4), strict=True))})
     assert queryveil.verify(out, private=private).reason == (
         "the manifest gives another number of people than the private folder"
     )
@@ -376,7 +358,7 @@ def test_the_number_of_people_is_checked_with_the_private_folder(tmp_path: Path)
 
 def test_a_release_without_rows_is_not_certified(tmp_path: Path) -> None:
     profiles = profiles_of([["tea"]] * 3)
-    content = histories_content(profiles, np.zeros(3, np.bool_))
+    content = encode_histories(profiles, np.zeros(3, np.bool_))
     out, _ = release_of(tmp_path, profiles, content, "km(k=3, m=1)", [False] * 3)
     assert queryveil.verify(out).state == "unchecked"
     assert run(["verify", str(out)]) == 2

@@ -11,8 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
+from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import GuaranteeError, InputError, ReleaseError, UnknownNameError
-from queryveil.workflows.anonymized import Anonymized
+from queryveil.release.digest import content_digest
+from queryveil.release.writer import file_entry
+from queryveil.workflows.anonymize import ReleaseResult
 
 TOPICS = (
     ("coffee", "espresso", "latte", "mocha", "cappuccino"),
@@ -38,7 +41,7 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def publish(tmp_path: Path, log: Path, method: str = METHOD, name: str = "one", **options: Any) -> Anonymized:
+def publish(tmp_path: Path, log: Path, method: str = METHOD, name: str = "one", **options: Any) -> ReleaseResult:
     return queryveil.anonymize(log, method, tmp_path / name, private=tmp_path / f"{name}-private", **options)
 
 
@@ -64,8 +67,8 @@ METHODS = (
 def test_a_release_holds_with_and_without_its_private_folder(tmp_path: Path, log: Path, method: str) -> None:
     done = publish(tmp_path, log, method)
     assert done.verdict.holds and done.verdict.counted == "people"
-    assert done.manifest["kind"] == "vocabularies"
-    assert done.manifest["columns"] == ["user", "term", "count", "level"]
+    assert done.manifest.record()["kind"] == "vocabularies"
+    assert done.manifest.record()["columns"] == ["user", "term", "count", "level"]
     shared = Counter(vocabularies(done.release).values())
     assert min(shared.values()) >= (2 if "k=2" in method else 3)
     assert queryveil.verify(done.release, private=done.private).holds
@@ -80,13 +83,13 @@ def test_a_cluster_of_sessions_counts_people(tmp_path: Path, log: Path) -> None:
     people: dict[tuple[tuple[str, int, int], ...], set[str]] = defaultdict(set)
     for user, rows in vocabularies(done.release).items():
         people[rows].add(person[user])
-    assert done.manifest["counts"]["before"]["histories"] == 48
+    assert done.manifest.record()["counts"]["before"]["histories"] == 48
     assert min(map(len, people.values())) >= 3
 
 
 def test_ids_are_ranks_and_the_same_log_gives_the_same_bytes(tmp_path: Path, log: Path) -> None:
     one, two = publish(tmp_path, log, seed=1), publish(tmp_path, log, name="two", seed=2)
-    assert one.manifest["content_sha256"] == two.manifest["content_sha256"]
+    assert one.manifest.record()["content_sha256"] == two.manifest.record()["content_sha256"]
     shown = vocabularies(one.release)
     assert list(shown) == list(range(len(shown)))
     assert list(shown.values()) == sorted(shown.values())
@@ -96,7 +99,7 @@ def test_the_floor_keeps_rare_terms_out(tmp_path: Path, log: Path) -> None:
     done = publish(tmp_path, log, "vocabulary(k=3, eps=8, floor=7)")
     profiles = queryveil.profiles(log)
     holders = dict(zip(profiles.vocabulary.entries, np.bincount(profiles.ids).tolist(), strict=True))
-    assert done.manifest["floor"] == 7
+    assert done.manifest.record()["floor"] == 7
     assert min(holders[term] for rows in vocabularies(done.release).values() for term, _, _ in rows) >= 7
 
 
@@ -108,17 +111,15 @@ def test_terms_in_no_network_are_kept_and_counted(tmp_path: Path, log: Path) -> 
     assert not any(term == "xqzlang" for rows in vocabularies(dropped.release).values() for term, _, _ in rows)
 
 
-def tampered(done: Anonymized, rows: pa.Table) -> Path:
+def tampered(done: ReleaseResult, rows: pa.Table) -> Path:
     """Change the rows of a release, and its manifest so that this does not show."""
-    from queryveil.release import manifest as manifests
-    from queryveil.release.writer import write_data
-
     manifest = json.loads((done.release / "manifest.json").read_text())
-    for file in (done.release / "data").iterdir():
-        file.unlink()
+    (file,) = (done.release / "data").iterdir()
+    file.write_bytes(parquet_bytes(rows))
     report = [file for file in manifest["files"] if file["path"] == "report.html"]
-    manifest["files"] = [*write_data(done.release, rows), *report]
-    manifest["content_sha256"] = manifests.content_digest(rows)
+    data = file_entry(f"data/{file.name}", file.read_bytes(), rows.num_rows)
+    manifest["files"] = [data.record(), *report]
+    manifest["content_sha256"] = content_digest(rows)
     after = manifest["counts"]["after"]
     after["occurrences"] = sum(rows["count"].to_pylist())
     (done.release / "manifest.json").write_text(json.dumps(manifest))

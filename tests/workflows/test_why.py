@@ -1,4 +1,4 @@
-"""Why a term went: the same answer as trying every combination, for people, sessions and parts of a log."""
+"""Explanation a term went: the same answer as trying every combination, for people, sessions and parts of a log."""
 
 import shutil
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import queryveil
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.workflows.fates import COULD_STAY, Fate, Why
-from queryveil.workflows.reasons import Postings, Search
+from queryveil.workflows.explain import COULD_STAY, Explanation, Fate
+from queryveil.workflows.reasons import Postings, ReasonSearch
 from tests.twins.reasons import smallest_combination
 from tests.workflows.small_log import PEOPLE, TERMS, write_log
 
@@ -39,7 +39,7 @@ def test_the_search_finds_what_trying_all_finds(
     pairs = [(h, TERMS.index(term)) for h, terms in enumerate(histories) for term in sorted(terms)]
     history, term = (np.array([pair[i] for pair in pairs], np.int64) for i in (0, 1))
     postings = Postings(history, term, np.array(owners, np.int32), len(TERMS))
-    search = Search(postings, owners[one], [TERMS.index(t) for t in kept], k=k, m=m)
+    search = ReasonSearch(postings, owners[one], [TERMS.index(t) for t in kept], k=k, m=m)
     for removed in sorted(set(TERMS) - histories[one]):
         found = search.smallest(TERMS.index(removed))
         expected = smallest_combination(histories, owners, histories[one], owners[one], removed, k, m)
@@ -57,7 +57,7 @@ def test_sessions_of_a_person_count_once_and_are_not_put_together() -> None:
     owners = np.array([0, 1, 1, 2, 2, 3], np.int32)
     history, term = np.array(rows, np.int64).T
     postings = Postings(history, term, owners, 2)
-    found = Search(postings, 0, [1], k=4, m=2).smallest(0)
+    found = ReasonSearch(postings, 0, [1], k=4, m=2).smallest(0)
     assert found is not None
     assert (found.others, found.people) == ((1,), 2)  # persons 2 and 0; alone it has four
     assert postings.people_holding([0, 1]) == 1
@@ -200,7 +200,7 @@ def test_reasons_read_well() -> None:
 
 def test_results_are_tables_and_escape() -> None:
     evil = "<script>"
-    found = Why("p", "km(k=2, m=1)", 2, (Fate(0, evil, 1, False, (evil,), 1, 1), Fate(1, "tea", 1, True)))
+    found = Explanation("p", "km(k=2, m=1)", 2, (Fate(0, evil, 1, False, (evil,), 1, 1), Fate(1, "tea", 1, True)))
     assert evil not in found._repr_html_()
     assert "For the owner of the log only" in found._repr_html_()
     assert found.to_pandas()["combination"].tolist()[0].tolist() == [evil]

@@ -8,10 +8,12 @@ guess. A fourth one is its success on the log merely pseudonymised: an attack th
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from queryveil.core.names import Declaration, Integer, Parameter, Word
+from queryveil.core.errors import InputError
+from queryveil.core.names import Declaration, Integer, Parameter, ResolvedName, Word
 
 if TYPE_CHECKING:  # listing attacks imports nothing heavy
     from queryveil.core.results import Risk
+    from queryveil.kinds.base import Kind
 
 TERM_KINDS = ("histories", "log", "queries", "vocabularies")
 MOST_KNOWN = 6  # terms: more would find nearly everybody in any log
@@ -24,7 +26,13 @@ class Attack(Declaration):
     risk_of: "Risk" = "singling out"
     threat: str = ""  # who attacks, knowing what, and what counts as success
     kinds: tuple[str, ...] = (*TERM_KINDS, "groups")
-    needs: Literal["", "counts", "times", "names", "km"] = ""  # what there must be besides terms
+    needs: Literal["", "counts", "times", "names"] = ""  # what there must be besides terms
+    guarantee: str = ""  # the guarantee whose method it exploits; "": any
+    knows_as_claimed: bool = False  # by default as many items are known as the guarantee is about
+
+    def applies_to(self, kind: "Kind") -> bool:
+        """Return whether a kind of release can be attacked in this way."""
+        return kind.name in self.kinds or self.name in kind.attacks
 
 
 _KNOWN = Parameter("m", Integer(minimum=1, maximum=MOST_KNOWN - 2), "how many terms of a person are known")
@@ -45,6 +53,7 @@ KNOWN_TERMS = Attack(
         ),
     ),
     functions={"local": "queryveil.attacks.known_terms:run"},
+    knows_as_claimed=True,
     risk_of="singling out",
     threat=(
         "Somebody knows a few random terms that a person searched for, and looks for those who share all of them; who "
@@ -59,6 +68,7 @@ INFER = Attack(
     parameters=(_KNOWN,),
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
     functions={"local": "queryveil.attacks.infer:run"},
+    knows_as_claimed=True,
     risk_of="inference",
     threat=(
         "Somebody knows a few random terms that a person searched for, finds those who match them best, and believes "
@@ -72,6 +82,7 @@ MULTIPLICITY = Attack(
     purpose="find a person of whom it is known how often m terms were searched for",
     parameters=(Parameter("m", Integer(minimum=1, maximum=MOST_KNOWN), "how many terms and numbers are known", 2),),
     functions={"local": "queryveil.attacks.multiplicity:run"},
+    knows_as_claimed=True,
     risk_of="linkability",
     threat=(
         "Somebody has another record of a person, such as the counters of a web site, and knows of a few random terms "
@@ -130,7 +141,14 @@ MINIMALITY = Attack(
         "there, since nothing is deleted without need. Success is to be right; where both look alike it is a half."
     ),
     kinds=("histories", "log"),
-    needs="km",
+    guarantee="km",
 )
 
 DECLARATIONS = (KNOWN_TERMS, INFER, MULTIPLICITY, TIME, VANITY, MINIMALITY)
+
+
+def attack_of(attack: ResolvedName) -> Attack:
+    """Return the declaration of an attack by its resolved name."""
+    if not isinstance(attack.declaration, Attack):
+        raise InputError(f"the attack {attack.declaration.name} is not declared as an attack; mend its package.")
+    return attack.declaration

@@ -66,7 +66,7 @@ def search(
     return Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def attack(
+def attack_crowds(
     game: Game, attempt: Attempt, known: Knowledge, strangers: Knowledge | None, progress: Progress
 ) -> list[AttackResult]:
     """Attack the release and the log with the same knowledge, and the control besides.

@@ -29,6 +29,7 @@ from queryveil.attacks.crowds import LEFT_OUT, OTHER_PEOPLE, TARGETS_PER_CALL
 from queryveil.attacks.known_terms import terms
 from queryveil.attacks.rates import rate_of, risk_of
 from queryveil.attacks.targets import draw_items, draw_rows, held, refuse_none
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
@@ -58,12 +59,13 @@ class Learnt:
 
 
 def run(
-    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m terms: the belief in another term of the person, and the best guess."""
-    m, game = bound.integer("m"), play(setting, setting.terms)
+    setting = evidence.get(Setting)
+    m, game = attack.integer("m"), play(setting, setting.terms)
     rows = draw_rows(game.people, m + 1, setting.most_targets, rng)
-    refuse_none(rows, game.people, str(bound), m + 1, NEEDED_SIZE)
+    refuse_none(rows, game.people, str(attack), m + 1, NEEDED_SIZE)
     secrets = _draw(game.people, rows, m, rng)
     strangers = None
     if game.others is not None:
@@ -75,18 +77,18 @@ def run(
         (game.release, secrets if strangers is None else strangers, strangers is None),
         (game.original, secrets, False),
     )
-    learnt = [learn(*world, prior, progress, f"attacking: {bound}") for world in worlds]
+    learnt = [learn(*world, prior, progress, f"attacking: {attack}") for world in worlds]
     controlled_by = LEFT_OUT if strangers is None else OTHER_PEOPLE
     beliefs, guesses = [found.belief for found in learnt], [found.is_right for found in learnt]
     before = prior[secrets.secret], np.append(prior, 0.0)[learnt[0].guess]
     return [
-        _result(bound, f"{terms(m)}: belief in another", beliefs, before[0], controlled_by),
-        _result(bound, f"{terms(m)}: best guess of another", guesses, before[1], controlled_by),
+        _result(attack, f"{terms(m)}: belief in another", beliefs, before[0], controlled_by),
+        _result(attack, f"{terms(m)}: best guess of another", guesses, before[1], controlled_by),
     ]
 
 
 def _result(
-    bound: ResolvedName,
+    attack: ResolvedName,
     label: str,
     successes: Sequence[NDArray[Any]],
     baseline: NDArray[np.float64],
@@ -95,7 +97,7 @@ def _result(
     """Put the successes in the release, the control and the log together."""
     rate, control, original = map(rate_of, successes)
     return AttackResult(
-        attack=str(bound),
+        attack=str(attack),
         risk_of="inference",
         knowledge=label,
         rate=rate,

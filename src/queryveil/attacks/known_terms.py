@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.attacks.base import Game, Knowledge, Setting, play
-from queryveil.attacks.crowds import Attempt, attack
+from queryveil.attacks.crowds import Attempt, attack_crowds
 from queryveil.attacks.targets import draw_rows, draw_wrong, know, know_strangers, refuse_none, still_shown
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
@@ -25,26 +26,27 @@ BEYOND = "more terms than the release protects against"
 
 
 def run(
-    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m, m + 1 and m + 2 terms: by those who share all of them, and by score with wrong ones besides."""
-    m, n_wrong, game = bound.integer("m"), bound.integer("wrong"), play(setting, setting.terms)
-    people = game.people if bound.word("of") == "log" else still_shown(game)
+    setting = evidence.get(Setting)
+    m, n_wrong, game = attack.integer("m"), attack.integer("wrong"), play(setting, setting.terms)
+    people = game.people if attack.word("of") == "log" else still_shown(game)
     results: list[AttackResult] = []
     for n_terms in range(m, m + MORE + 1):
         rows = draw_rows(people, n_terms, setting.most_targets, rng)
         if n_terms == m:
-            refuse_none(rows, people, str(bound), m, "terms")
+            refuse_none(rows, people, str(attack), m, "terms")
         if not len(rows):
             break
         known = know(people, rows, n_terms, rng)
         strangers = know_strangers(game, n_terms, setting.most_targets, rng)
         note = _note(setting, n_terms)
-        sure = Attempt(str(bound), "singling out", terms(n_terms), exact=True, note=note)
-        results += attack(game, sure, known, strangers, progress)
+        sure = Attempt(str(attack), "singling out", terms(n_terms), exact=True, note=note)
+        results += attack_crowds(game, sure, known, strangers, progress)
         besides = f" and {n_wrong} wrong" if n_wrong else ""
-        unsure = Attempt(str(bound), "singling out", f"{terms(n_terms)}{besides}, scored", note=note)
-        results += attack(game, unsure, *_with_wrong(game, rows, known, strangers, n_wrong, rng), progress)
+        unsure = Attempt(str(attack), "singling out", f"{terms(n_terms)}{besides}, scored", note=note)
+        results += attack_crowds(game, unsure, *_with_wrong(game, rows, known, strangers, n_wrong, rng), progress)
     return results
 
 

@@ -15,6 +15,7 @@ from queryveil.attacks.base import Game, Known, Setting, View, play
 from queryveil.attacks.rates import rate_of, risk_of
 from queryveil.attacks.targets import draw_wrong, held
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult, Rate
@@ -27,21 +28,22 @@ GUESS = 0.5
 
 
 def run(
-    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack one deleted term of every released history that lost one, or of those drawn."""
+    setting = evidence.get(Setting)
     game = play(setting, setting.terms)
     unit, deleted = _draw_deleted(setting, game, rng)
     if not len(unit):
-        raise InputError(f"{bound} needs terms that were deleted from some histories only, and there are none.")
+        raise InputError(f"{attack} needs terms that were deleted from some histories only, and there are none.")
     never = draw_wrong(game.release.published.ids, game.people, setting.history_of[unit], 1, rng)[:, 0]
     unit, deleted, never = unit[never >= 0], deleted[never >= 0], never[never >= 0]
     if not len(unit):
-        raise InputError(f"{bound} needs terms that a history never had, and every history has them all.")
+        raise InputError(f"{attack} needs terms that a history never had, and every history has them all.")
     other = _somebody_else(game.release, unit, rng)
     own_row = setting.history_of[unit]
     no_parts = np.zeros(len(game.original.published.owner), np.int32)
-    stage = f"attacking: {bound}"
+    stage = f"attacking: {attack}"
     rate, control, original = (
         rate_of(_told_apart(setting, view, part, row, deleted, never, progress, stage))
         for view, part, row in (
@@ -52,7 +54,7 @@ def run(
     )
     return [
         AttackResult(
-            attack=str(bound),
+            attack=str(attack),
             risk_of="inference",
             knowledge="the history, the method and two terms",
             rate=rate,

@@ -9,28 +9,30 @@ from dataclasses import replace
 import numpy as np
 
 from queryveil.attacks.base import Setting, Table, Tables, play
-from queryveil.attacks.crowds import Attempt, attack
+from queryveil.attacks.crowds import Attempt, attack_crowds
 from queryveil.attacks.targets import draw_rows, know, know_strangers, refuse_none
 from queryveil.core.errors import InternalError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 
 
 def run(
-    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m terms, each with the number of queries that have it."""
-    m = bound.integer("m")
+    setting = evidence.get(Setting)
+    m = attack.integer("m")
     tables = [setting.terms.release, setting.terms.original, setting.terms.others]
     most = max(int(_counts(table).max(initial=0)) for table in tables if table is not None)
     others = None if setting.terms.others is None else _counted(setting.terms.others, most)
     game = play(setting, Tables(_counted(setting.terms.release, most), _counted(setting.terms.original, most), others))
     rows = draw_rows(game.people, m, setting.most_targets, rng)
-    refuse_none(rows, game.people, str(bound), m, "terms")
+    refuse_none(rows, game.people, str(attack), m, "terms")
     known, strangers = know(game.people, rows, m, rng), know_strangers(game, m, setting.most_targets, rng)
     label = "1 term and how often" if m == 1 else f"{m} terms and how often each"
-    return attack(game, Attempt(str(bound), "linkability", label), known, strangers, progress)
+    return attack_crowds(game, Attempt(str(attack), "linkability", label), known, strangers, progress)
 
 
 def _counted(table: Table, most: int) -> Table:

@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 
 from queryveil.attacks.base import Game, Knowledge, Queries, Setting, play
-from queryveil.attacks.crowds import Attempt, attack
+from queryveil.attacks.crowds import Attempt, attack_crowds
 from queryveil.core.errors import InputError, InternalError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
@@ -25,21 +26,22 @@ FullName = tuple[str, str]
 
 
 def run(
-    setting: Setting, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with both names of everybody who has one."""
+    setting = evidence.get(Setting)
     if setting.queries is None:
         raise InternalError("the attack vanity was run without queries; please report this.")
-    game, shared = play(setting, setting.terms), bound.integer("shared")
+    game, shared = play(setting, setting.terms), attack.integer("shared")
     known = _known(setting, game, own_names(setting.queries, shared), rng)
     if not len(known):
-        raise InputError(f"{NOBODY.format(bound)[:-1]}; leave it out.")
+        raise InputError(f"{NOBODY.format(attack)[:-1]}; leave it out.")
     strangers = None
     if setting.other_queries is not None:
         found = _known(setting, game, own_names(setting.other_queries, shared), rng)
         strangers = Knowledge(found.items, 2, np.full(len(found), -1, np.int32)) if len(found) else None
-    attempt = Attempt(str(bound), "singling out", "first and last name", note=ASSUMED)
-    return attack(game, attempt, known, strangers, progress)
+    attempt = Attempt(str(attack), "singling out", "first and last name", note=ASSUMED)
+    return attack_crowds(game, attempt, known, strangers, progress)
 
 
 def own_names(queries: Queries, shared: int) -> dict[int, FullName]:

@@ -7,7 +7,7 @@ import typer
 from queryveil.cli.command import command
 from queryveil.cli.output import print_json, table
 from queryveil.core.errors import UnknownNameError
-from queryveil.core.names import KINDS, declarations, nearest, plural
+from queryveil.core.names import CATEGORIES, declarations, nearest, plural
 from queryveil.core.options import FreeText, OptionGroup, option
 
 
@@ -26,7 +26,7 @@ class ListRequest(OptionGroup):
 @command(ListRequest, json="Print the declarations as JSON.")
 def list_names(request: ListRequest, as_json: bool) -> int:
     """List methods, guarantees, targets, measures, attacks, log formats, engines, networks of meaning and corpora."""
-    kinds = list(KINDS) if request.kind is None else [_singular(request.kind)]
+    kinds = list(CATEGORIES) if request.kind is None else [_singular(request.kind)]
     if as_json:
         print_json({plural(name): [_record(name, word) for word in declarations(name)] for name in kinds})
         return 0
@@ -51,9 +51,9 @@ def _engine_table() -> str:
 
 
 def _singular(kind: str) -> str:
-    by_word = {word: name for name in KINDS for word in (name, plural(name))}
+    by_word = {word: name for name in CATEGORIES for word in (name, plural(name))}
     if kind not in by_word:
-        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, map(plural, KINDS))}")
+        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, map(plural, CATEGORIES))}")
     return by_word[kind]
 
 

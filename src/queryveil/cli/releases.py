@@ -10,7 +10,7 @@ from queryveil.cli.output import print_json, progress_bar, score_table, table
 from queryveil.workflows.requests import AttackRequest, MeasureRequest, ReleaseRequest, VerifyRequest, WhyRequest
 
 if TYPE_CHECKING:
-    from queryveil.workflows.anonymized import Anonymized
+    from queryveil.workflows.anonymize import ReleaseResult
 
 _CODES = {"holds": 0, "violated": 1, "unchecked": 2}  # exit codes by the state of a verdict
 
@@ -18,18 +18,18 @@ _CODES = {"holds": 0, "violated": 1, "unchecked": 2}  # exit codes by the state 
 @command(ReleaseRequest, json="Print the result as JSON.")
 def anonymize(request: ReleaseRequest, as_json: bool) -> int:
     """Anonymise a log and write a verified release."""
-    from queryveil.workflows.anonymize import anonymize as run
+    from queryveil.workflows.anonymize import make_release as run
 
     with progress_bar() as progress:
         done = run(request, progress=progress)
     if as_json:
         print_json(
             {
-                "release": str(done.place),
-                "report": f"{done.place}/report.html",
+                "release": str(done.location),
+                "report": f"{done.location}/report.html",
                 "private": None if request.private is None else str(request.private),
                 "verdict": done.verdict.record(),
-                "manifest": done.manifest,
+                "manifest": done.manifest.record(),
                 "scores": [score.__dict__ for score in done.scores],
                 "summary": done.summary,
                 "seconds": round(done.seconds, 2),
@@ -40,18 +40,18 @@ def anonymize(request: ReleaseRequest, as_json: bool) -> int:
     return 0
 
 
-def _print_release(done: "Anonymized") -> None:
-    for step in done.manifest["cleaning"]["steps"]:
+def _print_release(done: "ReleaseResult") -> None:
+    for step in done.manifest.cleaning.steps:
         note = f" ({step['note']})" if step["note"] else ""
         typer.echo(f"{step['count']:,} {step['unit']}{note}", err=True)
     for sentence in _sentences(done.summary):
         typer.echo(sentence, err=True)
     typer.echo(done.verdict.sentence())
     typer.echo(score_table(done.scores))
-    typer.echo(f"release: {done.place}")
-    typer.echo(f"report: {done.place}/report.html")
-    if done.private_place:
-        typer.echo(f"private folder (keep it secret): {done.private_place}")
+    typer.echo(f"release: {done.location}")
+    typer.echo(f"report: {done.location}/report.html")
+    if done.private_location:
+        typer.echo(f"private folder (keep it secret): {done.private_location}")
     typer.echo(f"done in {done.seconds:.1f} s", err=True)
 
 
@@ -121,8 +121,8 @@ def attack(request: AttackRequest, as_json: bool) -> int:
 @command(WhyRequest, json="Print the reasons as JSON.")
 def why(request: WhyRequest, as_json: bool) -> int:
     """Say why terms of a person went: the smallest combination that too few would share. For the owner only."""
-    from queryveil.workflows.fates import OWNER_ONLY
-    from queryveil.workflows.why import why as run
+    from queryveil.workflows.explain import OWNER_ONLY
+    from queryveil.workflows.explain import explain as run
 
     with progress_bar() as progress:
         found = run(request, progress=progress)

@@ -1,5 +1,6 @@
 """What verifiers, measures and attacks look at: the decoded release and, where it is available, the private side."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -8,6 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.rows import row_numbers, row_sums
+from queryveil.core.views import Views
+
+
+class Evidence(Views):
+    """Everything that a verifier, measure or attack may look at: the decoded release and, if available, private data.
+
+    `evidence.get(ReleasedHistories)` returns the decoded rows; `evidence.find(GroupMembers)` returns who is in which
+    group, or None without the private folder. Kinds of release and workflows say which views there are.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedHistories:
+    """The histories of a release over numbered terms (or whole queries, see `unit`)."""
+
+    users: NDArray[np.int64]  # (histories,): the ids in the release, ascending
+    indptr: NDArray[np.int64]  # (histories + 1,)
+    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a history
+    counts: NDArray[np.int32]  # (pairs,): occurrences where the kind has them, else 1
+    terms: tuple[str, ...]
+    partition: NDArray[np.int32] | None  # (histories,)
+    unit: Literal["term", "query"] = "term"  # what an item is
+
+
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """Who is behind every released history, from the private folder."""
+
+    person: NDArray[np.int32]  # (released histories,): a number for each person
+    history: NDArray[np.int64]  # (released histories,): the original history
+    holders: Callable[[], Mapping[str, int]]  # how many people of the whole log hold each term
+
+
+@dataclass(frozen=True)
+class Floor:
+    """How many people of the whole log must hold every published item."""
+
+    people: int = 1
 
 
 @dataclass(frozen=True, eq=False)

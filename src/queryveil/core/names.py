@@ -1,7 +1,7 @@
 """Text names, parameter declarations and the registry of everything that can be named.
 
 `km(k=10, m=2, target=clicks)` is the CLI argument, the manifest entry and the table heading; its `repr` is the
-Python expression. A name by itself only stores; `resolve` checks it against the declaration of one kind.
+Python expression. A name by itself only stores; `resolve` checks it against the declarations of one category.
 """
 
 import difflib
@@ -21,9 +21,11 @@ from queryveil.core.errors import UnknownNameError
 Value = int | float | bool | str
 MAX_RUNS = 1_000  # of one sweep
 
-# Each kind's own declarations; third parties add theirs by entry points of the group `queryveil.<kind>`.
-KINDS: Mapping[str, str] = MappingProxyType(
+# Where each category's own declarations are; third parties add theirs by entry points of the group
+# `queryveil.<category>`.
+CATEGORIES: Mapping[str, str] = MappingProxyType(
     {
+        "kind": "queryveil.kinds",
         "method": "queryveil.methods",
         "guarantee": "queryveil.guarantees",
         "target": "queryveil.methods.targets",
@@ -37,9 +39,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def plural(kind: str) -> str:
-    """Return the word for several things of a kind."""
-    return "corpora" if kind == "corpus" else f"{kind}s"
+def plural(category: str) -> str:
+    """Return the word for several things of a category."""
+    return "corpora" if category == "corpus" else f"{category}s"
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,14 @@ class Flag:
 
 @dataclass(frozen=True)
 class Word:
-    """One of a fixed list of words, or of the declared names of a kind."""
+    """One of a fixed list of words, or of the declared names of a category."""
 
     choices: tuple[str, ...] = ()
-    kind: str | None = None
+    category: str | None = None
 
     def words(self) -> tuple[str, ...]:
         """Return the words that may be given."""
-        return self.choices if self.kind is None else tuple(declarations(self.kind))
+        return self.choices if self.category is None else tuple(declarations(self.category))
 
     def describe(self) -> str:
         """Say which values are allowed."""
@@ -331,27 +333,27 @@ def _near(word: str, known: Iterable[str]) -> str:
 
 
 @cache
-def declarations(kind: str) -> Mapping[str, Declaration]:
-    """Return all declarations of a kind by name: queryveil's own, then those of installed packages."""
-    module = importlib.import_module(KINDS[kind])
+def declarations(category: str) -> Mapping[str, Declaration]:
+    """Return all declarations of a category by name: queryveil's own, then those of installed packages."""
+    module = importlib.import_module(CATEGORIES[category])
     found: dict[str, Declaration] = {declaration.name: declaration for declaration in module.DECLARATIONS}
-    for point in entry_points(group=f"queryveil.{kind}"):
+    for point in entry_points(group=f"queryveil.{category}"):
         declaration: Declaration = point.load()
         if declaration.name in found:
             raise UnknownNameError(
-                f"the {kind} {declaration.name} of the installed package entry {point.value} exists already; "
+                f"the {category} {declaration.name} of the installed package entry {point.value} exists already; "
                 "uninstall that package or rename it."
             )
         found[declaration.name] = declaration
     return MappingProxyType(found)
 
 
-def resolve(kind: str, name: str | Name) -> ResolvedName:
-    """Check a name against the declarations of a kind and fill in its defaults."""
+def resolve(category: str, name: str | Name) -> ResolvedName:
+    """Check a name against the declarations of a category and fill in its defaults."""
     parsed = parse(name)
-    known = declarations(kind)
+    known = declarations(category)
     if parsed.name not in known:
-        raise UnknownNameError(f"there is no {kind} {parsed.name!r}; {nearest(parsed.name, known)}")
+        raise UnknownNameError(f"there is no {category} {parsed.name!r}; {nearest(parsed.name, known)}")
     declaration = known[parsed.name]
     given = dict(parsed.arguments)
     by_name = {parameter.name: parameter for parameter in declaration.parameters}

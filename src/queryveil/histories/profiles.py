@@ -91,6 +91,10 @@ class Profiles(Tabular):
         """Count the people who hold each entry; an entry in two histories of a person counts once."""
         return count_people(self.indptr, self.ids, self.owner, len(self.vocabulary))
 
+    def holders_by_text(self) -> dict[str, int]:
+        """Return how many people hold each entry, by its text."""
+        return dict(zip(self.vocabulary.entries, self.holders().tolist(), strict=True))
+
     def select(self, mask: NDArray[np.bool_]) -> "Profiles":
         """Return the profiles with only the masked pairs; histories may become empty, ids stay as they are."""
         return replace(

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from queryveil.core.names import Declaration, Integer, Parameter, Real, Word
+from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
+from queryveil.kinds.base import FOREIGN_LOG
 
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."
@@ -16,8 +17,7 @@ NEEDS_INDEX = "the measure {} needs an index of documents to search; make one wi
 class Measure(Declaration):
     """A measure: besides the declaration, whether it needs to know what terms are worth, and of which releases it is.
 
-    Measures of groups take the released groups and their members (those that need an index a `Searched` besides), those
-    of vocabularies a `Vocabularies`, those of pairs a `LogPair`, all others a `Comparison`.
+    Its function takes the `Evidence`, of which it looks at the views it needs, and the measure with its parameters.
     """
 
     needs_market: bool = False
@@ -130,9 +130,8 @@ SEARCH = Measure(
     kinds=("groups",),
 )
 
-FILE = "file"  # the kind of a released log that is no release of ours
 ON_SPARK = ("spi", "jsd", "impressions", "exposed")  # of the measures of pairs
-PAIR_KINDS = ("queries", "log", "histories", FILE)
+PAIR_KINDS = ("queries", "log", "histories", FOREIGN_LOG.name)
 CARPINETO = "Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018"
 
 
@@ -206,3 +205,10 @@ DECLARATIONS = (
     EXPOSED,
     WORST,
 )
+
+
+def measure_of(measure: ResolvedName) -> Measure:
+    """Return the declaration of a measure by its resolved name."""
+    if not isinstance(measure.declaration, Measure):
+        raise TypeError(f"{measure.declaration.name} is registered as a measure but is not a Measure")
+    return measure.declaration

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError
 from queryveil.core.rows import per_entry
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import Kind
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
 from queryveil.semantics.network import Network, wordnet
@@ -19,7 +20,7 @@ UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 class Comparison:
     """An original log beside what was released of it."""
 
-    kind: str  # "histories", "log" or "queries", where what is called a term is a whole query
+    kind: Kind  # says what an item is: a term or a whole query
     original: Profiles
     released: Profiles  # its own vocabulary; counts are occurrences, except for "histories": all 1
     history_of: NDArray[np.int64] | None  # released history → original history; None without the private folder
@@ -48,7 +49,7 @@ class Comparison:
 
     def released_occurrences(self) -> NDArray[np.int32] | None:
         """Return how often every released pair is in the log; None where the release does not tell."""
-        if self.kind in ("log", "queries"):
+        if self.kind.has_occurrences:
             return self.released.counts
         if self.history_of is None:
             return None

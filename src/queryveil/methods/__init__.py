@@ -1,60 +1,19 @@
 """Anonymisation methods: one declaration each; the code that does it is imported when it runs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-from queryveil.core.errors import UnknownNameError
-from queryveil.core.names import (
-    Declaration,
-    Flag,
-    Integer,
-    Name,
-    Parameter,
-    Real,
-    ResolvedName,
-    Word,
-    declarations,
-    resolve,
-)
+from queryveil.core.names import Flag, Integer, Parameter, Real, Word
 from queryveil.guarantees import KM as KM_GUARANTEE
 from queryveil.guarantees import LINKABILITY as LINKABILITY_GUARANTEE
 from queryveil.guarantees import PPP as PPP_GUARANTEE
 from queryveil.guarantees import QUERY_K as QUERY_K_GUARANTEE
 from queryveil.guarantees import VOCABULARY_K as VOCABULARY_GUARANTEE
-
-
-@dataclass(frozen=True)
-class Method(Declaration):
-    """A method: besides the declaration, the guarantee it claims and the kinds of release it can make."""
-
-    guarantee: str = ""
-    kinds: tuple[str, ...] = ()
-    one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
-    needs_lists: bool = False  # of names, places and private words
-
-    def check(self, bound: ResolvedName) -> None:
-        """Refuse parameters that do not go together."""
-        given = [name for name in self.one_of if name in bound.values]
-        if self.one_of and len(given) != 1:
-            names = " or ".join(self.one_of)
-            raise UnknownNameError(
-                f"{bound}: {self.name} takes {names}, and one of them only; give that one.", field=self.one_of[0]
-            )
-
-    def claim(self, bound: ResolvedName, settled: Mapping[str, int] = {}) -> ResolvedName:
-        """Return the guarantee that a run with these parameters claims; some of them the run may have settled."""
-        parameters = declarations("guarantee")[self.guarantee].parameters
-        values = {**bound.values, **settled}
-        shared = tuple((p.name, values[p.name]) for p in parameters if p.name in values)
-        return resolve("guarantee", Name(self.guarantee, shared))
-
+from queryveil.methods.base import Method
 
 KM = Method(
     name="km",
     purpose="delete terms from single histories until every combination of at most m terms is shared by k people",
     parameters=(
         *KM_GUARANTEE.parameters,
-        Parameter("target", Word(kind="target"), "what is kept as much as possible", "logsize"),
+        Parameter("target", Word(category="target"), "what is kept as much as possible", "logsize"),
         Parameter(
             "algorithm", Word(("best", "paper")), "best: as much as possible is kept; paper: Algorithm 1", "best"
         ),
@@ -63,6 +22,8 @@ KM = Method(
     functions={"local": "queryveil.methods.km:run", "spark": "queryveil.methods.distributed.km:run"},
     guarantee="km",
     kinds=("histories", "log"),
+    inputs=("term_values", "weaker_release"),
+    spark_only={"target": "logsize"},
 )
 
 _BOUND, *_PRINCIPLES = LINKABILITY_GUARANTEE.parameters
@@ -105,6 +66,7 @@ LINKABILITY = Method(
     },
     guarantee="linkability",
     kinds=("groups",),
+    inputs=("network", "weights", "previous_groups"),
 )
 
 _FLOOR = Parameter(
@@ -151,6 +113,7 @@ VOCABULARY = Method(
     functions={"local": "queryveil.methods.vocabulary:run"},
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
+    inputs=("hierarchy",),
 )
 
 GENERALIZE = Method(
@@ -165,6 +128,7 @@ GENERALIZE = Method(
     functions={"local": "queryveil.methods.generalize:run"},
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
+    inputs=("hierarchy",),
 )
 
 SUPPRESS = Method(
@@ -175,6 +139,7 @@ SUPPRESS = Method(
     functions={"local": "queryveil.methods.suppress:run"},
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
+    inputs=("hierarchy",),
 )
 
 QUERY_K = Method(
@@ -204,7 +169,7 @@ PPP = Method(
     functions={"local": "queryveil.methods.ppp:run"},
     guarantee="ppp",
     kinds=("queries",),
-    needs_lists=True,
+    inputs=("word_lists",),
 )
 
 DECLARATIONS = (KM, LINKABILITY, VOCABULARY, GENERALIZE, SUPPRESS, QUERY_K, PPP)

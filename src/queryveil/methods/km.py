@@ -18,6 +18,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
+from queryveil.methods.base import MethodTask, StartingPoint
 from queryveil.methods.best import best
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import delete, rule_for
@@ -25,7 +26,20 @@ from queryveil.methods.objectives import objective
 from queryveil.methods.utilities import Worth
 
 
-def run(
+def run(task: MethodTask) -> KeptPairs:
+    """Run the method as declared."""
+    values, start = task.inputs.find(Worth) or Worth(), task.inputs.find(StartingPoint)
+    return anonymize(
+        task.profiles,
+        task.method,
+        rng=task.rng,
+        worth=values,
+        start=None if start is None else start.mask,
+        progress=task.progress,
+    )
+
+
+def anonymize(
     profiles: Profiles,
     bound: ResolvedName,
     *,
@@ -58,4 +72,4 @@ def run(
     if start is not None:
         started, mask = mask, np.zeros(len(profiles.ids), np.bool_)
         mask[start] = started
-    return KeptPairs(mask, {**summary, "pairs deleted": int(np.count_nonzero(~mask))})
+    return KeptPairs(mask, summary={**summary, "pairs deleted": int(np.count_nonzero(~mask))})

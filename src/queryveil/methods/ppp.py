@@ -6,7 +6,6 @@ but a name, or a first name directly followed by a last name.
 """
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -16,12 +15,18 @@ from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
+from queryveil.methods.base import MethodTask
 
 _REPORT_EVERY = 50_000  # queries, below a second
 
 
-def run(
-    profiles: Profiles, bound: ResolvedName, *, lists: PersonalWordLists, progress: Progress = silent, **unused: Any
+def run(task: MethodTask) -> KeptPairs:
+    """Run the method as declared."""
+    return anonymize(task.profiles, task.method, lists=task.inputs.get(PersonalWordLists), progress=task.progress)
+
+
+def anonymize(
+    profiles: Profiles, bound: ResolvedName, *, lists: PersonalWordLists, progress: Progress = silent
 ) -> KeptPairs:
     """Return which (history, query) pairs stay: those of queries with such a word, or those of all others."""
     entries = profiles.vocabulary.entries
@@ -39,7 +44,9 @@ def run(
         raise GuaranteeError(f"{bound}: {which} a name, place or private word, so nothing would be left of the log.")
     issued = int(profiles.counts.sum(dtype=np.int64))
     held = int(profiles.counts[found[profiles.ids]].sum(dtype=np.int64))
-    return KeptPairs(mask, {"issued queries with a name, place or private word": held, "issued queries": issued})
+    return KeptPairs(
+        mask, summary={"issued queries with a name, place or private word": held, "issued queries": issued}
+    )
 
 
 def has_name(words: list[str], lists: PersonalWordLists) -> bool:

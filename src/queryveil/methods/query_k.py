@@ -16,9 +16,15 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
+from queryveil.methods.base import MethodTask
 
 
-def run(profiles: Profiles, bound: ResolvedName, *, progress: Progress = silent, **unused: Any) -> KeptPairs:
+def run(task: MethodTask) -> KeptPairs:
+    """Run the method as declared."""
+    return anonymize(task.profiles, task.method, progress=task.progress)
+
+
+def anonymize(profiles: Profiles, bound: ResolvedName, *, progress: Progress = silent) -> KeptPairs:
     """Return which (history, query) pairs stay so that each query was issued by k people."""
     people = profiles.holders()
     if "k" in bound.values:
@@ -36,7 +42,7 @@ def run(profiles: Profiles, bound: ResolvedName, *, progress: Progress = silent,
         "issued queries left out": int(profiles.counts[~mask].sum(dtype=np.int64)),
         "people must have issued a query (k)": k,
     }
-    return KeptPairs(mask, summary, {"k": k})
+    return KeptPairs(mask, summary=summary, found={"k": k})
 
 
 def _refuse_too_many(bound: ResolvedName, k: int, n_people: int) -> None:

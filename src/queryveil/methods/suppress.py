@@ -16,11 +16,17 @@ from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather
+from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.semantics.network import Network
 
 
-def run(
+def run(task: MethodTask) -> PublishedVocabularies:
+    """Run the method as declared."""
+    return publish(task.profiles, task.inputs.get(Network), task.method, progress=task.progress)
+
+
+def publish(
     profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
     """Return what is left of every history: the terms that stay, as often as all who share them have them."""
@@ -40,7 +46,7 @@ def run(
         left.ids,
         shared[place],
         np.zeros(len(left.ids), np.int32),
-        {"terms left": n_terms, "terms deleted": len(profiles.vocabulary) - n_terms},
+        summary={"terms left": n_terms, "terms deleted": len(profiles.vocabulary) - n_terms},
     )
     return not_empty(published, bound)
 

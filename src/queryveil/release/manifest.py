@@ -1,31 +1,23 @@
-"""The manifest: what a release is and what it promises, and nothing that helps to undo it."""
+"""The manifest: what a release is and what it promises, and nothing that helps to undo it.
 
-import hashlib
+The keys of `manifest.json` appear in this module only.
+"""
+
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from queryveil._version import __version__
 from queryveil.core.errors import ReleaseError
-from queryveil.core.names import ResolvedName
-from queryveil.core.rows import count_runs
-from queryveil.guarantees import COMMON_LIMITS, GuaranteeDeclaration
-from queryveil.histories.profiles import Profiles
+from queryveil.core.names import ResolvedName, declarations, resolve
+from queryveil.guarantees import guarantee_of
+from queryveil.kinds.base import Counts, Kind, kind_of
+from queryveil.logs.options import Cleaning
 
 NAME = "manifest.json"
-COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
-COLUMNS = {
-    "histories": ("user", "term"),
-    "log": ("user", "query_id", "term"),
-    "groups": ("group", "term", "weight"),
-    "vocabularies": ("user", "term", "count", "level"),
-    "queries": ("user", "query"),
-}
+_COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
 _REQUIRED: Mapping[str, type] = {
     "queryveil": str,
     "kind": str,
@@ -38,113 +30,148 @@ _REQUIRED: Mapping[str, type] = {
     "files": list,
     "content_sha256": str,
 }
-_HASH_ROWS = 200_000
 
 
-def make(
-    kind: str,
+@dataclass(frozen=True)
+class FileEntry:
+    """A file of a release."""
+
+    path: str
+    sha256: str
+    rows: int | None = None  # of a data file
+
+    def record(self) -> dict[str, Any]:
+        """Return the entry as it is written."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class PartitionRecord:
+    """How the log was cut into partitions."""
+
+    column: str
+    values: int
+    left_out: int  # partitions with too few people
+
+
+@dataclass(frozen=True)
+class CleaningRecord:
+    """What was done to the log before the method saw it."""
+
+    options: Mapping[str, Any]
+    steps: Sequence[Mapping[str, Any]] = ()
+    meaning: Mapping[str, Any] | None = None  # how terms were compared and weighed, where they were
+
+    def cleaning(self) -> Cleaning:
+        """Return the cleaning options."""
+        return Cleaning.from_record(self.options)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as it is written."""
+        return {key: value for key, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a release is, what it promises, and what its files are."""
+
+    queryveil: str
+    kind: str
+    method: str
+    guarantee: str
+    promise: str
+    limits: tuple[str, ...]
+    floor: int
+    columns: tuple[str, ...]
+    uncovered_columns: tuple[str, ...]
+    partition: PartitionRecord | None
+    cleaning: CleaningRecord
+    before: Mapping[str, int]  # counts of the log
+    after: Mapping[str, int]  # counts of the release
+    content_sha256: str
+    files: tuple[FileEntry, ...] = ()
+    lists: Mapping[str, Any] | None = None  # digests of the user's word lists, where the method uses some
+    other: Mapping[str, Any] = field(default_factory=dict, repr=False)  # keys that this version does not know
+
+    @property
+    def claim(self) -> ResolvedName:
+        """Return the guarantee that is claimed."""
+        return resolve("guarantee", self.guarantee)
+
+    @property
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """Return the counts before and after, by these words."""
+        return {"before": self.before, "after": self.after}
+
+    def kind_object(self) -> Kind:
+        """Return the kind of the release."""
+        return kind_of(self.kind)
+
+    def record(self) -> dict[str, Any]:
+        """Return the manifest as it is written, keys in order."""
+        record: dict[str, Any] = {
+            "queryveil": self.queryveil,
+            "kind": self.kind,
+            "method": self.method,
+            "guarantee": self.guarantee,
+            "promise": self.promise,
+            "limits": list(self.limits),
+            "floor": self.floor,
+            "columns": list(self.columns),
+            "uncovered_columns": list(self.uncovered_columns),
+            "partition": None if self.partition is None else asdict(self.partition),
+            "cleaning": self.cleaning.record(),
+            "counts": {which: dict(counts) for which, counts in self.counts.items()},
+            "content_sha256": self.content_sha256,
+        }
+        if self.lists is not None:
+            record["lists"] = dict(self.lists)
+        return record | {"files": [file.record() for file in self.files]} | dict(self.other)
+
+    def encode(self) -> bytes:
+        """Return the manifest as JSON, the same bytes for the same content."""
+        return (json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def build_manifest(
+    kind: Kind,
     method: ResolvedName,
     claim: ResolvedName,
-    rows: pa.Table,
     *,
     floor: int,
-    cleaning: Mapping[str, Any],
-    counts: Mapping[str, Any],
-    partition: Mapping[str, Any] | None = None,
-    uncovered: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Return the manifest of a release except for its files, which are added when they are written."""
-    promise, limits = "", list(COMMON_LIMITS)
-    if isinstance(claim.declaration, GuaranteeDeclaration):
-        promise, limits = claim.declaration.sentence(claim), claim.declaration.limit_sentences(claim)
-    return {
-        "queryveil": __version__,
-        "kind": kind,
-        "method": str(method),
-        "guarantee": str(claim),
-        "promise": promise,
-        "limits": limits,
-        "floor": floor,
-        "columns": rows.column_names,
-        "uncovered_columns": list(uncovered),
-        "partition": partition,
-        "cleaning": cleaning,
-        "counts": counts,
-        "content_sha256": content_digest(rows),
-    }
-
-
-def counts_of(profiles: Profiles, mask: np.ndarray[Any, np.dtype[np.bool_]] | None = None) -> dict[str, int]:
-    """Count people, histories, distinct terms, pairs and occurrences of what is kept."""
-    kept = np.ones(len(profiles.ids), np.bool_) if mask is None else mask
-    history = profiles.row_numbers()[kept]
-    counts = (
-        count_runs(profiles.owner[history]),
-        count_runs(history),
-        int(np.count_nonzero(np.bincount(profiles.ids[kept]))),
-        int(np.count_nonzero(kept)),
-        int(profiles.counts[kept].sum(dtype=np.int64)),
+    columns: Sequence[str],
+    uncovered: Sequence[str],
+    partition: PartitionRecord | None,
+    cleaning: CleaningRecord,
+    before: Counts,
+    after: Counts,
+    content_sha256: str,
+    files: Sequence[FileEntry] = (),
+    lists: Mapping[str, Any] | None = None,
+) -> Manifest:
+    """Return the manifest of a release, with the promise and its limits in words."""
+    guarantee = guarantee_of(claim)
+    return Manifest(
+        __version__,
+        kind.name,
+        str(method),
+        str(claim),
+        guarantee.sentence(claim),
+        tuple(guarantee.limit_sentences(claim)),
+        floor,
+        tuple(columns),
+        tuple(uncovered),
+        partition,
+        cleaning,
+        before.record(),
+        after.record(),
+        content_sha256,
+        tuple(files),
+        lists,
     )
-    return dict(zip(COUNTS, counts, strict=True))
 
 
-def content_digest(rows: pa.Table) -> str:
-    r"""Return the SHA-256 of the rows in their order, each as its values joined by tabs and ended by a line feed.
-
-    A backslash, tab or line feed inside a value is written as \\, \t or \n, and no value as \N, so that no two
-    contents look alike.
-    """
-    return streamed_digest(rows.column_names, (rows,))
-
-
-def streamed_digest(columns: Sequence[str], parts: Iterable[pa.Table]) -> str:
-    """Return the digest of rows that come in parts, which need not be in memory together."""
-    digest = hashlib.sha256("\t".join(columns).encode() + b"\n")
-    for rows in parts:
-        for line in _lines(rows):
-            digest.update(line)
-    return digest.hexdigest()
-
-
-def _lines(rows: pa.Table) -> Iterator[memoryview]:
-    """Yield the rows as the text that is digested."""
-    for start in range(0, rows.num_rows, _HASH_ROWS):
-        part = rows.slice(start, _HASH_ROWS).combine_chunks()
-        columns = [_escaped(column) for column in part.columns]
-        joined = _joined(columns, b"\t", null_handling="replace", null_replacement="\\N")
-        lines = _joined([joined, _repeated(b"", part.num_rows)], b"\n")
-        for chunk in lines.chunks:
-            _, offsets, data = chunk.buffers()
-            first, end = np.frombuffer(offsets, np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
-            yield memoryview(data)[first:end]
-
-
-def _joined(columns: Sequence[pa.ChunkedArray | pa.Array], separator: bytes, **options: str) -> pa.ChunkedArray:
-    return pc.binary_join_element_wise(*columns, _repeated(separator, len(columns[0])), **options)
-
-
-def _repeated(text: bytes, n: int) -> pa.Array:
-    """Return a column of one text; not a scalar: that imports pandas where it is, which takes as long as verifying."""
-    offsets = np.arange(n + 1, dtype=np.int32) * len(text)
-    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text * n))
-
-
-def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    text = column.cast(pa.string())
-    if pa.types.is_string(column.type):
-        held = b"".join(chunk.buffers()[2] or b"" for chunk in text.chunks)
-        for raw, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n")):
-            if raw.encode() in held:
-                text = pc.replace_substring(text, raw, written)
-    return text
-
-
-def encode(manifest: Mapping[str, Any]) -> bytes:
-    """Return the manifest as JSON, the same bytes for the same content."""
-    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def load(release: Path) -> dict[str, Any]:
+def load_manifest(release: Path) -> Manifest:
     """Read the manifest of a release folder."""
     path = release / NAME
     if release.is_file():
@@ -155,20 +182,40 @@ def load(release: Path) -> dict[str, Any]:
         raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.") from None
     except OSError:
         raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
-    return decode(path, data)
+    return decode_manifest(path, data)
 
 
-def decode(path: Path | str, data: bytes) -> dict[str, Any]:
+def decode_manifest(path: Path | str, data: bytes) -> Manifest:
     """Read the bytes of a manifest; `path` is for messages."""
     try:
-        manifest = json.loads(data)
-        json.dumps(manifest, ensure_ascii=False).encode()  # half a surrogate pair could not be printed
+        record = json.loads(data)
+        json.dumps(record, ensure_ascii=False).encode()  # half a surrogate pair could not be printed
     except (ValueError, RecursionError):
         raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
-    if not isinstance(manifest, dict):
+    if not isinstance(record, dict):
         raise ReleaseError(f"{path} is not a JSON object; the release is damaged.")
-    _check(path, manifest)
-    return manifest
+    _check(path, record)
+    cleaning, partition = dict(record["cleaning"]), record.get("partition")
+    known = {*_REQUIRED, "promise", "limits", "floor", "partition", "lists"}
+    return Manifest(
+        record["queryveil"],
+        record["kind"],
+        record["method"],
+        record["guarantee"],
+        record.get("promise", ""),
+        tuple(record.get("limits", ())),
+        record.get("floor", 1),
+        tuple(record["columns"]),
+        tuple(record["uncovered_columns"]),
+        None if partition is None else PartitionRecord(**partition),
+        CleaningRecord(cleaning["options"], cleaning.get("steps", ()), cleaning.get("meaning")),
+        record["counts"].get("before", {}),
+        record["counts"]["after"],
+        record["content_sha256"],
+        tuple(FileEntry(entry["path"], entry["sha256"], entry.get("rows")) for entry in record["files"]),
+        record.get("lists") if isinstance(record.get("lists"), dict) else None,
+        {key: value for key, value in record.items() if key not in known},
+    )
 
 
 def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:
@@ -176,19 +223,26 @@ def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:
     wrong = [key for key, kind in _REQUIRED.items() if not isinstance(manifest.get(key), kind)]
     if wrong:
         raise ReleaseError(f"{path} lacks {', '.join(wrong)}, or has it in another form; the release is damaged.")
-    if manifest["kind"] not in COLUMNS:
+    if manifest["kind"] not in declarations("kind"):
         raise ReleaseError(f"{path}: releases of kind {manifest['kind']!r} are not known to this version; update it.")
     names = [*manifest["columns"], *manifest["uncovered_columns"]]
     counts = manifest["counts"].get("after")
     parts = {
         "columns": all(isinstance(name, str) for name in names),
         "cleaning": isinstance(manifest["cleaning"].get("options"), dict),
-        "counts": isinstance(counts, dict) and all(type(counts.get(key)) is int for key in COUNTS),
+        "counts": isinstance(counts, dict) and all(type(counts.get(key)) is int for key in _COUNTS),
         "files": all(_is_file_entry(entry) for entry in manifest["files"]),
+        "floor": type(manifest.get("floor", 1)) is int,
+        "partition": _is_partition(manifest.get("partition")),
     }
     if not all(parts.values()):
         wrong = [key for key, is_right in parts.items() if not is_right]
         raise ReleaseError(f"{path} has {', '.join(wrong)} of another form than a manifest's; the release is damaged.")
+
+
+def _is_partition(record: object) -> bool:
+    keys = PartitionRecord.__dataclass_fields__.keys()
+    return record is None or (isinstance(record, dict) and record.keys() == keys)
 
 
 def _is_file_entry(entry: object) -> bool:

@@ -6,21 +6,45 @@ private folder gets to its place before the release does, and is taken back if t
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import pyarrow as pa
 
+from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import Interrupts, sync_folder, write_file
-from queryveil.release import manifest as manifests
+from queryveil.kinds.private_folder import RUN, PrivateFolder, check_apart
 from queryveil.release import places
-from queryveil.release.private import RUN, bind, check_apart, parquet_bytes
+from queryveil.release.manifest import NAME, FileEntry
 
 PART_ROWS = 5_000_000
+
+
+@dataclass(frozen=True)
+class WrittenRows:
+    """The data files of a release, and the digest of their rows."""
+
+    columns: tuple[str, ...]
+    content_sha256: str
+    files: tuple[FileEntry, ...]
+
+
+class StagedRelease(Protocol):
+    """A release that is being written; nothing of it is visible until it is committed."""
+
+    @property
+    def private(self) -> Path | None:
+        """The folder of this machine to write who is behind it into; None where none is wanted."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file of the release as a whole."""
+
+    def commit(self, content_sha256: str) -> None:
+        """Put the private folder and then the release in their places."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +84,10 @@ class Staging:
         """Return a folder for what is computed on the way: private, and gone with the run."""
         return self._release.workspace / "work"
 
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file of the release as a whole; the manifest makes the folder a release."""
+        write_file(self.release / name, data)
+
     def commit(self, content_sha256: str) -> None:
         """Put the private folder and then the release in their places; an interrupt comes too late now."""
         self._interrupts.hold()
@@ -69,10 +97,10 @@ class Staging:
         places.put(self._release.workspace, self._release.place, force=self.force)
 
     def _put_private(self, private: Target, content_sha256: str) -> None:
-        bind(private.new, content_sha256)
+        PrivateFolder(private.new).bind(content_sha256)
         sync_folder(private.new)
-        decider = self._release.place / manifests.NAME
-        journal = places.journal_of(private.new, RUN, private.place, decider, self.release / manifests.NAME)
+        decider = self._release.place / NAME
+        journal = places.journal_of(private.new, RUN, private.place, decider, self.release / NAME)
         journal.write(private.workspace)
         places.put(private.workspace, private.place, force=self.force)
 
@@ -100,7 +128,7 @@ def check_places(out: Path, private: Path | None, *, force: bool) -> None:
     """Refuse places that cannot or must not be written, before any work is done."""
     if private is not None:
         check_apart(private, out)
-    for place, needed in ((out, manifests.NAME), (private, RUN)):
+    for place, needed in ((out, NAME), (private, RUN)):
         if place is not None:
             check_place(place, needed, force=force)
 
@@ -122,7 +150,7 @@ def _check_parent(place: Path) -> None:
         raise OutputError(f"cannot write {place}: {place.parent} is a file, not a folder; choose another place.")
     if not place.parent.is_dir():
         raise OutputError(f"cannot write {place}: there is no folder {place.parent}; make it first.")
-    around = next((folder for folder in place.resolve().parents if (folder / manifests.NAME).is_file()), None)
+    around = next((folder for folder in place.resolve().parents if (folder / NAME).is_file()), None)
     if around is not None:
         raise OutputError(f"{place} would lie inside the release {around} and spoil it; choose another place.")
     if not os.access(place.parent, os.W_OK | os.X_OK):
@@ -140,26 +168,21 @@ def _check_free(place: Path, needed: str, *, force: bool) -> None:
         raise OutputError(f"{place} was not made by queryveil, so --force does not replace it; choose another place.")
 
 
-def write_data(folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
-    """Write the rows as Parquet parts and return each one's path, digest and number of rows."""
-    files = []
+def write_data(staged: Staging, rows: pa.Table) -> Iterator[FileEntry]:
+    """Write the rows as Parquet files and yield what the manifest says about each."""
     for number, start in enumerate(range(0, max(rows.num_rows, 1), PART_ROWS)):
         part = rows.slice(start, PART_ROWS)
-        path = f"data/part-{number:05d}.parquet"
-        data = parquet_bytes(part)
-        write_file(folder / path, data)
-        files.append({"path": path, "sha256": hashlib.sha256(data).hexdigest(), "rows": part.num_rows})
-    sync_folder(folder / "data")
-    return files
+        path, data = data_file(number), parquet_bytes(part)
+        staged.write(path, data)
+        yield file_entry(path, data, part.num_rows)
+    sync_folder(staged.release / "data")
 
 
-def write_report(folder: Path, page: str) -> dict[str, Any]:
-    """Write the report and return its path and digest."""
-    data = page.encode()
-    write_file(folder / "report.html", data)
-    return {"path": "report.html", "sha256": hashlib.sha256(data).hexdigest()}
+def data_file(number: int) -> str:
+    """Return the name of a data file."""
+    return f"data/part-{number:05d}.parquet"
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest: from now on the folder is a release."""
-    write_file(folder / manifests.NAME, manifests.encode(manifest))
+def file_entry(path: str, data: bytes, rows: int | None = None) -> FileEntry:
+    """Return what the manifest says about a file."""
+    return FileEntry(path, hashlib.sha256(data).hexdigest(), rows)

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.names import parse
 from queryveil.core.results import Score, Verdict
+from queryveil.release.manifest import Manifest
 from queryveil.report.charts import bar_chart, grouped_bar_chart
 from queryveil.report.rendering import group_notes, percent, plural, render
 
@@ -20,7 +21,7 @@ _DEFAULTS: Mapping[str, Any] = {
 
 
 def render_release_report(
-    manifest: Mapping[str, Any], verdict: Verdict, scores: Sequence[Score], *, section: str, context: Mapping[str, Any]
+    manifest: Manifest, verdict: Verdict, scores: Sequence[Score], *, section: str, context: Mapping[str, Any]
 ) -> str:
     """Return the report as one HTML document; the same input gives the same bytes.
 
@@ -32,7 +33,7 @@ def render_release_report(
     return render(
         "release.html.j2",
         title=TITLE,
-        version=str(manifest["queryveil"]),
+        version=manifest.queryveil,
         manifest=manifest,
         verdict=verdict,
         section=section,

@@ -23,7 +23,7 @@ class WeightOptions(OptionGroup):
 class SemanticOptions(WeightOptions):
     """How profiles are weighted, and which network tells how their terms are related."""
 
-    network: str = option("wordnet", Word(kind="network"), "what tells how terms are related in meaning")
+    network: str = option("wordnet", Word(category="network"), "what tells how terms are related in meaning")
     unknown_terms: str = option("keep", Word(("keep", "drop")), "what becomes of terms that the network does not know")
     taxonomy: Path | None = option(
         None, LocalPath(), "A taxonomy of your own (lines of child,parent) in place of WordNet."

@@ -5,7 +5,7 @@ from typing import Any
 
 from queryveil.core.names import Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, plural
 from queryveil.logs.options import Cleaning, Reading
-from queryveil.methods import Method
+from queryveil.methods.base import Method
 from queryveil.semantics.options import SemanticOptions
 
 KINDS = ("method", "guarantee", "target", "measure", "attack", "format", "corpus")

@@ -121,15 +121,15 @@ def _statistics(task: Task, progress: Progress) -> dict[str, Any]:
 
 
 def _anonymize(task: Task, progress: Progress) -> dict[str, Any]:
-    from queryveil.workflows.anonymize import anonymize
+    from queryveil.workflows.anonymize import make_release
 
     request = release_request(
         task.spec, _needed(task.log), task.reading or {}, task.files or {}, task.market, task.folder
     )
-    done = anonymize(request, progress=progress)
+    done = make_release(request, progress=progress)
     return {
         "verdict": _verdict(done.verdict),
-        "manifest": done.manifest,
+        "manifest": done.manifest.record(),
         "scores": _scores(done.scores),
         "summary": done.summary,
         "seconds": round(done.seconds, 2),
@@ -249,7 +249,7 @@ def release_request(
     from queryveil.logs.options import Cleaning
     from queryveil.methods.utilities import check_worth
     from queryveil.semantics.options import SemanticOptions
-    from queryveil.workflows.anonymize import check
+    from queryveil.workflows.anonymize import plan_release
     from queryveil.workflows.requests import ReleaseRequest
 
     bound = resolved("method", spec.get("method", ""), "method")
@@ -273,7 +273,7 @@ def release_request(
         "places": files.get("places"),
     }
     request = ReleaseRequest.from_values({**reading, **options, **values})
-    check(bound, request.source, request)
+    plan_release(request)
     if target is not None:
         check_worth(target, values=request.values is not None, market=request.market is not None)
     return request

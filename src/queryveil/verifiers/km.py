@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError
+from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
@@ -40,7 +41,22 @@ STEPS_PER_CALL = 50_000_000  # about half a second, so that an interrupt is noti
 FEW_OCCURRENCES = 20_000
 
 
-def verify(
+def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
+    """Return whether a claim km(k, m) holds for released histories."""
+    released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
+    return check_combinations(
+        claim,
+        released.indptr,
+        released.ids,
+        np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person,
+        released.terms,
+        counted="histories" if owners is None else "people",
+        partition=released.partition,
+        progress=progress,
+    )
+
+
+def check_combinations(
     bound: ResolvedName,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError, ReleaseError
-from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
@@ -55,7 +55,13 @@ class Counts(NamedTuple):
     pairs: int  # of these people and such terms
 
 
-def verify(
+def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
+    """Return whether a claim linkability(p, …) holds for released groups."""
+    released, members = evidence.get(ReleasedGroups), evidence.find(GroupMembers)
+    return check_groups(claim, released, members, floor=evidence.get(Floor).people, progress=progress)
+
+
+def check_groups(
     bound: ResolvedName,
     released: ReleasedGroups,
     members: GroupMembers | None,

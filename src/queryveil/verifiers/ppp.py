@@ -5,43 +5,32 @@ laid out in one row, and every run of words of the length that a listed phrase m
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import Evidence, ReleasedHistories
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.lexicons.word_lists import PersonalWordLists
 
 
-def verify(
-    bound: ResolvedName,
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    owner: NDArray[np.int32],
-    queries: Sequence[str],
-    *,
-    counted: Literal["people", "histories"],
-    lists: PersonalWordLists,
-    partition: NDArray[np.int32] | None = None,
-    progress: Progress = silent,
-) -> Verdict:
-    """Say whether a claim ppp(release) holds for every different query that is released, whoever issued it."""
-    claim, is_only = str(bound), bound.word("release") == "only"
-    if len(ids) == 0:
-        return Verdict(claim, "unchecked", "nothing", reason="the release has no rows")
-    found = _are_private(queries, lists)
+def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
+    """Return whether a claim ppp(release) holds for every distinct query that is released, whoever issued it."""
+    queries, is_only = evidence.get(ReleasedHistories).terms, claim.word("release") == "only"
+    if not queries:
+        return Verdict(str(claim), "unchecked", "nothing", reason="the release has no rows")
+    found = _are_private(queries, evidence.get(PersonalWordLists))
     progress("verifying", len(queries), len(queries))
     n_wrong = int(np.count_nonzero(~found if is_only else found))
     if not n_wrong:
-        return Verdict(claim, "holds", "nothing", len(queries), unit="queries")
+        return Verdict(str(claim), "holds", "nothing", len(queries), unit="queries")
     what = "hold none" if is_only else "hold one"
     reason = f"{n_wrong:,} different queries {what} of the names, places and private words of the lists"
-    return Verdict(claim, "violated", "nothing", len(queries), n_wrong, reason=reason, unit="queries")
+    return Verdict(str(claim), "violated", "nothing", len(queries), n_wrong, reason=reason, unit="queries")
 
 
 def _are_private(queries: Sequence[str], lists: PersonalWordLists) -> NDArray[np.bool_]:

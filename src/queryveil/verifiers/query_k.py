@@ -4,32 +4,24 @@ Adar: User 4XXXXX9: Anonymizing Query Logs, 2007. Owners are people where that i
 release holds all issues of a query that it holds at all, so the people are counted in the release itself.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 
 
-def verify(
-    bound: ResolvedName,
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    owner: NDArray[np.int32],
-    queries: Sequence[str],
-    *,
-    counted: Literal["people", "histories"],
-    partition: NDArray[np.int32] | None = None,
-    progress: Progress = silent,
-) -> Verdict:
-    """Say whether a claim query_k(k) holds; the counterexample has the fewest owners, the first text among equals."""
-    claim, k = str(bound), bound.integer("k")
+def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
+    """Return whether a claim query_k(k) holds; the counterexample has the fewest owners, then the first text."""
+    released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
+    counted: Literal["people", "histories"] = "histories" if owners is None else "people"
+    owner = np.arange(len(released.users)) if owners is None else owners.person
+    indptr, ids, partition, k = released.indptr, released.ids, released.partition, claim.integer("k")
     if len(ids) == 0:
-        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+        return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
     holder = owner[np.repeat(np.arange(len(owner)), np.diff(indptr))]
     part = np.zeros(len(holder), np.int64) if partition is None else np.repeat(partition, np.diff(indptr))
     # sorted by query and holder, a holder counts where it differs from the one before
@@ -41,8 +33,8 @@ def verify(
     progress("verifying", len(ids), len(ids))
     short = np.flatnonzero(held_by < k)
     if not len(short):
-        return Verdict(claim, "holds", counted, len(held_by), unit="queries")
+        return Verdict(str(claim), "holds", counted, len(held_by), unit="queries")
     numbers = query[is_new_query]
-    fewest, text = min((int(held_by[i]), queries[numbers[i]]) for i in short.tolist())
+    fewest, text = min((int(held_by[i]), released.terms[numbers[i]]) for i in short.tolist())
     worst = Violation((text,), fewest, k)
-    return Verdict(claim, "violated", counted, len(held_by), len(short), worst, unit="queries")
+    return Verdict(str(claim), "violated", counted, len(held_by), len(short), worst, unit="queries")

@@ -11,13 +11,44 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories, ReleasedVocabularies
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 
 
-def verify(
+def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
+    """Return whether a claim vocabulary_k(k) holds for released vocabularies, or for histories taken as such."""
+    released, owners, floor = evidence.find(ReleasedVocabularies), evidence.find(Owners), 1
+    holders: Mapping[str, int] | None = None
+    if released is None:
+        released = _as_vocabularies(evidence.get(ReleasedHistories))
+    elif owners is not None:
+        floor, holders = evidence.get(Floor).people, owners.holders()
+    return check_vocabularies(
+        claim,
+        released,
+        np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person,
+        counted="histories" if owners is None else "people",
+        floor=floor,
+        holders=holders,
+        progress=progress,
+    )
+
+
+def _as_vocabularies(released: ReleasedHistories) -> ReleasedVocabularies:
+    """Return histories as vocabularies whose terms are all as typed."""
+    by_text = sorted(range(len(released.terms)), key=released.terms.__getitem__)
+    rank = np.empty(len(by_text), np.int32)
+    rank[by_text] = np.arange(len(by_text), dtype=np.int32)
+    history = np.repeat(np.arange(len(released.users)), np.diff(released.indptr))
+    order = np.lexsort((rank[released.ids], history))
+    ids, levels = rank[released.ids][order], np.zeros(len(order), np.int32)
+    terms = tuple(released.terms[i] for i in by_text)
+    return ReleasedVocabularies(released.users, released.indptr, ids, released.counts[order], levels, terms)
+
+
+def check_vocabularies(
     bound: ResolvedName,
     released: ReleasedVocabularies,
     owner: NDArray[np.int32],

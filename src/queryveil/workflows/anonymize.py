@@ -1,219 +1,259 @@
-"""From a raw log to a verified release: read, clean, anonymise, stage, verify, report, put in place."""
+"""From a raw log to a verified release: the one pipeline for every kind of release and both engines.
 
+    source ─► log ─► profiles ─► method ─► rows ─► release folder ─► verify ─► measure ─► report ─► commit
+
+A step that differs by kind of release is a method of the kind, one that differs by engine is a method of `ReleaseRun`.
+"""
+
+import importlib
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from queryveil._version import __version__
+from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.core.results import Score, Verdict
-from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.histories.build import Unit, build, find_occurrences
-from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.profiles import Profiles
-from queryveil.lexicons.word_lists import PersonalWordLists
-from queryveil.market.table import Market
-from queryveil.methods import Method
-from queryveil.release import manifest as manifests
-from queryveil.release import private as privates
-from queryveil.release.content import Content, histories_content, log_content, queries_content
-from queryveil.release.reader import Release
-from queryveil.release.writer import check_places, staging
-from queryveil.sensitivity.lists import load_lists
-from queryveil.workflows.ahead import load_ahead
-from queryveil.workflows.anonymized import Anonymized, digest_of, digests_of
-from queryveil.workflows.beside import set_beside
-from queryveil.workflows.measure import default_measures, score
+from queryveil.core.results import Score, Scores, Verdict
+from queryveil.engines import LogSource
+from queryveil.kinds.base import Counts, Kind, kind_of
+from queryveil.kinds.log import KEEPABLE
+from queryveil.kinds.private_folder import RunRecord
+from queryveil.methods.base import method_of
+from queryveil.release.manifest import NAME, CleaningRecord, Manifest, PartitionRecord, build_manifest
+from queryveil.release.reader import load_release
+from queryveil.release.verification import verify_or_raise
+from queryveil.release.writer import StagedRelease, WrittenRows, file_entry
+from queryveil.report import render_release_report
 from queryveil.workflows.requests import ReleaseRequest
-from queryveil.workflows.running import TOO_FEW, confirmed, histories_behind, method_of, run_method
-from queryveil.workflows.starting import Start, open_start
-from queryveil.workflows.worth import check_coverage, read_worth
-from queryveil.workflows.writing import write_verified
 
-KEEPABLE = ("time", "rank", "url")
+REPORT = "report.html"
+TOO_FEW = "parts with too few people"
 
 
-def anonymize(options: ReleaseRequest, *, progress: Progress = silent) -> Anonymized:
-    """Write a release of the log under the method's guarantee; nothing appears unless its verifier agrees."""
-    if options.engine_options.cluster() is not None:
-        from queryveil.workflows.distributed.anonymize import anonymize as anonymize_on_spark
+@dataclass(frozen=True)
+class ReleasePlan:
+    """A request that has been checked: what is to be made, before anything is read."""
 
-        return anonymize_on_spark(options, progress=progress)
-    started = time.monotonic()
-    source, out, private = options.source, options.out_path, options.private_path
-    bound = resolve("method", options.method)
-    declared, kind = check(bound, source, options)
-    if kind in ("groups", "vocabularies"):  # what these need takes long to import
-        from queryveil.workflows.meaning import Place
+    request: ReleaseRequest
+    source: LogSource
+    method: ResolvedName
+    kind: Kind
+    seed: int
 
-        place = Place(out, private, options.seed, options.force, options.groups, options.groups_private)
-        return _by_meaning(kind)(source, bound, place, options.semantics, progress)
-    if options.groups is not None:
-        raise InputError(f"--groups goes on with groups, and {bound} makes none; leave it out.")
-    check_places(out, private, force=options.force)
-    target = bound.values.get("target")
-    worth = read_worth(target, options.values, options.market, source.cleaning.charset)
-    lists = _lists(bound, options)
-    start = _start(bound, kind, source, options, progress)
-    seed = secrets.randbits(64) if options.seed is None else options.seed
-    rng = np.random.default_rng(seed)
-    load_ahead(source)
-    with open_log(source, progress=progress) as log:
-        profiles = build(log, unit=_unit(kind), progress=progress)
-        covered = check_coverage(target, worth, profiles)
-        weaker = None if start is None else start.mask(profiles)
-        kept = run_method(bound, profiles, worth, rng=rng, start=weaker, lists=lists, progress=progress)
-        progress("writing", 0, 1)
-        content = _content(log, profiles, kept.mask, kind, source.keep)
-        cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
-    manifest = _manifest(bound, declared.claim(bound, kept.settled), profiles, kept, content, cleaning, source)
-    if lists is not None:
-        manifest["lists"] = {"places": digest_of(options.places)}
-    run: dict[str, Any] = {"seed": seed, "method": str(bound), "kind": kind, "queryveil": __version__}
-    if start is not None:
-        run["start_from"] = start.record()
-    with staging(out, private, force=options.force) as staged:
-        if staged.private:
-            run["inputs"] = digests_of(source)
-            run["worth"] = {"values": digest_of(options.values), "market": digest_of(options.market)}
-            privates.write(staged.private, profiles, content, run)
-        verdict, scores, manifest = write_verified(
-            staged,
-            manifest,
-            content,
-            lambda release: _judge(release, profiles, content, worth.market, lists, rng, progress),
-        )
-        staged.commit(manifest["content_sha256"])
-    summary = {**kept.summary, "market": {figure: asdict(share) for figure, share in covered.items()}}
-    return Anonymized(out, private, manifest, verdict, tuple(scores), summary, time.monotonic() - started)
+    def claim(self, found: Mapping[str, int]) -> ResolvedName:
+        """Return the guarantee that the run claims."""
+        return method_of(self.method).claim(self.method, found)
+
+    def floor(self, claim: ResolvedName) -> int:
+        """Return how many people must hold every published item."""
+        return method_of(self.method).floor(self.method, claim)
+
+    def run_record(self, engine: str, inputs: Sequence[Mapping[str, Any]], more: Mapping[str, Any]) -> RunRecord:
+        """Return the private record of the run."""
+        return RunRecord(self.seed, str(self.method), self.kind.name, __version__, engine, inputs, more)
 
 
-def _by_meaning(kind: str) -> Callable[..., Anonymized]:
-    """Return how a kind of release is made that depends on what terms mean."""
-    if kind == "groups":
-        from queryveil.workflows.grouping import group
-
-        return group
-    from queryveil.workflows.publishing import publish
-
-    return publish
-
-
-def check(bound: ResolvedName, source: LogSource, options: ReleaseRequest) -> tuple[Method, str]:
-    """Return the method's declaration and the kind of release, if the options fit it."""
-    declared = method_of(bound)
-    declared.check(bound)
-    kind = options.kind or declared.kinds[0]
-    if kind not in declared.kinds:
+def plan_release(request: ReleaseRequest) -> ReleasePlan:
+    """Resolve a request, and refuse what does not go together before any input or output."""
+    method, source = resolve("method", request.method), request.source
+    declared = method_of(method)
+    declared.check(method)
+    name = request.kind or declared.kinds[0]
+    if name not in declared.kinds:
         raise InputError(
-            f"{bound} makes releases of kind {' or '.join(declared.kinds)}, not {kind!r}; "
+            f"{method} makes releases of kind {' or '.join(declared.kinds)}, not {name!r}; "
             "choose one of these by --kind.",
             field="kind",
         )
+    kind = kind_of(name)
+    _check_source(method, kind, source, has_private=request.private is not None)
+    seed = secrets.randbits(64) if request.seed is None else request.seed
+    return ReleasePlan(request, source, method, kind, seed)
+
+
+def _check_source(method: ResolvedName, kind: Kind, source: LogSource, *, has_private: bool) -> None:
+    """Refuse ways of reading a log that a kind of release cannot be made from."""
+    if kind.needs_private and not has_private:
+        raise InputError(f"{method} needs a private folder: who is in which group stands there; give --private.")
+    if kind.needs_whole_people and (source.cleaning.history != "user" or source.cleaning.partition_by):
+        raise InputError(f"{method} groups people, so it goes with --history user and without --partition-by.")
     for name in source.keep:
         if name not in KEEPABLE:
             known = ", ".join(KEEPABLE)
             raise InputError(f"--keep: there is no column {name!r} to keep; there are {known}.", field="keep")
-    if source.keep and kind == "histories":
-        raise InputError(
-            "--keep needs single queries, so it goes with --kind log; add that or leave --keep out.", field="keep"
+    if source.keep and not kind.keepable:
+        others = [each for each in method_of(method).kinds if kind_of(each).keepable]
+        remedy = (
+            f"so it goes with --kind {others[0]}; add that or leave --keep out."
+            if others
+            else f"and a release of {kind.content} has none; leave it out."
         )
-    if source.cleaning.partition_by and kind == "queries":
+        raise InputError(f"--keep needs single queries, {remedy}", field="keep")
+    if source.cleaning.partition_by and not kind.allows_partitions:
         raise InputError(
-            f"{bound} looks at the log as a whole, so it goes without --partition-by; leave that out.",
+            f"{method} looks at the log as a whole, so it goes without --partition-by; leave that out.",
             field="partition_by",
         )
-    return declared, kind
 
 
-def _unit(kind: str) -> Unit:
-    return "query" if kind == "queries" else "term"
+@dataclass(frozen=True)
+class AppliedMethod:
+    """What a method did: the figures that the manifest needs."""
+
+    found: Mapping[str, int]  # parameters of the claim that the run determined
+    summary: Mapping[str, Any]
+    before: Counts
+    after: Counts
+    cleaning: CleaningRecord
+    partition: PartitionRecord | None
+    lists: Mapping[str, Any] | None = None
 
 
-def _lists(bound: ResolvedName, options: ReleaseRequest) -> PersonalWordLists | None:
-    """Return the lists of names, places and private words, where the method looks for them."""
-    if method_of(bound).needs_lists:
-        return load_lists(options.places)
-    if options.places is not None:
-        raise InputError(f"--places is for methods that look for places, and {bound} does not; leave it out.")
-    return None
+class ReleaseRun(ABC):
+    """An engine's part in making a release; used in a `with` block."""
+
+    engine: str
+
+    def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
+        """Store what is to be done."""
+        self.plan, self.progress = plan, progress
+
+    def __enter__(self) -> "ReleaseRun":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+    @abstractmethod
+    def locations(self) -> tuple[Path | str, Path | str | None]:
+        """Return where the release and its private folder are: paths of this machine, or URIs."""
+
+    @abstractmethod
+    def apply_method(self) -> AppliedMethod:
+        """Read and clean the log, build profiles and run the method."""
+
+    @abstractmethod
+    def staging(self) -> AbstractContextManager[StagedRelease]:
+        """Make the folders to write into; both are gone unless they are committed."""
+
+    @abstractmethod
+    def write_private(self, staged: StagedRelease) -> None:
+        """Write the private folder, where one is wanted."""
+
+    @abstractmethod
+    def write_rows(self, staged: StagedRelease) -> WrittenRows:
+        """Write the released rows."""
+
+    @abstractmethod
+    def evidence(self, staged: StagedRelease, manifest: Manifest) -> Evidence:
+        """Return the evidence of what was written, read back."""
+
+    @abstractmethod
+    def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
+        """Take the measures of a release that is being made."""
 
 
-def _start(
-    bound: ResolvedName, kind: str, source: LogSource, options: ReleaseRequest, progress: Progress
-) -> Start | None:
-    """Return the release that the run is to start from, where one was given."""
-    if options.start_from is not None:
-        private = options.start_from_private
-        return open_start(options.start_from, private, bound, kind, source.cleaning, progress=progress)
-    if options.start_from_private is not None:
-        raise InputError("--start-from-private goes with --start-from; give that too, or leave it out.")
-    return None
+_RUNS: Mapping[str, str] = MappingProxyType(
+    {
+        "local": "queryveil.workflows.local_run:LocalRun",
+        "spark": "queryveil.workflows.spark_run:SparkRun",
+    }
+)
 
 
-def _content(log: QueryLog, profiles: Profiles, mask: NDArray[np.bool_], kind: str, keep: tuple[str, ...]) -> Content:
-    if kind == "histories":
-        return histories_content(profiles, mask)
-    if kind == "queries" and not keep:
-        return queries_content(profiles, mask)
-    missing = [name for name in keep if name not in log.columns]
-    if missing:
-        raise InputError(
-            f"--keep {missing[0]}: the log has no {missing[0]} column; leave it out or name it by --columns."
-        )
-    issued = find_occurrences(log, profiles, keep, unit=_unit(kind))
-    return queries_content(profiles, mask, issued) if kind == "queries" else log_content(profiles, mask, issued)
+def open_run(plan: ReleasePlan, progress: Progress) -> ReleaseRun:
+    """Return the run of a plan on the engine that it asks for."""
+    module, _, name = _RUNS[plan.request.engine_options.engine].partition(":")
+    run: ReleaseRun = getattr(importlib.import_module(module), name)(plan, progress)
+    return run
 
 
-def _manifest(
-    bound: ResolvedName,
-    claim: ResolvedName,
-    profiles: Profiles,
-    kept: KeptPairs,
-    content: Content,
-    cleaning: Mapping[str, Any],
-    source: LogSource,
-) -> dict[str, Any]:
-    counts = {"before": manifests.counts_of(profiles), "after": manifests.counts_of(profiles, kept.mask)}
-    partition = None
-    if profiles.partition is not None:
-        partition = {
-            "column": source.cleaning.partition_by,
-            "values": len(profiles.partition_values),
-            "left_out": kept.summary[TOO_FEW],
-        }
-    return manifests.make(
-        content.kind,
-        bound,
-        claim,
-        content.rows,
-        floor=claim.integer("k") if "k" in claim.values else 1,
-        cleaning=cleaning,
-        counts=counts,
-        partition=partition,
-        uncovered=source.keep,
-    )
+def make_release(request: ReleaseRequest, progress: Progress = silent) -> "ReleaseResult":
+    """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
+    started = time.monotonic()
+    plan = plan_release(request)
+    with open_run(plan, progress) as run:
+        applied = run.apply_method()
+        claim = plan.claim(applied.found)
+        with run.staging() as staged:
+            run.write_private(staged)
+            written = run.write_rows(staged)
+            manifest = build_manifest(
+                plan.kind,
+                plan.method,
+                claim,
+                floor=plan.floor(claim),
+                columns=written.columns,
+                uncovered=plan.source.keep,
+                partition=applied.partition,
+                cleaning=applied.cleaning,
+                before=applied.before,
+                after=applied.after,
+                content_sha256=written.content_sha256,
+                files=written.files,
+                lists=applied.lists,
+            )
+            evidence = run.evidence(staged, manifest)
+            verdict = verify_or_raise(claim, plan.method, plan.kind, evidence, engine=run.engine, progress=progress)
+            scores = run.measure(evidence, manifest)
+            page = render_release_report(
+                manifest, verdict, scores, section=plan.kind.report_section, context=plan.kind.report_context()
+            ).encode()
+            staged.write(REPORT, page)
+            manifest = replace(manifest, files=(*manifest.files, file_entry(REPORT, page)))
+            staged.write(NAME, manifest.encode())
+            staged.commit(manifest.content_sha256)
+    seconds = time.monotonic() - started
+    return ReleaseResult(*run.locations(), manifest, verdict, tuple(scores), applied.summary, seconds)
 
 
-def _judge(
-    release: Release,
-    profiles: Profiles,
-    content: Content,
-    market: Market | None,
-    lists: PersonalWordLists | None,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> tuple[Verdict, list[Score]]:
-    """Verify a release that has been written, and measure it."""
-    history_of = histories_behind(content)
-    people = profiles.owner[history_of]
-    verdict = confirmed(release, people, progress, lists)
-    comparison = set_beside(profiles, release, people, history_of, market=market)
-    return verdict, score(comparison, default_measures(market is not None), rng, progress)
+@dataclass(frozen=True)
+class ReleaseResult(Tabular):
+    """What a run made: the release, its verdict, what was kept and what it took."""
+
+    location: Path | str  # of the release: a path of this machine, or a URI such as hdfs://…
+    private_location: Path | str | None
+    manifest: Manifest
+    verdict: Verdict
+    scores: tuple[Score, ...]
+    summary: Mapping[str, Any]
+    seconds: float
+
+    @property
+    def release(self) -> Path:
+        """Return the folder of the release, if it is on this machine."""
+        return _local(self.location)
+
+    @property
+    def private(self) -> Path | None:
+        """Return the private folder, if there is one and it is on this machine."""
+        return None if self.private_location is None else _local(self.private_location)
+
+    @property
+    def report(self) -> Path:
+        """Return the path of the report, if it is on this machine."""
+        return self.release / REPORT
+
+    def to_arrow(self) -> Any:
+        """Return the released rows as an Arrow table."""
+        return load_release(self.release).to_arrow()
+
+    def _repr_html_(self) -> str:
+        place = f"<code>{escape(str(self.location))}</code>"
+        return f"<p>{self.verdict._repr_html_()} Release: {place}</p>{Scores(self.scores)._repr_html_()}"
+
+
+def _local(location: Path | str) -> Path:
+    if isinstance(location, str):
+        raise InputError(f"{location} is not on this machine; read it with Spark.")
+    return location

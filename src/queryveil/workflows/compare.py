@@ -1,9 +1,11 @@
 """Comparing methods on one log: each is run, verified and measured; nothing is released."""
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,155 +14,211 @@ from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError, OutputError
 from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
-from queryveil.core.progress import Progress, silent
+from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.core.results import Score, Verdict
-from queryveil.engines import open_log
+from queryveil.core.views import Views
+from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import build
-from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.utilities import Worth, check_worth
-from queryveil.release import manifest as manifests
-from queryveil.release.content import histories_content
-from queryveil.release.reader import Release
+from queryveil.kinds.base import Counts, Kind
+from queryveil.market.table import Market
+from queryveil.methods.base import MethodTask, StartingPoint, method_of
+from queryveil.release.manifest import CleaningRecord, build_manifest
+from queryveil.release.verification import verify_or_raise
 from queryveil.report.comparison import TITLE, ComparedRun, MethodComparison, render_comparison
-from queryveil.workflows.beside import set_beside
-from queryveil.workflows.measure import check_measure, default_measures, score
-from queryveil.workflows.requests import CompareRequest
-from queryveil.workflows.running import confirmed, histories_behind, method_of, run_method
-from queryveil.workflows.starting import chains
-from queryveil.workflows.worth import check_coverage, read_worth
+from queryveil.workflows.anonymize import ReleasePlan, plan_release
+from queryveil.workflows.earlier_releases import strength_parameters, without_parameters
+from queryveil.workflows.inputs import MethodInput, open_inputs
+from queryveil.workflows.local_run import made_evidence, prepare, run_method
+from queryveil.workflows.measures import check_measure, take_measures
+from queryveil.workflows.requests import CompareRequest, ReleaseRequest
 
-KIND = "histories"
-_BEGINNING = 2_000  # bytes of a page, among them its title
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What every run of a comparison shares."""
-
-    profiles: Profiles
-    worth: Worth
-    measures: tuple[str | Name, ...]
-    seed: int
+_BEGINNING = 2_000  # bytes of a page that are searched for its title
 
 
-def compare(options: CompareRequest, *, progress: Progress = silent) -> MethodComparison:
+@dataclass
+class _Workbench:
+    """The log that all runs share; profiles and inputs are prepared once for all runs that need the same."""
+
+    request: CompareRequest
+    log: QueryLog
+    cleaning: CleaningRecord
+    progress: Progress
+    inputs: dict[tuple[Any, ...], tuple[MethodInput, ...]]
+    _profiles: dict[str, Profiles] = field(default_factory=dict)
+    _prepared: dict[tuple[Any, ...], tuple[Profiles, Views]] = field(default_factory=dict)
+
+    def profiles(self, kind: Kind) -> Profiles:
+        """Return the profiles over the items of a kind."""
+        if kind.unit not in self._profiles:
+            self._profiles[kind.unit] = build(self.log, unit=kind.unit, progress=self.progress)
+        return self._profiles[kind.unit]
+
+    def prepared(self, plan: ReleasePlan) -> tuple[Profiles, Views]:
+        """Return the profiles as a method is to see them, and its inputs."""
+        key = _input_key(plan)
+        if key not in self._prepared:
+            self._prepared[key] = prepare(self.profiles(plan.kind), self.inputs[key])
+        return self._prepared[key]
+
+
+def _input_key(plan: ReleasePlan) -> tuple[Any, ...]:
+    """Return what the inputs of a run depend on."""
+    return plan.method.declaration.name, plan.method.values.get("target")
+
+
+def compare(request: CompareRequest, progress: Progress = silent) -> MethodComparison:
     """Run every method, or every combination of a sweep, on a log that is read once."""
     started = time.monotonic()
-    source, bounds = options.source, _bounds(options.methods)
-    measures = options.measures or default_measures(options.market is not None)
-    for name in measures:
-        check_measure(resolve("measure", name), options.market is not None)
-    if options.page is not None:
-        _check_page(options.page, force=options.force)
-    worth = _worth(bounds, options, source.cleaning.charset)
-    with open_log(source, progress=progress) as log:
-        profiles = build(log, progress=progress)
-        cleaning = {"options": source.cleaning.as_record(), "steps": [asdict(step) for step in log.steps]}
-    for bound in bounds:
-        check_coverage(bound.values.get("target"), worth, profiles)
-    runs = _run_all(bounds, _Task(profiles, worth, tuple(measures), options.seed), options.reuse, progress)
+    plans = [plan_release(_release_request(request, method)) for method in _methods(request.methods)]
+    for name in request.measures:
+        for plan in plans:
+            check_measure(resolve("measure", name), plan.kind, has_market=request.market is not None)
+    if request.page is not None:
+        _check_page(request.page, force=request.force)
+    inputs = {_input_key(plan): open_inputs(plan.request, plan.method, plan.kind, progress) for plan in plans}
+    with ExitStack() as stack:
+        log = stack.enter_context(open_log(request.source, progress=progress))
+        cleaning = CleaningRecord(request.source.cleaning.as_record())
+        bench = _Workbench(request, log, cleaning, progress, inputs)
+        for plan in plans:
+            bench.prepared(plan)  # a file that does not fit the log is reported before the first run
+        runs = _run_all(plans, bench, progress)
+        before = Counts.of(bench.profiles(plans[0].kind)).record()
+        steps = {"options": cleaning.options, "steps": [asdict(step) for step in log.steps]}
     _refuse_nothing(runs)
-    done = MethodComparison(
-        tuple(runs), manifests.counts_of(profiles), cleaning, time.monotonic() - started, __version__
-    )
-    if options.page is not None:
-        write_new_file(options.page, render_comparison(done).encode(), overwrite=options.force)
-        done = replace(done, page=options.page)
+    done = MethodComparison(tuple(runs), before, steps, time.monotonic() - started, __version__)
+    if request.page is not None:
+        write_new_file(request.page, render_comparison(done).encode(), overwrite=request.force)
+        done = replace(done, page=request.page)
     return done
 
 
+def _release_request(request: CompareRequest, method: ResolvedName) -> ReleaseRequest:
+    """Return the release that a run would make; its folders are never written."""
+    takes_values = "term_values" in method_of(method).inputs
+    return ReleaseRequest(
+        log=request.source,
+        method=str(method),
+        out=Path("unused"),
+        private=Path("unused"),
+        values=request.values if takes_values else None,
+        market=request.market if takes_values else None,
+        places=request.places if "word_lists" in method_of(method).inputs else None,
+        semantics=request.semantics,
+        seed=request.seed,
+    )
+
+
+def _methods(methods: Sequence[str | Name]) -> list[ResolvedName]:
+    """Return every run that is asked for, once, in the order it is first asked for."""
+    names = [name for method in methods for name in parse_sweep(method)]
+    if not names:
+        raise InputError("there is nothing to compare; give at least one method.")
+    refuse_too_many(len(names))
+    resolved = [resolve("method", name) for name in names]
+    return list({str(method): method for method in resolved}.values())
+
+
+def sweep_chains(plans: Sequence[ReleasePlan]) -> list[list[ReleasePlan]]:
+    """Put the runs of a sweep into chains: each may start from the result of the one before it.
+
+    The runs of a chain differ only in the last parameter that makes the guarantee stronger (m of km). Along k too much
+    would be lost to compare by (decision 0010).
+    """
+    found: dict[tuple[object, ...], list[ReleasePlan]] = {}
+    for plan in plans:
+        growing = strength_parameters(plan.method)
+        key = without_parameters(plan.method, growing[-1:]) if growing else (str(plan.method),)
+        found.setdefault(key, []).append(plan)
+
+    def strength(plan: ReleasePlan) -> list[int]:
+        return [plan.method.integer(name) for name in strength_parameters(plan.method)]
+
+    return [sorted(chain, key=strength) for chain in found.values()]
+
+
+def _run_all(plans: Sequence[ReleasePlan], bench: _Workbench, progress: Progress) -> list[ComparedRun]:
+    """Make all runs, chain by chain, and return them in the order they were asked for."""
+    made: dict[str, ComparedRun] = {}
+    for chain in sweep_chains(plans) if bench.request.reuse else [[plan] for plan in plans]:
+        start: tuple[str, NDArray[np.bool_]] | None = None  # only the mask that the next run needs is kept
+        for plan in chain:
+            stage = f"run {len(made) + 1:,} of {len(plans):,}"
+            made[str(plan.method)], start = _run(plan, bench, start, nested_progress(stage, progress))
+    return [made[str(plan.method)] for plan in plans]
+
+
+def _run(
+    plan: ReleasePlan, bench: _Workbench, start: tuple[str, NDArray[np.bool_]] | None, progress: Progress
+) -> tuple[ComparedRun, tuple[str, NDArray[np.bool_]] | None]:
+    """Make one run, and return with it what the next of its chain may start from."""
+    rng = np.random.default_rng(plan.seed)  # as for a release with this seed
+    profiles, views = bench.prepared(plan)
+    name, mask = start or (None, None)
+    if mask is not None:
+        views = Views.of(*views.existing(), StartingPoint(mask))
+    method, began = str(plan.method), time.monotonic()
+    try:
+        outcome = run_method(MethodTask(profiles, plan.method, rng, views, progress))
+    except GuaranteeError as error:
+        problem = str(error).removeprefix(f"{method}: ")
+        return ComparedRun(method, plan.method.values, time.monotonic() - began, problem=problem), start
+    seconds = time.monotonic() - began
+    verdict, scores, counts = _evaluate(plan, outcome, profiles, views, bench, rng, progress)
+    run = ComparedRun(
+        method, plan.method.values, seconds, verdict, tuple(scores), counts.record(), outcome.summary, name
+    )
+    return run, ((method, outcome.mask) if isinstance(outcome, KeptPairs) else None)
+
+
+def _evaluate(
+    plan: ReleasePlan,
+    outcome: Outcome,
+    profiles: Profiles,
+    views: Views,
+    bench: _Workbench,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Verdict, list[Score], Counts]:
+    """Verify and measure the rows that a release would hold."""
+    kind, claim = plan.kind, plan.claim(outcome.found)
+    content = kind.encode(outcome, profiles, bench.log)
+    counts = kind.counts(outcome, profiles, content)
+    manifest = build_manifest(
+        kind,
+        plan.method,
+        claim,
+        floor=plan.floor(claim),
+        columns=content.rows.column_names,
+        uncovered=(),
+        partition=None,
+        cleaning=bench.cleaning,
+        before=Counts.of(profiles),
+        after=counts,
+        content_sha256="",
+    )
+    evidence = made_evidence(kind, content.rows, profiles, content, manifest, views)
+    verdict = verify_or_raise(claim, plan.method, kind, evidence, engine="local", progress=progress)
+    available = frozenset({"market"} if views.find(Market) is not None else ())
+    measures = bench.request.measures or kind.measures_when_made(claim, available)
+    return verdict, take_measures(measures, evidence, rng, progress), counts
+
+
 def _check_page(page: Path, *, force: bool) -> None:
-    """Refuse a place for the page, before any work is done; only an older page may be replaced, never a log."""
+    """Refuse a place for the page before any work is done; only an older page may be replaced, never a log."""
     check_new_file(page, overwrite=force)
     if page.exists() and not _is_page(page):
         raise OutputError(f"{page} is not a page of a comparison, so --force does not replace it; choose another name.")
 
 
 def _is_page(path: Path) -> bool:
-    """Say whether a file begins as the page of a comparison does."""
+    """Return whether a file begins as the page of a comparison does."""
     if not path.is_file():
         return False
     with path.open("rb") as stream:
         return f"<title>{TITLE}</title>".encode() in stream.read(_BEGINNING)
-
-
-def _bounds(methods: Sequence[str | Name]) -> list[ResolvedName]:
-    """Return every run that is asked for, once, in the order it is first asked for."""
-    names = [name for method in methods for name in parse_sweep(method)]
-    if not names:
-        raise InputError("there is nothing to compare; give at least one method.")
-    refuse_too_many(len(names))
-    bounds = [resolve("method", name) for name in names]
-    for bound in bounds:
-        if KIND not in method_of(bound).kinds:
-            raise InputError(f"{bound} makes no release of kind {KIND}, so it cannot be compared; leave it out.")
-    return list({str(bound): bound for bound in bounds}.values())
-
-
-def _worth(bounds: Iterable[ResolvedName], options: CompareRequest, charset: str) -> Worth:
-    """Read what terms are worth, once it is clear that every target has the file it needs."""
-    for bound in bounds:
-        check_worth(bound.values.get("target"), values=options.values is not None, market=options.market is not None)
-    return read_worth(None, options.values, options.market, charset)
-
-
-def _run_all(bounds: Sequence[ResolvedName], task: _Task, reuse: bool, progress: Progress) -> list[ComparedRun]:
-    """Make all runs, chain by chain, and return them in the order they were asked for."""
-    made: dict[str, ComparedRun] = {}
-    for chain in chains(bounds) if reuse else [[bound] for bound in bounds]:
-        start: tuple[str, NDArray[np.bool_]] | None = None  # one mask at a time: the one that the next run needs
-        for bound in chain:
-            stage = f"run {len(made) + 1:,} of {len(bounds):,}"
-            made[str(bound)], start = _run(bound, task, start, _within(stage, progress))
-    return [made[str(bound)] for bound in bounds]
-
-
-def _within(stage: str, progress: Progress) -> Progress:
-    """Return progress that says which run it is about."""
-    return lambda inner, done, total: progress(f"{stage}: {inner}", done, total)
-
-
-def _run(
-    bound: ResolvedName, task: _Task, start: tuple[str, NDArray[np.bool_]] | None, progress: Progress
-) -> tuple[ComparedRun, tuple[str, NDArray[np.bool_]] | None]:
-    """Make one run, and return with it what the next of its chain may start from."""
-    rng = np.random.default_rng(task.seed)  # as for a release with this seed
-    began = time.monotonic()
-    name, mask = start or (None, None)
-    try:
-        kept = run_method(bound, task.profiles, task.worth, rng=rng, start=mask, progress=progress)
-    except GuaranteeError as error:
-        problem = str(error).removeprefix(f"{bound}: ")
-        return ComparedRun(str(bound), bound.values, time.monotonic() - began, problem=problem), start
-    seconds = time.monotonic() - began
-    verdict, scores = _judge(bound, kept, task, rng, progress)
-    run = ComparedRun(
-        str(bound),
-        bound.values,
-        seconds,
-        verdict,
-        tuple(scores),
-        manifests.counts_of(task.profiles, kept.mask),
-        kept.summary,
-        name,
-    )
-    return run, (str(bound), kept.mask)
-
-
-def _judge(
-    bound: ResolvedName, kept: KeptPairs, task: _Task, rng: np.random.Generator, progress: Progress
-) -> tuple[Verdict, list[Score]]:
-    """Verify and measure the rows that a release would hold."""
-    content = histories_content(task.profiles, kept.mask)
-    claim = method_of(bound).claim(bound)
-    manifest = {"kind": content.kind, "method": str(bound), "guarantee": str(claim)}
-    release = Release(Path(), manifest, content.rows, ())
-    history_of = histories_behind(content)
-    people = task.profiles.owner[history_of]
-    verdict = confirmed(release, people, progress)
-    comparison = set_beside(task.profiles, release, people, history_of, market=task.worth.market)
-    return verdict, score(comparison, task.measures, rng, progress)
 
 
 def _refuse_nothing(runs: Sequence[ComparedRun]) -> None:

@@ -1,229 +1,204 @@
-"""Measuring a release against the log it was made from."""
+"""Measuring a release, or anybody's released log, against the log it was made from."""
 
 import glob
-from collections.abc import Sequence
+import importlib
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import GroupMembers, LogPair, ReleasedGroups
-from queryveil.core.files import check_new_file
-from queryveil.core.names import Name, ResolvedName, declarations, resolve
+from queryveil.core.evidence import Evidence, LogPair, Owners
+from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
+from queryveil.core.rows import IntArray
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.histories.build import build
-from queryveil.logs.options import Cleaning
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
+from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.market.table import read_market
-from queryveil.measures import FILE, NEEDS_MARKET, Measure
+from queryveil.measures import measure_of
 from queryveil.measures.base import Comparison
-from queryveil.measures.utility.market import coverage
-from queryveil.measures.vocabularies import Vocabularies
-from queryveil.release import private as privates
-from queryveil.release.groups import groups_of, load_members
-from queryveil.release.reader import Release, histories_of, load
-from queryveil.workflows.beside import set_beside, vocabularies_beside
-from queryveil.workflows.pair_scores import USUAL, check_people, is_paired, needs_model, score_pair, write_people
-from queryveil.workflows.pairs import match_for, pair_files, pair_release, pair_terms
-from queryveil.workflows.rankings import Rankings, check_search
+from queryveil.release.reader import Release, load_release
+from queryveil.workflows.log_pairs import pair_files, pair_release, pair_terms
+from queryveil.workflows.measures import add_comparison, check_measure, meaning_of, take_measures
+from queryveil.workflows.rankings import SearchEvidence
 from queryveil.workflows.requests import MeasureRequest
 
+_ON_ENGINE: Mapping[str, str] = MappingProxyType(
+    {
+        "local": "queryveil.workflows.measure:measure_locally",
+        "spark": "queryveil.workflows.spark_measure:measure_on_spark",
+    }
+)
 
-def measure(options: MeasureRequest, *, progress: Progress = silent) -> list[Score]:
-    """Score a release, or somebody's released log, against the original.
 
-    For a release the log is cleaned in the way that its manifest says; a pair of logs is taken as it stands.
+def measure(request: MeasureRequest, progress: Progress = silent) -> list[Score]:
+    """Score a release, or anybody's released log, against the original.
+
+    For a release the log is cleaned in the way that its manifest says; a pair of logs is taken as it is.
     """
-    if options.engine_options.cluster() is not None:
-        from queryveil.workflows.distributed.measure import measure as measure_on_spark
+    module, _, function = _ON_ENGINE[request.engine_options.engine].partition(":")
+    scores: list[Score] = getattr(importlib.import_module(module), function)(request, progress)
+    return scores
 
-        return measure_on_spark(options, progress=progress)
-    release, against = Path(options.release), tuple(map(Path, options.against))
-    asked = [resolve("measure", name) for name in options.measures]  # a mistyped name is told before anything is read
-    if options.people is not None:
-        check_new_file(options.people, overwrite=options.force)
+
+def measure_locally(request: MeasureRequest, progress: Progress) -> list[Score]:
+    """Score a release or a released log on this machine."""
+    named = [
+        resolve("measure", name) for name in request.measures
+    ]  # a mistyped name is reported before anything is read
+    if request.people is not None:
+        check_new_file(request.people, overwrite=request.force)
+    release = Path(request.release)
     if _is_log(release):
-        return _measure_log(release, against, asked, options, progress)
+        return _measure_log(release, named, request, progress)
     if not release.exists():
         raise InputError(f"there is no release or log {release}; check the path.")
-    loaded = load(release)
-    bounds = asked or [resolve("measure", name) for name in _usual(loaded, options)]
-    _check(bounds, loaded.kind, options)
-    if loaded.faults:
-        raise InputError(f"{release}: {loaded.faults[0]}; verify the release before measuring it.")
-    if loaded.kind == "groups":
-        return _measure_groups(loaded, bounds, options, progress)
-    return _measure_release(loaded, against, bounds, options, progress)
+    loaded = load_release(release)
+    measures = named or [resolve("measure", name) for name in _defaults(loaded, request)]
+    check_measures(measures, loaded.kind, request)
+    loaded.refuse_damaged("measuring")
+    return _measure_release(loaded, measures, request, progress)
 
 
 def _is_log(release: Path) -> bool:
-    """Say whether it is no folder but a file, or a pattern of files."""
+    """Return whether a path is a file, or a pattern of files, rather than a folder."""
     return release.is_file() or (not release.exists() and glob.has_magic(str(release)))
 
 
-def _check(bounds: Sequence[ResolvedName], kind: str, options: MeasureRequest) -> None:
+def _defaults(release: Release, request: MeasureRequest) -> tuple[str, ...]:
+    """Return the measures taken unless some are named."""
+    given = {
+        "market": request.market,
+        "index": request.index,
+        "private": request.private,
+        "map": request.pairing.map,
+    }
+    available = frozenset(name for name, value in given.items() if value is not None)
+    return release.kind.default_measures(release.manifest.claim, available)
+
+
+def check_measures(measures: Sequence[ResolvedName], kind: Kind, request: MeasureRequest) -> None:
     """Refuse measures and options that do not go with the kind of release, before any work is done."""
-    for bound in bounds:
-        check_measure(bound, options.market is not None, kind, may_pair=True)
-    check_search(options, bounds)
-    if options.people is not None:
-        check_people(bounds)
-    if options.taxonomy is not None and kind != "vocabularies":
+    for each in measures:
+        check_measure(each, kind, has_market=request.market is not None, may_pair=True)
+    SearchEvidence.check(request, measures)
+    if request.people is not None and not any(measure_of(each).by_person for each in measures):
+        raise InputError("--people: none of the measures has a figure for every person; ask for spi or jsd, say.")
+    if request.taxonomy is not None and not kind.is_generalized:
         raise InputError("a taxonomy is for releases of vocabularies; leave --taxonomy out.")
+    if kind.needs_private and request.private is None:
+        raise InputError(
+            f"{request.release} holds groups, and who is in them stands in the private folder; give --private."
+        )
 
 
 def _measure_log(
-    released: Path, against: Sequence[Path], asked: Sequence[ResolvedName], options: MeasureRequest, progress: Progress
+    released: Path, named: Sequence[ResolvedName], request: MeasureRequest, progress: Progress
 ) -> list[Score]:
-    """Score somebody's released log."""
-    for flag, value in (("--private", options.private_path), ("--market", options.market)):
+    """Score anybody's released log."""
+    for flag, value in (("--private", request.private), ("--market", request.market)):
         if value is not None:
             raise InputError(f"{flag} goes with a queryveil release, not with another log; leave it out.")
-    bounds = asked or [resolve("measure", name) for name in USUAL]
-    _check(bounds, FILE, options)
+    measures = named or [resolve("measure", name) for name in PAIR_MEASURES]
+    check_measures(measures, FOREIGN_LOG, request)
+    against = [Path(path) for path in request.against]
     pair = pair_files(
-        against, released, options.pairing, options.reading, needs_model=needs_model(bounds), progress=progress
+        against, released, request.pairing, request.reading, needs_model=needs_model(measures), progress=progress
     )
-    return _scores_of(pair, bounds, options, progress)
+    scores = take_measures(measures, Evidence.of(pair), np.random.default_rng(request.seed), progress)
+    write_people(pair, measures, request)
+    return scores
+
+
+def needs_model(measures: Sequence[ResolvedName]) -> bool:
+    """Return whether one of the measures must know how sensitive queries are."""
+    return any(measure_of(each).needs_model for each in measures)
 
 
 def _measure_release(
-    release: Release,
-    against: Sequence[Path],
-    bounds: Sequence[ResolvedName],
-    options: MeasureRequest,
-    progress: Progress,
+    release: Release, measures: Sequence[ResolvedName], request: MeasureRequest, progress: Progress
 ) -> list[Score]:
-    """Score a release of histories, of queries or of their terms; the log is opened once."""
-    paired = [bound for bound in bounds if is_paired(bound)]
-    others = [str(bound) for bound in bounds if not is_paired(bound)]
-    by_terms = bool(paired) and release.kind != "queries" and match_for(options.pairing, release.kind) == "terms"
-    cleaning = Cleaning.from_record(release.manifest["cleaning"]["options"])
-    scores: list[Score] = []
-    with open_log(LogSource(tuple(against), options.reading, cleaning), progress=progress) as log:
-        if others or by_terms:
-            comparison = _comparison(release, log, options, progress)
-            scores += score(comparison, others, np.random.default_rng(options.seed), progress)
-        if by_terms and isinstance(comparison, Comparison):
-            pair = pair_terms(comparison, options.pairing, needs_model=needs_model(paired))
-        elif paired:
-            pair = pair_release(
-                release, log, options.pairing, options.private_path, needs_model=needs_model(paired), progress=progress
-            )
-    if paired:
-        scores += _scores_of(pair, paired, options, progress)
-    order = {str(bound): place for place, bound in enumerate(bounds)}
-    return sorted(scores, key=lambda each: order.get(each.measure, len(order)))
-
-
-def _scores_of(
-    pair: LogPair, bounds: Sequence[ResolvedName], options: MeasureRequest, progress: Progress
-) -> list[Score]:
-    """Score a pair of logs, and write the figures of every person where asked to."""
-    scores = score_pair(pair, bounds, np.random.default_rng(options.seed), progress)
-    if options.people is not None:
-        write_people(options.people, pair, bounds, force=options.force)
-    return scores
-
-
-def _comparison(
-    release: Release, log: QueryLog, options: MeasureRequest, progress: Progress
-) -> Comparison | Vocabularies:
-    """Set the terms, or whole queries, of a release beside those of its log."""
-    charset = log.source.cleaning.charset
-    worths = None if options.market is None else read_market(options.market, charset)
-    original = build(log, unit="query" if release.kind == "queries" else "term", progress=progress)
-    if worths is not None:
-        coverage(original, worths)
-    people = history_of = None
-    private = options.private_path
+    """Score a release; the log is opened when a measure first looks at it."""
+    private = None if request.private_path is None else PrivateFolder(request.private_path)
     if private is not None:
-        privates.check_belongs(private, release.manifest["content_sha256"])
-        people, history_of = privates.load_histories(private, histories_of(release.rows).users)
-        if privates.load_run(private).get("engine") == "spark":  # nobody knows there who stands first in the log
-            history_of = privates.places_in(original, private)[history_of]
-    if release.kind == "vocabularies":
-        return vocabularies_beside(original, release, history_of, options.taxonomy, progress)
-    return set_beside(original, release, people, history_of, market=worths)
-
-
-def default_measures(has_market: bool) -> tuple[str, ...]:
-    """Return what is measured unless something is asked for."""
-    return ("retention", *(("market",) if has_market else ()), "unique(m=1)", "unique(m=2)", "unique(m=3)")
-
-
-def _usual(release: Release, options: MeasureRequest) -> tuple[str, ...]:
-    """Return what is measured of a release unless something is asked for."""
-    if release.kind == "groups":
-        bound = resolve("guarantee", release.manifest["guarantee"])
-        return (f"linkability(p={bound['p']})", *(() if options.index is None else ("search",)))
-    if release.kind == "vocabularies":
-        return ("blm", "lm", "patterns")
-    usual = default_measures(options.market is not None)
-    is_linked = options.private is not None or options.pairing.map is not None
-    return (*usual, *USUAL) if release.kind == "queries" and is_linked else usual
-
-
-def _measure_groups(
-    release: Release, bounds: Sequence[ResolvedName], options: MeasureRequest, progress: Progress
-) -> list[Score]:
-    """Score a release of groups against the profiles in its private folder."""
-    private = options.private_path
-    if private is None:
-        raise InputError(
-            f"{release.path} holds groups, and who is in them stands in the private folder; give --private."
-        )
-    privates.check_belongs(private, release.manifest["content_sha256"])
-    released = groups_of(release.rows)
-    members, _ = load_members(private, released)
-    rng, rankings = np.random.default_rng(options.seed), Rankings(options, release)
-    scores = score_groups(released, members, [str(bound) for bound in bounds], rng, progress, rankings)
-    rankings.write(rng)
+        private.check_belongs(release.manifest.content_sha256)
+    evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
+    rng, search = np.random.default_rng(request.seed), SearchEvidence(request, release, evidence)
+    with ExitStack() as stack:
+        _add_log(evidence, release, private, request, needs_model(measures), stack, progress)
+        scores = take_measures(measures, evidence, rng, progress)
+        if request.people is not None:
+            write_people(evidence.get(LogPair), measures, request)
+    search.write(rng)
     return scores
 
 
-def score_groups(
-    released: ReleasedGroups,
-    members: GroupMembers,
-    measures: Sequence[str | Name],
-    rng: np.random.Generator,
+def _add_log(
+    evidence: Evidence,
+    release: Release,
+    private: PrivateFolder | None,
+    request: MeasureRequest,
+    has_model: bool,
+    stack: ExitStack,
     progress: Progress,
-    rankings: Rankings | None = None,
-) -> list[Score]:
-    """Compute every measure asked for of a release of groups."""
-    scores: list[Score] = []
-    for number, name in enumerate(measures):
-        progress("measuring", number, len(measures))
-        bound = resolve("measure", name)
-        context = {} if rankings is None else rankings.context(bound)
-        scores += bound.declaration.load()(released, members, bound, **context, rng=rng, progress=progress)
-    return scores
+) -> None:
+    """Let measures look at the log that the release was made from, and at both person by person."""
+    kind, cleaning = release.kind, release.manifest.cleaning.cleaning()
+    source = LogSource(tuple(Path(path) for path in request.against), request.reading, cleaning)
 
+    @cache
+    def log() -> QueryLog:
+        return stack.enter_context(open_log(source, progress=progress))
 
-def check_measure(bound: ResolvedName, has_market: bool, kind: str = "histories", *, may_pair: bool = False) -> None:
-    """Refuse a measure that cannot be taken of a kind of release, and one of market value without a market table."""
-    measure = bound.declaration
-    if is_paired(bound) and not may_pair:
-        raise InputError(f"the measure {bound} is of a release beside its log; take it with queryveil measure.")
-    if isinstance(measure, Measure) and kind not in measure.kinds:
-        kinds = " or ".join(known for known in measure.kinds if known != FILE)
-        found = "somebody else's log" if kind == FILE else kind
-        raise InputError(
-            f"the measure {bound} is of releases of kind {kinds}, not {found}; queryveil list measures names others."
+    @cache
+    def original() -> Profiles:
+        return build(log(), unit=kind.unit, progress=progress)
+
+    def history_of(owners: Owners) -> IntArray:
+        return owners.history if private is None else private.positions_in(original())[owners.history]
+
+    def pair() -> LogPair:
+        if kind.unit == "term" and kind.match(request.pairing.match) == "terms":
+            return pair_terms(evidence.get(Comparison), request.pairing, needs_model=has_model)
+        return pair_release(
+            release, log(), request.pairing, request.private_path, needs_model=has_model, progress=progress
         )
-    if isinstance(measure, Measure) and measure.needs_market and not has_market:
-        raise InputError(NEEDS_MARKET.format(bound))
+
+    market = None if request.market is None else read_market(request.market, cleaning.charset)
+    meaning = meaning_of(release.manifest, request.taxonomy)
+    add_comparison(
+        evidence,
+        kind,
+        original,
+        release.manifest,
+        market=market,
+        meaning=meaning,
+        history_of=history_of,
+        progress=progress,
+    )
+    evidence.add(LogPair, pair)
 
 
-def score(
-    comparison: Comparison | Vocabularies, measures: Sequence[str | Name], rng: np.random.Generator, progress: Progress
-) -> list[Score]:
-    """Compute every measure asked for."""
-    scores: list[Score] = []
-    for number, name in enumerate(measures):
-        progress("measuring", number, len(measures))
-        bound = resolve("measure", name)
-        scores += declarations("measure")[bound.declaration.name].load()(comparison, bound, rng=rng, progress=progress)
-    progress("measuring", len(measures), len(measures))
-    return scores
+def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
+    """Write the figures of every person as CSV where asked to; it names people, so only its owner can read it."""
+    if request.people is None:
+        return
+    columns: dict[str, Any] = {"person": pair.persons, "queries": pair.n_before, "released": pair.n_after}
+    for each in measures:
+        if measure_of(each).by_person:
+            figures = measure_of(each).load_by_person()(pair, each)
+            columns[str(each)] = pa.array(figures, mask=np.isnan(figures))
+    sink = pa.BufferOutputStream()
+    csv.write_csv(pa.table(columns), sink, csv.WriteOptions(quoting_style="needed"))
+    write_new_file(request.people, sink.getvalue().to_pybytes(), overwrite=request.force, mode=0o600)

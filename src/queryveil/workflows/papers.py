@@ -17,10 +17,10 @@ from queryveil.experiments import burghardt, carpineto, liu, zhu
 from queryveil.experiments.evaluation import Evaluation
 from queryveil.histories.build import Unit, build
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import Counts
 from queryveil.logs.generate import generate
 from queryveil.market.table import read_market
 from queryveil.measures.utility.market import coverage
-from queryveil.release import manifest as manifests
 from queryveil.report.reproduction import Reproduction
 from queryveil.search.index import open_index
 from queryveil.sensitivity.lists import load_lists
@@ -132,7 +132,7 @@ def _profiles(source: LogSource, progress: Progress, unit: Unit = "term") -> Pro
 def _reproduced(
     paper: str, about: str, profiles: Profiles, source: LogSource, options: ReproduceRequest, found: Evaluation
 ) -> Reproduction:
-    log = {**manifests.counts_of(profiles), "generated": not is_given(source), "seed": options.seed}
+    log = {**Counts.of(profiles).record(), "generated": not is_given(source), "seed": options.seed}
     numbers = {"paper": paper, "log": log, **found.numbers}
     return Reproduction(paper, about, "", found.tables, found.figures, numbers, __version__, 0.0, found.reading)
 
@@ -143,7 +143,7 @@ def _like(options: ReproduceRequest, paper: str) -> str:
 
 def _about(profiles: Profiles, source: LogSource, options: ReproduceRequest, paper: str, unit: str = "terms") -> str:
     """Begin a sentence about the log."""
-    counts = manifests.counts_of(profiles)
+    counts = Counts.of(profiles).record()
     what = "The log given" if is_given(source) else f"A generated log (like {_like(options, paper)})"
     people, entries, occurrences = (counts[name] for name in ("people", "terms", "occurrences"))
     return f"{what}: {people:,} people, {entries:,} distinct {unit}, {occurrences:,} occurrences"

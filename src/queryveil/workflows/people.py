@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import UnknownNameError
-from queryveil.release import private as privates
-from queryveil.release.groups import groups_of, load_members
-from queryveil.release.reader import load
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.reader import load_release
 from queryveil.search.index import Index
 from queryveil.search.ranking import ProfileVector
 
@@ -18,10 +18,10 @@ class People:
 
     def __init__(self, release: Path, private: Path) -> None:
         """Read a release and the private folder that belongs to it."""
-        loaded = load(release)
-        privates.check_belongs(private, loaded.manifest["content_sha256"])
-        self._released = groups_of(loaded.rows)
-        self._members, self._group = load_members(private, self._released)
+        loaded, folder = load_release(release), PrivateFolder(private)
+        folder.check_belongs(loaded.manifest.content_sha256)
+        evidence = loaded.kind.read_evidence(loaded.rows, folder, loaded.manifest.floor)
+        self._released, self._members = evidence.get(ReleasedGroups), evidence.get(GroupMembers)
 
     def __len__(self) -> int:
         return len(self._members.group)

@@ -7,16 +7,21 @@ one of these is held by fewer than k people then. Sizes are tried from 1 up.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.arrow import as_array
 from queryveil.core.rows import ranges, row_numbers_of
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.reader import Release
 
 
 @dataclass(frozen=True)
-class Found:
+class RareCombination:
     """A combination that is too rare: the terms besides the one asked about, and how many people would hold it."""
 
     others: tuple[int, ...]
@@ -54,7 +59,7 @@ class Postings:
         return int(np.count_nonzero(self._seen))
 
 
-class Search:
+class ReasonSearch:
     """The search for reasons in one history: a person, and the terms the history has kept."""
 
     def __init__(self, postings: Postings, person: int, kept: Sequence[int], *, k: int, m: int) -> None:
@@ -66,7 +71,7 @@ class Search:
         order = np.argsort(history, kind="stable")
         self._history, self._column = history[order], column[order]
 
-    def smallest(self, term: int) -> Found | None:
+    def smallest(self, term: int) -> RareCombination | None:
         """Return the smallest combination below k, of these the rarest, of these the first in the order of `kept`.
 
         Time grows with the number of combinations of kept terms, memory with holders · kept terms.
@@ -75,7 +80,7 @@ class Search:
         holders = holders[self._postings.owner[holders] != self._person]
         people = self._postings.count_people(holders) + 1  # and the person asked about
         if people < self._k:
-            return Found((), people)
+            return RareCombination((), people)
         if self._m == 1 or not self._kept:
             return None
         bits = self._bits(holders)
@@ -83,7 +88,7 @@ class Search:
         for size in range(1, min(self._m - 1, len(self._kept)) + 1):
             others, places = _rarest(bits, everybody, 0, size)
             if others + 1 < self._k:
-                return Found(tuple(self._kept[place] for place in places), others + 1)
+                return RareCombination(tuple(self._kept[place] for place in places), others + 1)
         return None
 
     def _bits(self, holders: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -136,3 +141,78 @@ def _rarest(bits: NDArray[np.uint64], within: NDArray[np.uint64], first: int, si
     if best is None:
         raise ValueError("there are fewer terms than the combination has")
     return best
+
+
+@dataclass(frozen=True, eq=False)
+class HoldingRows:
+    """Which histories, of the log or of the release, hold which terms, and whose they are."""
+
+    history: NDArray[np.int64]  # (rows,): ascending, no row twice
+    term: NDArray[np.int32]  # (rows,): a number in the log's terms
+    owner: NDArray[np.int32]  # (histories,)
+    part: NDArray[np.int32]  # (histories,): all 0 where the log is whole
+
+    def of_terms(self, is_concerned: NDArray[np.bool_]) -> "HoldingRows":
+        """Return the rows of some terms, which are marked."""
+        rows = np.flatnonzero(is_concerned[self.term])
+        return replace(self, history=self.history[rows], term=self.term[rows])
+
+    def postings(self, terms: NDArray[np.int32], part: int, n_terms: int) -> Postings:
+        """Return who holds some terms in a part of the log; each term is numbered by its place among them."""
+        place = np.full(n_terms, -1, np.int64)
+        place[terms] = np.arange(len(terms))
+        rows = np.flatnonzero(place[self.term] >= 0)
+        rows = rows[self.part[self.history[rows]] == part]
+        return Postings(self.history[rows], place[self.term[rows]], self.owner, len(terms))
+
+
+@dataclass(frozen=True, eq=False)
+class Holdings:
+    """The log as the method saw it, and where each history went."""
+
+    rows: HoldingRows
+    count: NDArray[np.int32]  # (rows,): queries of the history that hold the term
+    terms: pa.Array
+    release_id: NDArray[np.int64]  # (histories,): -1 where nothing was released
+
+    def row(self, history: int) -> slice:
+        """Return where the terms of a history stand."""
+        begin, end = np.searchsorted(self.rows.history, [history, history + 1])
+        return slice(int(begin), int(end))
+
+    def mark(self, histories: list[int]) -> NDArray[np.bool_]:
+        """Mark the terms that some histories hold."""
+        marked = np.zeros(len(self.terms), np.bool_)
+        for history in histories:
+            marked[self.rows.term[self.row(history)]] = True
+        return marked
+
+    def released(self, release: Release, is_concerned: NDArray[np.bool_]) -> HoldingRows:
+        """Return the rows that the release has of the marked terms."""
+        numbers = np.flatnonzero(is_concerned)
+        place = pc.index_in(release.rows["term"], self.terms.take(pa.array(numbers)))
+        is_there = pc.is_valid(place)
+        user = as_array(release.rows["user"].filter(is_there))
+        keys = np.sort(user * len(numbers) + as_array(place.filter(is_there)))
+        is_new = np.concatenate((keys[:1] >= 0, keys[1:] != keys[:-1]))  # a term may stand in several queries
+        user, place = np.divmod(keys[is_new], max(len(numbers), 1))
+        is_released = self.release_id >= 0
+        behind = np.empty(np.count_nonzero(is_released), np.int64)  # released history → history
+        behind[self.release_id[is_released]] = np.flatnonzero(is_released)
+        return HoldingRows(user, numbers[place].astype(np.int32), self.rows.owner[behind], self.rows.part[behind])
+
+
+def load_holdings(private: PrivateFolder, membership: pa.Table) -> Holdings:
+    """Read the log from a private folder whose membership has been read already."""
+    pairs = private.encoded_terms()
+    encoded = pairs["term"].chunk(0)
+    has_parts = "partition" in membership.column_names
+    part = _numbers(membership["partition"]) if has_parts else np.zeros(len(membership), np.int32)
+    rows = HoldingRows(as_array(pairs["history"]), as_array(encoded.indices), _numbers(membership["person"]), part)
+    release_id = as_array(pc.coalesce(membership["release_id"], pa.scalar(-1, pa.int64())))
+    return Holdings(rows, as_array(pairs["count"]), encoded.dictionary, release_id)
+
+
+def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
+    """Return a number for each text, the same for the same."""
+    return as_array(texts.combine_chunks().dictionary_encode().indices).astype(np.int32)

@@ -253,9 +253,11 @@ class CompareRequest(LogRequest):
     market: Path | None = option(
         None, LocalPath(), "A market table (columns term, bid, clicks, impressions) for targets and measures."
     )
+    places: Path | None = option(None, LocalPath(), "More places, one on each line, for methods that look for places.")
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
     force: bool = option(False, Flag(), "Replace an older page.")
+    semantics: SemanticOptions = field(default_factory=SemanticOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,23 +288,6 @@ class ProfilesRequest(LogRequest):
     out: Path = field(metadata=declare(LocalPath(), "The file: .csv, .tsv or .parquet."))
     force: bool = option(False, Flag(), "Replace an older file.")
     weighting: WeightOptions = field(default_factory=WeightOptions)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenerateRequest(OptionGroup):
-    """Generate a synthetic log."""
-
-    out: Path = field(metadata=declare(LocalPath(), "The file to write; .gz is compressed.", is_argument=True))
-    like: str = option("demo", FreeText(), "Which log it resembles: demo, altavista or aol.")
-    users: int | None = option(None, COUNT, "How many people search.")
-    market_out: Path | None = option(
-        None,
-        LocalPath(),
-        "Also write a market table of the log's terms (CSV: term, bid, clicks, impressions).",
-        metavar="FILE",
-    )
-    seed: int = option(1, COUNT, "The same seed gives the same log.")
-    force: bool = option(False, Flag(), "Replace older files.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
 from queryveil.core.evidence import ReleasedGroups
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.release import places
-from queryveil.release.groups import groups_of
-from queryveil.release.reader import load
+from queryveil.release.reader import load_release
 from queryveil.search.answers import Answer, SearchOptions, answer, answer_uncompiled
 from queryveil.search.index import Index, open_index
 from queryveil.search.ranking import ProfileVector
@@ -138,12 +137,13 @@ def _open_index(path: Path) -> Index:
 
 
 def _load_groups(path: Path) -> ReleasedGroups:
-    release = load(path)
-    if release.kind != "groups":
-        raise ReleaseError(f"{path} is a release of {release.kind}, not of groups; make one with linkability.")
+    release = load_release(path)
+    groups = release.kind.read_evidence(release.rows, None, 1).find(ReleasedGroups)
+    if groups is None:
+        raise ReleaseError(f"{path} is a release of {release.manifest.kind}, not of groups; make one with linkability.")
     if release.faults:
         raise ReleaseError(f"{path} is not as it was released: {release.faults[0]}; get it anew.")
-    return groups_of(release.rows)
+    return groups
 
 
 def nearest_numbers(wanted: int, known: Iterable[int]) -> str:

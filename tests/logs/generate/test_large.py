@@ -17,7 +17,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import GeneratedLog, generate
 from queryveil.logs.generate.large import write_large
 from queryveil.logs.generate.large.shape import ALTAVISTA, AOL
-from queryveil.methods.km import run
+from queryveil.methods.km import anonymize as run
 
 USERS = 20_000
 

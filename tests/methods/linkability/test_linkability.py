@@ -15,7 +15,7 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.methods.linkability import run
+from queryveil.methods.linkability import group_profiles as run
 from queryveil.methods.linkability.greedy import group_rows
 from queryveil.methods.linkability.principles import smallest_group, without_rare
 from queryveil.methods.linkability.representatives import representatives

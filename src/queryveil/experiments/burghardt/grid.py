@@ -8,14 +8,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.errors import InternalError
+from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import select_entries
 from queryveil.experiments.burghardt.printed import KS, MS
+from queryveil.experiments.runs import confirm, run_method
+from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
-from queryveil.methods import Method
+from queryveil.methods.base import StartingPoint
 from queryveil.methods.utilities import Worth, value_of_terms
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")
@@ -80,9 +82,8 @@ def run_once(
     """Make one run, verify it and measure what it kept; return also which pairs those are."""
     bound = task.method(k, m, target)
     began = time.perf_counter()
-    kept = bound.declaration.load()(
-        task.profiles, bound, rng=task.rng, worth=task.worth, start=start, progress=progress
-    )
+    begin = None if start is None else StartingPoint(start)
+    kept: KeptPairs = run_method(bound, task.profiles, task.rng, task.worth, begin, progress=progress)
     seconds = time.perf_counter() - began
     checked = _verify(task.profiles, kept.mask, bound, progress)
     outcome = Outcome(
@@ -107,20 +108,11 @@ def _verify(profiles: Profiles, mask: NDArray[np.bool_], bound: ResolvedName, pr
     """Have the guarantee's verifier look at what was kept; return how many combinations it checked."""
     if not mask.any():
         return 0
-    if not isinstance(bound.declaration, Method):
-        raise TypeError(f"{bound.declaration.name} is declared as a method but is none")
-    claim = bound.declaration.claim(bound)
-    verdict = claim.declaration.load()(
-        claim,
-        select_entries(profiles.indptr, mask),
-        profiles.ids[mask],
-        profiles.owner,
-        profiles.vocabulary.entries,
-        counted="people",
-        progress=progress,
-    )
-    if not verdict.holds:
-        raise InternalError(f"the result of {bound} was refused by its verifier ({verdict.state}); please report this.")
+    users, indptr = np.arange(profiles.n_histories), select_entries(profiles.indptr, mask)
+    entries = profiles.vocabulary.entries
+    released = ReleasedHistories(users, indptr, profiles.ids[mask], profiles.counts[mask], entries, None)
+    owners = Owners(profiles.owner, users, profiles.holders_by_text)
+    verdict = confirm(bound, Evidence.of(released, owners, Floor()), progress=progress)
     return int(verdict.checked)
 
 

@@ -7,6 +7,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.experiments.burghardt import printed
 from queryveil.experiments.burghardt.examples import SMITH, profiles_of
 from queryveil.experiments.burghardt.grid import TARGETS, Outcome, Task, run_once, within
+from queryveil.experiments.runs import run_method
 
 TARGET = "logsize"
 
@@ -25,7 +26,7 @@ def warm_up(task: Task) -> None:
     for m in printed.MS:
         for target in TARGETS:
             bound = tiny.method(2, m, target)
-            bound.declaration.load()(tiny.profiles, bound, rng=tiny.rng, worth=tiny.worth)
+            run_method(bound, tiny.profiles, tiny.rng, tiny.worth)
 
 
 def run_times(task: Task, progress: Progress = silent) -> Times:

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.errors import InternalError
-from queryveil.core.evidence import LogPair
+from queryveil.core.evidence import Evidence, Floor, LogPair, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress
 from queryveil.core.rows import gather_rows, row_sums, select_entries
 from queryveil.experiments.carpineto.printed import HEAVY_PEOPLE
+from queryveil.experiments.runs import confirm, run_method
+from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
-from queryveil.methods import Method
 
 MEASURES = ("impressions", "jsd", "spi", "pel", "pel(estimate=joint)", "exposed")
 Mask = NDArray[np.bool_]
@@ -77,33 +77,23 @@ def heavy(profiles: Profiles, rng: np.random.Generator) -> Profiles:
 def release(task: Task, method: str) -> Mask:
     """Return what a method leaves, verified."""
     bound = resolve("method", method)
-    kept = bound.declaration.load()(task.profiles, bound, lists=task.lists, rng=task.rng, progress=task.progress)
-    mask: Mask = kept.mask
-    if not isinstance(bound.declaration, Method):
-        raise TypeError(f"{bound.declaration.name} is declared as a method but is none")
-    _verify(task, bound.declaration.claim(bound), mask)
-    return mask
+    kept: KeptPairs = run_method(bound, task.profiles, task.rng, task.lists, progress=task.progress)
+    _verify(task, bound, kept.mask)
+    return kept.mask
 
 
-def _verify(task: Task, claim: ResolvedName, mask: Mask) -> None:
-    """Have the guarantee's verifier look at what was kept; of nothing there is nothing to say."""
+def _verify(task: Task, method: ResolvedName, mask: Mask) -> None:
+    """Have the verifier confirm what was kept; of nothing there is nothing to verify."""
     if not mask.any():
         return
     profiles = task.profiles
     released, ids = np.unique(profiles.ids[mask], return_inverse=True)
     queries = tuple(profiles.vocabulary[query] for query in released.tolist())
-    more = {"lists": task.lists} if claim.declaration.name == "ppp" else {}
-    verdict = claim.declaration.load()(
-        claim,
-        select_entries(profiles.indptr, mask),
-        ids.astype(np.int32),
-        profiles.owner,
-        queries,
-        counted="people",
-        **more,
-    )
-    if not verdict.holds:
-        raise InternalError(f"what {claim} left was refused by its verifier ({verdict.state}); please report this.")
+    users = np.arange(profiles.n_histories)
+    indptr, counts = select_entries(profiles.indptr, mask), profiles.counts[mask]
+    histories = ReleasedHistories(users, indptr, ids.astype(np.int32), counts, queries, None, "query")
+    owners = Owners(profiles.owner, users, profiles.holders_by_text)
+    confirm(method, Evidence.of(histories, owners, Floor(), task.lists))
 
 
 def outcome(task: Task, strategy: str, mask: Mask, k: int | None = None) -> Outcome:
@@ -112,7 +102,7 @@ def outcome(task: Task, strategy: str, mask: Mask, k: int | None = None) -> Outc
     figures = {}
     for name in MEASURES:
         bound = resolve("measure", name)
-        figures[name] = float(bound.declaration.load()(pair, bound, rng=task.rng)[0].value or 0.0)
+        figures[name] = float(bound.declaration.load()(Evidence.of(pair), bound, rng=task.rng)[0].value or 0.0)
     return Outcome(strategy, k, figures, 100.0 * float((pair.n_after == 0).mean()))
 
 
@@ -148,5 +138,5 @@ class ByPeople:
         is_kept[self._order[:n_kept]] = True
         mask: Mask = is_kept[task.profiles.ids]
         k = int(self._people[self._order[n_kept - 1]]) if n_kept else task.profiles.n_people
-        _verify(task, resolve("guarantee", f"query_k(k={k})"), mask)
+        _verify(task, resolve("method", f"query_k(k={k})"), mask)
         return mask, k

@@ -8,7 +8,7 @@ from queryveil.core.names import resolve
 from queryveil.core.rows import indptr_of
 from queryveil.experiments.zhu import printed
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.methods.linkability import run
+from queryveil.methods.linkability import group_profiles
 from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import wordnet
@@ -82,7 +82,7 @@ def _groups() -> PaperTable:
     profiles = example()
     name = f"linkability(p={printed.EXAMPLE_P}, average=global, weighting=paper, representative=union, floor=1)"
     features = augment(profiles, wordnet(), a=1, weighting="paper")
-    made = run(profiles, features, resolve("method", name), rng=np.random.default_rng(_SEED))
+    made = group_profiles(profiles, features, resolve("method", name), rng=np.random.default_rng(_SEED))
     rows = []
     for label, theirs in printed.TABLE_5.items():
         g = int(made.group[profiles.persons.index(theirs[0])])

@@ -10,16 +10,17 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.errors import InputError, InternalError
-from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import row_numbers
+from queryveil.experiments.runs import confirm
 from queryveil.experiments.zhu import printed
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.measures.privacy.linkability import compute as link
-from queryveil.methods import Method
+from queryveil.methods.linkability import group_profiles
 from queryveil.methods.linkability.principles import floor_of, without_rare
 from queryveil.search.evaluation.group_profiles import PublicationRule, map_terms
 from queryveil.search.evaluation.metrics import BootstrapResamples, draw_resamples
@@ -93,13 +94,11 @@ def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progres
 def _run(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.Generator) -> Outcome:
     settings, p, a = cell
     bound = resolve("method", SETTINGS[settings].format(p=p, a=a))
-    grouped: Grouping = bound.declaration.load()(profiles, _features(profiles, bound), bound, rng=rng)
+    grouped: Grouping = group_profiles(profiles, _features(profiles, bound), bound, rng=rng)
     released, members = _sides(profiles, grouped)
-    _verify(bound, released, members)
-    scores = {
-        score.label: score.value
-        for score in link(released, members, resolve("measure", f"linkability(p={p})"), rng=rng)
-    }
+    evidence = Evidence.of(released, members, Floor(floor_of(bound)))
+    confirm(bound, evidence)
+    scores = {score.label: score.value for score in link(evidence, resolve("measure", f"linkability(p={p})"), rng=rng)}
     privacy = {label: float(scores[label] or 0.0) for label in (GROUP_SIZE, LINKING, WORST)}
     within = SearchSetup(setup.index, setup.mapping, members, setup.topics)
     orders = rank_by_group_variants(within, released, PublicationRule.of(bound), rng)
@@ -136,12 +135,3 @@ def _sides(profiles: Profiles, grouped: Grouping) -> tuple[ReleasedGroups, Group
     ids, weights = place[grouped.ids][order], grouped.weights[order]
     released = ReleasedGroups(np.arange(grouped.n_groups), grouped.indptr, ids, weights, terms)
     return released, GroupMembers(grouped.group, *_by_text(profiles))
-
-
-def _verify(bound: ResolvedName, released: ReleasedGroups, members: GroupMembers) -> None:
-    if not isinstance(bound.declaration, Method):
-        raise TypeError(f"{bound.declaration.name} is declared as a method but is none")
-    claim = bound.declaration.claim(bound)
-    verdict = claim.declaration.load()(claim, released, members, floor=floor_of(bound))
-    if not verdict.holds:
-        raise InternalError(f"the result of {bound} was refused by its verifier ({verdict.state}); please report this.")

@@ -35,3 +35,4 @@ class Format(Declaration):
 
     recognise: Callable[[Sample], bool] = field(default=lambda sample: False, repr=False)
     layout: Callable[[Sample, Mapping[str, str]], Layout] | None = field(default=None, repr=False)
+    holds_baskets: bool = False  # a line is a set of items rather than a query

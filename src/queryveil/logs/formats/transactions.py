@@ -27,4 +27,5 @@ TRANSACTIONS = Format(
     purpose="one basket per line, items separated by white space; each line is a person",
     recognise=recognise,
     layout=layout,
+    holds_baskets=True,
 )

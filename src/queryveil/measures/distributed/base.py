@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from queryveil.kinds.base import Kind
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -26,10 +28,11 @@ class DistributedComparison:
     The owner is the person, in the release the history itself where the private folder is not given.
     """
 
-    kind: str  # "histories" or "queries", where what is called a term is a whole query
+    kind: Kind  # says what an item is: a term or a whole query
     original: "DataFrame"
     released: "DataFrame"
     is_linked: bool  # it is known who is behind the released histories
+    seed: int = 0  # of random draws, which are made by hashes
 
     @cached_property
     def before(self) -> Counted:
@@ -53,7 +56,7 @@ class DistributedComparison:
 
     def released_occurrences(self) -> int | None:
         """Return how often what is released is in the log; None where that cannot be told."""
-        if self.kind == "queries":
+        if self.kind.has_occurrences:
             return self.after.occurrences
         if not self.is_linked:
             return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.evidence import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -31,7 +31,7 @@ Finding = Callable[[LogPair, ResolvedName], Figures]
 
 @dataclass(frozen=True)
 class DistributedPair:
-    """People × documents, before and after, a row for every block of people; see `types.LogPair`."""
+    """People × documents, before and after, a row for every block of people; see `queryveil.core.evidence.LogPair`."""
 
     frame: "DataFrame"
     n_strangers: int
@@ -52,29 +52,39 @@ def read_pair(row: dict[str, Any]) -> LogPair:
     return LogPair(**arrays, persons=(), **levels, unit=row["unit"])
 
 
-def spi(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
+def spi(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the mean SPI over people."""
-    return diverging.spi_scores(_found(pair, diverging.spi_figures, bound), bound)
+    return diverging.spi_scores(_found(evidence.get(DistributedPair), diverging.spi_figures, measure), measure)
 
 
-def jsd(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
+def jsd(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the mean JSD over people."""
-    return diverging.jsd_scores(_found(pair, diverging.jsd_figures, bound), bound)
+    return diverging.jsd_scores(_found(evidence.get(DistributedPair), diverging.jsd_figures, measure), measure)
 
 
-def impressions(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
+def impressions(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the share of queries released, of those that are not the person's own, and of people with none."""
-    return impressing.impressions_scores(_found(pair, impressing.impressions_figures, bound), bound)
+    return impressing.impressions_scores(
+        _found(evidence.get(DistributedPair), impressing.impressions_figures, measure), measure
+    )
 
 
-def exposed(pair: DistributedPair, bound: ResolvedName, *, progress: Progress = silent) -> list[Score]:
+def exposed(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the mean exposed sensitive mass over people, beside that of the original."""
-    return exposing.exposed_scores(_found(pair, exposing.exposed_figures, bound), bound)
+    return exposing.exposed_scores(_found(evidence.get(DistributedPair), exposing.exposed_figures, measure), measure)
 
 
-def _found(pair: DistributedPair, finding: Finding, bound: ResolvedName) -> Figures:
+def _found(pair: DistributedPair, finding: Finding, measure: ResolvedName) -> Figures:
     """Return what is found in all blocks, put together in their order."""
-    rows = pair.frame.mapInArrow(_Find(finding, bound), _FOUND_SCHEMA).collect()
+    rows = pair.frame.mapInArrow(_Find(finding, measure), _FOUND_SCHEMA).collect()
     parts = [_read_figures(row) for row in sorted(rows, key=lambda row: int(row["block"]))]
     return together(parts)._replace(n_strangers=pair.n_strangers)
 
@@ -82,12 +92,12 @@ def _found(pair: DistributedPair, finding: Finding, bound: ResolvedName) -> Figu
 @dataclass(frozen=True)
 class _Find:
     finding: Finding
-    bound: ResolvedName
+    measure: ResolvedName
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
-                found = self.finding(read_pair(row), self.bound)
+                found = self.finding(read_pair(row), self.measure)
                 spreads = [value for spread in found.spreads for value in spread]
                 columns = {
                     "block": pa.array([row["block"]], pa.int32()),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -32,17 +33,18 @@ Drawn = Sequence[tuple[str, Sequence[str]]]  # of every combination: whose it is
 
 
 def compute(
-    comparison: DistributedComparison, bound: ResolvedName, *, seed: int, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
-    m = bound.integer("m")
+    comparison, m = evidence.get(DistributedComparison), measure.integer("m")
+    seed = comparison.seed
     progress("counting who is singled out", 0, 2)
     before = _count_singled_out(comparison.original, comparison.before.histories, m, seed)
     progress("counting who is singled out", 1, 2)
     after = _count_singled_out(comparison.released, comparison.after.histories, m, seed)
     progress("counting who is singled out", 2, 2)
     note = note_of(comparison.one_history_each, comparison.counts_people)
-    return scores_of(bound, comparison.kind, before, after, note)
+    return scores_of(measure, comparison.kind.unit, before, after, note)
 
 
 def _count_singled_out(histories: "DataFrame", n_histories: int, m: int, seed: int) -> tuple[int, int]:

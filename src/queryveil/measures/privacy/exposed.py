@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from queryveil.core.evidence import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -23,27 +23,28 @@ from queryveil.measures.privacy.unique import Z
 
 
 def exposed(
-    pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the mean exposed sensitive mass over people, beside that of the original."""
-    return exposed_scores(exposed_figures(pair, bound), bound)
+    pair = evidence.get(LogPair)
+    return exposed_scores(exposed_figures(pair, measure), measure)
 
 
-def exposed_figures(pair: LogPair, bound: ResolvedName) -> Figures:
+def exposed_figures(pair: LogPair, measure: ResolvedName) -> Figures:
     """Return the sensitive mass of people, in percent, and how much of it is exposed."""
     before = 100.0 * _mass(pair, needed(pair.own_sensitivity))
-    return figures_of(pair, (), (before, 100.0 * exposed_by_person(pair, bound)))
+    return figures_of(pair, (), (before, 100.0 * exposed_by_person(pair, measure)))
 
 
-def exposed_scores(found: Figures, bound: ResolvedName) -> list[Score]:
+def exposed_scores(found: Figures, measure: ResolvedName) -> list[Score]:
     """Score what is exposed by its figures."""
     before, after = found.spreads
     note = "of what a person searched for, the share that is sensitive and released; " + people_note(found)
     label = "sensitive and released, mean of all people"
-    return [averaged(str(bound), label, after, highest=100.0, original=before.mean, better="lower", note=note)]
+    return [averaged(str(measure), label, after, highest=100.0, original=before.mean, better="lower", note=note)]
 
 
-def exposed_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
+def exposed_by_person(pair: LogPair, measure: ResolvedName) -> Reals:
     """Return the exposed sensitive mass of every person, from 0 to 1."""
     return _mass(pair, needed(pair.sensitivity) * (pair.after > 0))
 
@@ -52,15 +53,18 @@ def _mass(pair: LogPair, sensitivity: Reals) -> Reals:
     return sum_by_person(pair, sensitivity * pair.share_before)
 
 
-def worst(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def worst(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return what is exposed of the q-th percentile person, and that person's like by SPI."""
-    q = bound.real("q")
-    mass, interval = percentile(100.0 * exposed_by_person(pair, bound), q)
-    left, left_interval = percentile(-spi_by_person(pair, bound), q)
+    pair = evidence.get(LogPair)
+    q = measure.real("q")
+    mass, interval = percentile(100.0 * exposed_by_person(pair, measure), q)
+    left, left_interval = percentile(-spi_by_person(pair, measure), q)
     n = pair.n_people
     return [
         Score(
-            str(bound),
+            str(measure),
             f"sensitive and released, {q:g} % of people at most",
             mass,
             units_counted=n,
@@ -69,7 +73,7 @@ def worst(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progr
             note=f"{q:g} % of people are exposed by no more than this",
         ),
         Score(
-            str(bound),
+            str(measure),
             f"SPI, {q:g} % of people at least",
             -left,
             unit="",

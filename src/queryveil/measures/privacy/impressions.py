@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from queryveil.core.evidence import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -10,31 +10,32 @@ from queryveil.measures.privacy.people import Figures, Reals, averaged, figures_
 
 
 def impressions(
-    pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the share of queries released, of those that are not the person's own, and of people with none."""
-    return impressions_scores(impressions_figures(pair, bound), bound)
+    pair = evidence.get(LogPair)
+    return impressions_scores(impressions_figures(pair, measure), measure)
 
 
-def impressions_figures(pair: LogPair, bound: ResolvedName) -> Figures:
+def impressions_figures(pair: LogPair, measure: ResolvedName) -> Figures:
     """Return all queries, those released, those of them that are not the person's own, and the shares of people."""
     totals = (int(pair.before.sum()), int(pair.after.sum()), int(pair.after[pair.before == 0].sum()))
-    return figures_of(pair, totals, (100.0 * impressions_by_person(pair, bound),))
+    return figures_of(pair, totals, (100.0 * impressions_by_person(pair, measure),))
 
 
-def impressions_scores(found: Figures, bound: ResolvedName) -> list[Score]:
+def impressions_scores(found: Figures, measure: ResolvedName) -> list[Score]:
     """Score impressions by their figures."""
     total, released, foreign = found.totals
     what = "terms" if found.unit == "term" else "queries"
     silent_people = 100.0 * found.n_silent / found.n_people
 
     def score(label: str, value: float | None, counted: int, note: str) -> Score:
-        return Score(str(bound), label, value, units_counted=counted, better="", note=note)
+        return Score(str(measure), label, value, units_counted=counted, better="", note=note)
 
     return [
         score(f"{what} released", 100.0 * released / total, total, people_note(found)),
         averaged(
-            str(bound),
+            str(measure),
             f"{what} released, mean of all people",
             found.spreads[0],
             highest=float("inf"),
@@ -50,7 +51,7 @@ def impressions_scores(found: Figures, bound: ResolvedName) -> list[Score]:
     ]
 
 
-def impressions_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
+def impressions_by_person(pair: LogPair, measure: ResolvedName) -> Reals:
     """Return the share of every person's queries that is released."""
     share: Reals = pair.n_after / pair.n_before
     return share

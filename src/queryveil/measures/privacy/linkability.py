@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -47,24 +47,20 @@ class Shared(NamedTuple):
 
 
 def compute(
-    released: ReleasedGroups,
-    members: GroupMembers,
-    bound: ResolvedName,
-    *,
-    rng: np.random.Generator,
-    progress: Progress = silent,
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return linking probabilities, pairs above p, group sizes, people suppressed, and how like members groups are."""
+    released, members = evidence.get(ReleasedGroups), evidence.get(GroupMembers)
     shared = _shared(released, members, progress)
     group = _row_group(released)
     sizes = np.bincount(members.group[members.group >= 0], minlength=len(released.groups))
     shares = shared.held / np.maximum(1, sizes)[group]
     return [
-        *_probabilities(str(bound), shares, group, len(released.groups)),
-        *_pairs_above(bound, released, members, shares, shared.held),
-        *_sizes(str(bound), sizes),
-        _suppressed(str(bound), members),
-        _cosine(str(bound), released, members, shared.product),
+        *_probabilities(str(measure), shares, group, len(released.groups)),
+        *_pairs_above(measure, released, members, shares, shared.held),
+        *_sizes(str(measure), sizes),
+        _suppressed(str(measure), members),
+        _cosine(str(measure), released, members, shared.product),
     ]
 
 
@@ -120,10 +116,10 @@ def _probabilities(measure: str, shares: Reals, group: IntArray, n_groups: int) 
 
 
 def _pairs_above(
-    bound: ResolvedName, released: ReleasedGroups, members: GroupMembers, shares: Reals, held: IntArray
+    measure: ResolvedName, released: ReleasedGroups, members: GroupMembers, shares: Reals, held: IntArray
 ) -> list[Score]:
     """Score how many of the terms of people that are published for their groups are above p."""
-    p, total = bound.real("p"), int(held.sum())
+    p, total = measure.real("p"), int(held.sum())
     known = np.bincount(members.ids, minlength=len(members.terms))[released.ids] / max(1, len(members.group))
     notes = {
         "posterior": f"of members and terms of theirs that are published: more than {p:g} of the members hold the term",
@@ -134,7 +130,7 @@ def _pairs_above(
         above = int(held[shares > highest * (1 + SLACK)].sum())
         value, note = (100.0 * above / total, notes[principle]) if total else (None, NO_GROUPS)
         label = f"pairs above p by {principle}"
-        return Score(str(bound), label, value, units_counted=total, better="lower", note=note)
+        return Score(str(measure), label, value, units_counted=total, better="lower", note=note)
 
     return [score("posterior", p), score("belief", p + known)]
 

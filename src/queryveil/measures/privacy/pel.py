@@ -12,27 +12,30 @@ A person with one distinct query has nothing to be learnt (H = 0) and is left ou
 
 import numpy as np
 
-from queryveil.core.evidence import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.measures.privacy.people import Reals, averaged, figures_of, people_note, sum_by_person
 
 
-def pel(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def pel(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the mean PEL over the people who have more than one distinct query."""
-    values = pel_by_person(pair, bound)
+    pair = evidence.get(LogPair)
+    values = pel_by_person(pair, measure)
     known = values[~np.isnan(values)]
     note = people_note(figures_of(pair, (), ()))
     if len(known) < len(values):
         note += f"; {len(values) - len(known):,} people with one distinct query are left out"
-    return [averaged(str(bound), "mean of people", known, highest=float("inf"), better="lower", note=note)]
+    return [averaged(str(measure), "mean of people", known, highest=float("inf"), better="lower", note=note)]
 
 
-def pel_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
+def pel_by_person(pair: LogPair, measure: ResolvedName) -> Reals:
     """Return the PEL of every person in percent; nan where there is nothing to be learnt."""
     entropy = _entropy(pair, pair.share_before)
-    information = (_by_identity if bound.word("estimate") == "paper" else _by_fate)(pair)
+    information = (_by_identity if measure.word("estimate") == "paper" else _by_fate)(pair)
     level: Reals = np.full(len(entropy), np.nan)
     np.divide(100.0 * information, entropy, out=level, where=entropy > 0)
     return level

@@ -12,7 +12,7 @@ misses: a document that is surely sensitive has weight 0, released or not. So SP
 
 import numpy as np
 
-from queryveil.core.evidence import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -31,42 +31,48 @@ NIL = "these count as one nil document of weight 1"
 EQUAL_SIZES = "compare releases of equal size only: a sensitive document weighs little, released or not"
 
 
-def spi(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def spi(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the mean SPI over people."""
-    return spi_scores(spi_figures(pair, bound), bound)
+    pair = evidence.get(LogPair)
+    return spi_scores(spi_figures(pair, measure), measure)
 
 
-def jsd(pair: LogPair, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent) -> list[Score]:
+def jsd(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
     """Return the mean JSD over people."""
-    return jsd_scores(jsd_figures(pair, bound), bound)
+    pair = evidence.get(LogPair)
+    return jsd_scores(jsd_figures(pair, measure), measure)
 
 
-def spi_figures(pair: LogPair, bound: ResolvedName) -> Figures:
+def spi_figures(pair: LogPair, measure: ResolvedName) -> Figures:
     """Return the SPI of people, and of those with something released."""
-    return _figures(pair, spi_by_person(pair, bound))
+    return _figures(pair, spi_by_person(pair, measure))
 
 
-def jsd_figures(pair: LogPair, bound: ResolvedName) -> Figures:
+def jsd_figures(pair: LogPair, measure: ResolvedName) -> Figures:
     """Return the JSD of people, and of those with something released."""
-    return _figures(pair, jsd_by_person(pair, bound))
+    return _figures(pair, jsd_by_person(pair, measure))
 
 
-def spi_scores(found: Figures, bound: ResolvedName) -> list[Score]:
+def spi_scores(found: Figures, measure: ResolvedName) -> list[Score]:
     """Score SPI by its figures."""
-    return _scores(found, bound, EQUAL_SIZES)
+    return _scores(found, measure, EQUAL_SIZES)
 
 
-def jsd_scores(found: Figures, bound: ResolvedName) -> list[Score]:
+def jsd_scores(found: Figures, measure: ResolvedName) -> list[Score]:
     """Score JSD by its figures."""
-    return _scores(found, bound, "")
+    return _scores(found, measure, "")
 
 
-def spi_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
+def spi_by_person(pair: LogPair, measure: ResolvedName) -> Reals:
     """Return the SPI of every person."""
     return divergence(pair, 1.0 - needed(pair.sensitivity))
 
 
-def jsd_by_person(pair: LogPair, bound: ResolvedName) -> Reals:
+def jsd_by_person(pair: LogPair, measure: ResolvedName) -> Reals:
     """Return the JSD of every person."""
     return divergence(pair, np.ones(len(pair.ids)))
 
@@ -90,11 +96,11 @@ def _figures(pair: LogPair, values: Reals) -> Figures:
     return figures_of(pair, (), (values, values[pair.n_after > 0]))
 
 
-def _scores(found: Figures, bound: ResolvedName, caution: str) -> list[Score]:
+def _scores(found: Figures, measure: ResolvedName, caution: str) -> list[Score]:
     parts = [people_note(found), NIL, caution] if found.n_silent else [people_note(found), caution]
     note = "; ".join(filter(None, parts))
     everybody, shown = found.spreads
     return [
-        averaged(str(bound), "mean of all people", everybody, highest=1.0, unit="", note=note),
-        averaged(str(bound), SHOWN, shown, highest=1.0, unit=""),
+        averaged(str(measure), "mean of all people", everybody, highest=1.0, unit="", note=note),
+        averaged(str(measure), SHOWN, shown, highest=1.0, unit=""),
     ]

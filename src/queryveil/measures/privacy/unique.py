@@ -13,12 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
+from queryveil.kinds.base import PLURALS
 from queryveil.measures.base import Comparison
 
 COMBINATIONS_PER_CALL = 5_000  # below a second, so that an interrupt is noticed
@@ -30,30 +32,31 @@ HISTORIES_COUNTED = "the share is of histories; which are one person's is known,
 
 
 def compute(
-    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
-    m, original = bound.integer("m"), comparison.original
+    comparison = evidence.get(Comparison)
+    m, original = measure.integer("m"), comparison.original
     before = _count_singled_out(original, original.owner, m, rng, progress)
     after = _count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
     return scores_of(
-        bound, comparison.kind, before, after, note_of(comparison.one_history_each, comparison.counts_people)
+        measure, comparison.kind.unit, before, after, note_of(comparison.one_history_each, comparison.counts_people)
     )
 
 
 def scores_of(
-    bound: ResolvedName, kind: str, before: tuple[int, int], after: tuple[int, int], note: str
+    measure: ResolvedName, unit: str, before: tuple[int, int], after: tuple[int, int], note: str
 ) -> list[Score]:
     """Return the score of how many were singled out, and of how many, in the original and in the release."""
-    m, n_after = bound.integer("m"), after[1]
+    m, n_after = measure.integer("m"), after[1]
     value, interval = None, None
     if n_after:
         low, high = wilson(*after)
         value, interval = 100.0 * after[0] / n_after, (100.0 * low, 100.0 * high)
-    one, several = ("query", "queries") if kind == "queries" else ("term", "terms")
+    one, several = unit, PLURALS[unit]
     label = f"singled out by {m} random {one if m == 1 else several}"
     share_before, said = 100.0 * before[0] / before[1], note if n_after else EMPTY
-    return [Score(str(bound), label, value, share_before, "%", n_after, interval, better="lower", note=said)]
+    return [Score(str(measure), label, value, share_before, "%", n_after, interval, better="lower", note=said)]
 
 
 def note_of(one_history_each: bool, counts_people: bool) -> str:

@@ -17,6 +17,7 @@ kinds of fruit became one does not show in it, which is why it flatters.
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -32,29 +33,31 @@ _NEEDS_PRIVATE = "needs --private: whose vocabulary became which stands there"
 
 
 def compute_blm(
-    comparison: Vocabularies, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return bLM, and the share of all occurrences that a published one stands for."""
+    comparison = evidence.get(Vocabularies)
     n_all = int(comparison.original.counts.sum())
     found = _loss(comparison, True, progress)
-    value = None if found is None else (found[0] + bound.real("penalty") * (n_all - found[1])) / n_all
+    value = None if found is None else (found[0] + measure.real("penalty") * (n_all - found[1])) / n_all
     kept = None if found is None else 100.0 * found[1] / n_all
     note = _NEEDS_PRIVATE if found is None else ""
     return [
-        Score(str(bound), "bLM", value, 0.0, unit="", units_counted=n_all, better="lower", note=note),
-        Score(str(bound), "occurrences published", kept, 100.0, units_counted=n_all, note=note),
+        Score(str(measure), "bLM", value, 0.0, unit="", units_counted=n_all, better="lower", note=note),
+        Score(str(measure), "occurrences published", kept, 100.0, units_counted=n_all, note=note),
     ]
 
 
 def compute_lm(
-    comparison: Vocabularies, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return LM as if vocabularies were sets."""
+    comparison = evidence.get(Vocabularies)
     n_all = len(comparison.original.ids)
     found = _loss(comparison, False, progress)
     value = None if found is None else (found[0] + n_all - found[1]) / n_all
     note = _NEEDS_PRIVATE if found is None else "as sets: how often a term occurs does not count"
-    return [Score(str(bound), "LM", value, 0.0, unit="", units_counted=n_all, better="lower", note=note)]
+    return [Score(str(measure), "LM", value, 0.0, unit="", units_counted=n_all, better="lower", note=note)]
 
 
 def _loss(comparison: Vocabularies, as_bags: bool, progress: Progress) -> tuple[float, int] | None:

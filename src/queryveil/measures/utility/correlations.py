@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -43,10 +44,11 @@ class Correlation:
 
 
 def compute(
-    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the correlations over the terms of the original, and over the release's with what is left of each."""
-    market = comparison.needed_market(str(bound))
+    comparison = evidence.get(Comparison)
+    market = comparison.needed_market(str(measure))
     progress("correlating", 0, 1)
     original, released = comparison.original, comparison.released
     before = correlations(known_to_market(figures_of_terms(original, original.counts, original.owner, market)))
@@ -56,7 +58,7 @@ def compute(
     progress("correlating", 1, 1)
     return [
         Score(
-            str(bound),
+            str(measure),
             f"{each.first} – {each.second}",
             left.get((each.first, each.second)),
             each.value,

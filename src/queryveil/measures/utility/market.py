@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -42,10 +43,11 @@ def _percent(share: float) -> str:
 
 
 def compute(
-    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return bid, clicks, impressions and revenue of the release in percent of the original's."""
-    market = comparison.needed_market(str(bound))
+    comparison = evidence.get(Comparison)
+    market = comparison.needed_market(str(measure))
     progress("measuring market value", 0, 1)
     known = coverage(comparison.original, market)
     occurrences = comparison.released_occurrences()
@@ -59,7 +61,7 @@ def compute(
             note += f"; what is kept {UNKNOWN_OCCURRENCES}"
         else:
             value = 100.0 * total_value(comparison.released, occurrences, market, figure) / total
-        scores.append(Score(str(bound), figure, value, 100.0, units_counted=known[figure].n_terms, note=note))
+        scores.append(Score(str(measure), figure, value, 100.0, units_counted=known[figure].n_terms, note=note))
     progress("measuring market value", 1, 1)
     return scores
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -41,23 +42,24 @@ class _Side:
 
 
 def compute(
-    comparison: Comparison | Vocabularies, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return Recall and sDist of the n most frequent closed patterns."""
+    comparison: Comparison | Vocabularies = evidence.find(Vocabularies) or evidence.get(Comparison)
     original = comparison.original
     terms = list(original.vocabulary.entries)
     before = _Side(
-        closed_patterns(original.indptr, original.ids, len(terms), bound.integer("n"), progress=progress),
+        closed_patterns(original.indptr, original.ids, len(terms), measure.integer("n"), progress=progress),
         terms,
         np.ones(len(terms), np.bool_),
     )
-    after = _released(comparison, bound.integer("n"), progress)
+    after = _released(comparison, measure.integer("n"), progress)
     n_entries, n_patterns = len(before.patterns.ids), len(before.patterns)
     least = int(before.patterns.supports[-1])
     note = f"over {n_patterns:,} patterns that at least {least:,} vocabularies hold, {n_entries:,} terms in all"
     recall = 100.0 * _shared(before, after) / n_entries
-    distance = _distance(before, after, comparison.network, bound.integer("eps"), progress) / n_entries
-    name = str(bound)
+    distance = _distance(before, after, comparison.network, measure.integer("eps"), progress) / n_entries
+    name = str(measure)
     return [
         Score(name, "recall of patterns", recall, 100.0, units_counted=n_patterns, note=note),
         Score(name, "distance of patterns", distance, 0.0, "", units_counted=n_patterns, better="lower", note=note),

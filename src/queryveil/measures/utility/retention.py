@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -19,14 +20,15 @@ HISTORIES_COUNTED = "histories, not people: which histories are one person's is 
 
 
 def compute(
-    comparison: Comparison, bound: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return distinct terms, log size, users and pairs of the release in percent of the original's."""
+    comparison = evidence.get(Comparison)
     original, released = comparison.original, comparison.released
     progress("measuring retention", 0, 1)
     scores = scores_of(
-        bound,
-        comparison.kind,
+        measure,
+        comparison.kind.items,
         terms=(_distinct_terms(released), _distinct_terms(original)),
         log_size=(_log_size(comparison), int(original.counts.sum())),
         users=_users(comparison),
@@ -38,8 +40,8 @@ def compute(
 
 
 def scores_of(
-    bound: ResolvedName,
-    kind: str,
+    measure: ResolvedName,
+    items: str,
     *,
     terms: tuple[int, int],
     log_size: tuple[int | None, int],
@@ -48,24 +50,23 @@ def scores_of(
     counts_people: bool,
 ) -> list[Score]:
     """Return the scores of what was counted in the release and in the original."""
-    what = "queries" if kind == "queries" else "terms"
     return [
-        _score(bound, f"distinct {what}", *terms),
-        _score(bound, "log size", *log_size, note=UNKNOWN_OCCURRENCES if log_size[0] is None else ""),
-        _score(bound, "users", *users, note="" if counts_people else HISTORIES_COUNTED),
-        _score(bound, "pairs", *pairs),
+        _score(measure, f"distinct {items}", *terms),
+        _score(measure, "log size", *log_size, note=UNKNOWN_OCCURRENCES if log_size[0] is None else ""),
+        _score(measure, "users", *users, note="" if counts_people else HISTORIES_COUNTED),
+        _score(measure, "pairs", *pairs),
     ]
 
 
-def from_counts(bound: ResolvedName, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
+def from_counts(measure: ResolvedName, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
     """Return the same figures from what was counted before and after, as a manifest gives it."""
     figures = {"distinct terms": "terms", "log size": "occurrences", "users": "people", "pairs": "pairs"}
-    return [_score(bound, label, after[name], before[name]) for label, name in figures.items()]
+    return [_score(measure, label, after[name], before[name]) for label, name in figures.items()]
 
 
-def _score(bound: ResolvedName, label: str, kept: int | None, total: int, *, note: str = "") -> Score:
+def _score(measure: ResolvedName, label: str, kept: int | None, total: int, *, note: str = "") -> Score:
     value = None if kept is None else 100.0 * kept / total
-    return Score(str(bound), label, value, original=100.0, units_counted=total, note=note)
+    return Score(str(measure), label, value, original=100.0, units_counted=total, note=note)
 
 
 def _distinct_terms(profiles: Profiles) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -53,39 +53,34 @@ class Searched:
 
 
 def compute(
-    released: ReleasedGroups,
-    members: GroupMembers,
-    bound: ResolvedName,
-    *,
-    searched: Searched,
-    rng: np.random.Generator,
-    progress: Progress = silent,
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return every metric for every kind of profile, how the groups compare, and who could not be looked at."""
-    plan = _plan(bound)
+    released, members, searched = evidence.get(ReleasedGroups), evidence.get(GroupMembers), evidence.get(Searched)
+    plan = _plan(measure)
     mapping = map_terms(searched.index, members.terms)
     topics = choose_topics(searched.index, mapping, members, plan, rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(
-            f"{bound}: no query of anybody finds {2 * plan.relevant} documents in {searched.index.path}; "
+            f"{measure}: no query of anybody finds {2 * plan.relevant} documents in {searched.index.path}; "
             "index more documents, or ask for fewer relevant ones."
         )
     setup = SearchSetup(searched.index, mapping, members, topics, plan.blend)
     evaluation = evaluate_variants(setup, released, searched.rule, rng=rng, progress=progress)
     searched.keep(evaluation)
     return [
-        *_figures(str(bound), evaluation),
-        *_comparisons(str(bound), evaluation),
-        *_people(str(bound), topics, plan),
+        *_figures(str(measure), evaluation),
+        *_comparisons(str(measure), evaluation),
+        *_people(str(measure), topics, plan),
     ]
 
 
-def _plan(bound: ResolvedName) -> TopicPlan:
-    people, queries, depth, relevant = (bound.integer(name) for name in ("people", "queries", "depth", "relevant"))
-    plan = TopicPlan(people, queries, depth, relevant, bound.real("blend"))
+def _plan(measure: ResolvedName) -> TopicPlan:
+    people, queries, depth, relevant = (measure.integer(name) for name in ("people", "queries", "depth", "relevant"))
+    plan = TopicPlan(people, queries, depth, relevant, measure.real("blend"))
     if 2 * plan.relevant > plan.depth:
         raise InputError(
-            f"{bound}: relevant must be at most half of depth; where most results are relevant, every order is good."
+            f"{measure}: relevant must be at most half of depth; where most results are relevant, every order is good."
         )
     return plan
 

@@ -8,14 +8,19 @@ from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.exchange import SparkExchange
-from queryveil.methods.distributed.kept import KeptOnCluster
+from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
 from queryveil.methods.rounds import running
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def run(
+def run(task: SparkTask) -> KeptOnCluster:
+    """Run the method as declared."""
+    return anonymize(task.histories, task.method, work=task.work, progress=task.progress)
+
+
+def anonymize(
     histories: "DataFrame",
     bound: ResolvedName,
     *,

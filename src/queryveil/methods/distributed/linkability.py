@@ -22,9 +22,9 @@ from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import PEOPLE, asked_terms, numbered_terms, raw_blocks
 from queryveil.methods.distributed.encoding import arrow_schema
-from queryveil.methods.distributed.kept import GroupedOnCluster
 from queryveil.methods.distributed.likeness import cut
 from queryveil.methods.distributed.meaning import Comparing, augmented, known_only, pieces_of, weighed, with_totals
+from queryveil.methods.distributed.outcomes import GroupedOnCluster, SparkTask
 from queryveil.methods.distributed.pieces import Piece, joined, read_piece
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.population import Population
@@ -51,7 +51,14 @@ class _Everybody:
     n_pairs: int
 
 
-def run(
+def run(task: SparkTask) -> GroupedOnCluster:
+    """Run the method as declared."""
+    return group_profiles(
+        task.histories, task.method, work=task.work, meaning=task.meaning, seed=task.seed, progress=task.progress
+    )
+
+
+def group_profiles(
     histories: "DataFrame",
     bound: ResolvedName,
     *,

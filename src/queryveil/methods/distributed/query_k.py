@@ -6,13 +6,18 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.methods.distributed.kept import KeptOnCluster
+from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def run(
+def run(task: SparkTask) -> KeptOnCluster:
+    """Run the method as declared."""
+    return anonymize(task.histories, task.method, work=task.work, progress=task.progress)
+
+
+def anonymize(
     histories: "DataFrame", bound: ResolvedName, *, work: ScratchTables, progress: Progress = silent
 ) -> KeptOnCluster:
     """Return the queries of every history that at least k people issued."""

@@ -19,13 +19,19 @@ from queryveil.core.rows import gather_rows, indptr_of
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.generalize import shared_counts
+from queryveil.methods.base import MethodTask
 from queryveil.methods.generalize.parts import Part, divide
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.semantics.network import Network
 from queryveil.semantics.tree import TermTree, term_tree
 
 
-def run(
+def run(task: MethodTask) -> PublishedVocabularies:
+    """Run the method as declared."""
+    return publish(task.profiles, task.inputs.get(Network), task.method, progress=task.progress)
+
+
+def publish(
     profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
     """Return what is published of every history: its generalised terms, which all of its part share."""
@@ -93,7 +99,7 @@ def _published(n_histories: int, parts: list[Part], rows: list[Row], names: tupl
         part_of[part.members] = number
     indptr, taken = gather_rows(indptr_of([*(len(row[0]) for row in rows), 0]), part_of)
     ids, counts, levels = (np.concatenate(columns).astype(np.int32)[taken] for columns in zip(*rows, strict=True))
-    return PublishedVocabularies(names, indptr, ids, counts, levels, _summary(parts, levels))
+    return PublishedVocabularies(names, indptr, ids, counts, levels, summary=_summary(parts, levels))
 
 
 def _summary(parts: list[Part], levels: NDArray[np.int32]) -> Mapping[str, object]:

@@ -14,15 +14,36 @@ import numpy as np
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.histories.outcomes import Grouping
+from queryveil.histories.outcomes import Grouping, PreviousGroups
 from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.methods.base import MethodTask
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.methods.linkability.representatives import representatives, without
 from queryveil.methods.linkability.task import task_of
+from queryveil.semantics.augmentation import augment
+from queryveil.semantics.network import Network
 
 
-def run(
+def run(task: MethodTask) -> Grouping:
+    """Run the method as declared: group everybody, or extend the groups of an earlier release."""
+    profiles, method, previous = task.profiles, task.method, task.inputs.find(PreviousGroups)
+    features = augment(
+        without_rare(profiles, method),
+        task.inputs.get(Network),
+        a=method.integer("a"),
+        weighting="paper" if method.word("weighting") == "paper" else "content",
+        unknown="keep",
+        progress=task.progress,
+    )
+    if previous is None:
+        return group_profiles(profiles, features, method, rng=task.rng, progress=task.progress)
+    from queryveil.methods.linkability.incremental import extend_groups
+
+    return extend_groups(profiles, features, previous, method, rng=task.rng, progress=task.progress)
+
+
+def group_profiles(
     profiles: Profiles,
     features: FeatureMatrix,
     bound: ResolvedName,

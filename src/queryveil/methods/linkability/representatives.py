@@ -48,7 +48,7 @@ def representatives(
         shown = holders <= members * highest[entry] * (1 + SLACK)
     indptr = np.searchsorted(of_group[shown], np.arange(n_groups + 1)).astype(np.int64)
     summary = {"terms of groups suppressed": int(np.count_nonzero(~shown))}
-    return Grouping(group, indptr, entry[shown], value[shown], summary)
+    return Grouping(group, indptr, entry[shown], value[shown], summary=summary)
 
 
 def without(made: Grouping, dropped: NDArray[np.bool_]) -> tuple[Grouping, NDArray[np.int32]]:

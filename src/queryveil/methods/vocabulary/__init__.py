@@ -18,6 +18,7 @@ from queryveil.core.rows import indptr_of
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import Rule
+from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.methods.vocabulary.cluster import Cluster
 from queryveil.methods.vocabulary.clustering import clusters_of
@@ -26,7 +27,12 @@ from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.network import Network
 
 
-def run(
+def run(task: MethodTask) -> PublishedVocabularies:
+    """Run the method as declared."""
+    return publish(task.profiles, task.inputs.get(Network), task.method, progress=task.progress)
+
+
+def publish(
     profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
     """Return, for every history, the typical vocabulary of its cluster."""
@@ -77,7 +83,7 @@ def _published(
     indptr = indptr_of([len(row) for row in rows])
     ids, levels, counts = np.array([cell for row in rows for cell in row], np.int32).reshape(-1, 3).T
     summary = _summary(profiles, clusters, typical)
-    return PublishedVocabularies(terms, indptr, ids.copy(), counts.copy(), levels.copy(), summary)
+    return PublishedVocabularies(terms, indptr, ids.copy(), counts.copy(), levels.copy(), summary=summary)
 
 
 def _summary(profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[Name]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from queryveil.serve.pages.here import Fields, Here, State
 from queryveil.serve.pages.runs import log_of
 from queryveil.serve.rendering import page
 from queryveil.serve.store import RunRow
-from queryveil.workflows.before_after import look, person_of, some_people
+from queryveil.workflows.person_view import person_of, sample_people, show_person
 
 router = APIRouter(prefix="/runs/{run}/history")
 SHOWN = 12  # people to choose from
@@ -30,7 +30,7 @@ def show(request: Request, here: Here, fields: Fields, run: str) -> Response:
     release, private = here.jobs.release_of(run), here.jobs.private_of(run)
     try:
         person, number = _asked(here, run, fields.get("person", "").strip(), fields.get("number", ""))
-        found = look(release, private, person)
+        found = show_person(release, private, person)
     except QueryveilError as error:
         return _page(request, here, row, status=422, error=error)
     return _page(request, here, row, found=found, number=number, person=person)
@@ -46,7 +46,7 @@ def _asked(here: State, run: str, person: str, number: str) -> tuple[str, int | 
 
 
 def _page(request: Request, here: State, row: RunRow, status: int = 200, **context: Any) -> HTMLResponse:
-    people = some_people(here.jobs.private_of(row.id), SHOWN)
+    people = sample_people(here.jobs.private_of(row.id), SHOWN)
     found = here.jobs.result(row.id) or {}
     manifest = found["manifest"]
     return page(

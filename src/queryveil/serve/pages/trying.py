@@ -8,15 +8,15 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
+from queryveil.kinds.log import KEEPABLE
 from queryveil.logs.options import Cleaning
-from queryveil.methods import Method
+from queryveil.methods.base import Method
 from queryveil.serve import declared
 from queryveil.serve.pages.here import Fields, Here, State, free_name, go
 from queryveil.serve.pages.side_by_side import families, made_by
 from queryveil.serve.pages.suggested import VALUES, suggested
 from queryveil.serve.rendering import page
 from queryveil.serve.store import ConflictError, LogRow
-from queryveil.workflows.anonymize import KEEPABLE
 
 router = APIRouter()
 MOST_RUNS = 60  # of one sweep

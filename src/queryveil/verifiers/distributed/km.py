@@ -8,23 +8,26 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from queryveil.core.errors import InternalError
+from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.engines.spark.frames import ReleasedHistoryFrame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def verify(
-    bound: ResolvedName, rows: "DataFrame", *, counted: Literal["people", "histories"], progress: Progress = silent
-) -> Verdict:
+def verify(bound: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
     """Say whether a claim km(k, m) holds for the rows `user, owner, term, partition`; each part is looked at apart.
 
     The figures are those of the verifier for one machine: all combinations up to the size at which the check ended,
     the violations of that size, and of these the one with the lowest support that is first in the order of the texts.
     """
     claim, k, m = str(bound), bound.integer("k"), bound.integer("m")
+    released = evidence.get(ReleasedHistoryFrame)
+    rows = released.rows
+    counted: Literal["people", "histories"] = "people" if released.is_linked else "histories"
     checked = 0
     for size in range(1, m + 1):
         progress("verifying", size - 1, m)

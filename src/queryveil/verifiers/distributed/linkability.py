@@ -12,9 +12,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from queryveil.core.errors import InternalError, ReleaseError
+from queryveil.core.evidence import Evidence, Floor
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.engines.spark.frames import GroupMemberFrames, ReleasedGroupFrame
 from queryveil.verifiers.linkability import NO_MEMBERS, NO_ROWS, TOLERANCE, Fault, exact, more, plural
 
 if TYPE_CHECKING:
@@ -34,23 +36,17 @@ class _Counts:
     pairs: int  # of these people and such terms
 
 
-def verify(
-    bound: ResolvedName,
-    rows: "DataFrame",
-    members: "DataFrame | None",
-    pairs: "DataFrame | None",
-    *,
-    floor: int,
-    progress: Progress = silent,
-) -> Verdict:
+def verify(bound: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
     """Say whether a claim linkability(p, …) holds for the rows `group, term, weight, file, row` of a release.
 
     Who is in which group tells `members` (`history, group`, empty where in none), and `pairs` (`history, term`) what
     everybody holds. Rows are in the order of their files and of their places in these.
     """
-    claim = str(bound)
-    if members is None or pairs is None:
+    claim, rows, floor = str(bound), evidence.get(ReleasedGroupFrame).rows, evidence.get(Floor).people
+    private = evidence.find(GroupMemberFrames)
+    if private is None:
         return Verdict(claim, "unchecked", "people", reason=NO_MEMBERS)
+    members, pairs = private.members, private.pairs
     if not pairs.groupBy("history", "term").count().where("count > 1").isEmpty():
         raise ReleaseError("the private folder has a term of a person twice; it is damaged, check --private.")
     progress("verifying", 0, 1)

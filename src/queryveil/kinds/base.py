@@ -1,0 +1,197 @@
+"""What every kind of release supplies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence
+from queryveil.core.names import Declaration, ResolvedName, declarations, nearest
+from queryveil.core.rows import IntArray, count_runs, row_numbers
+from queryveil.engines import QueryLog
+from queryveil.histories.pairs import MATCHES, Match
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.private_folder import PrivateFolder
+
+PLURALS = {"term": "terms", "query": "queries"}
+PAIR_MEASURES = ("impressions", "jsd", "spi", "exposed", "worst")  # defaults where people can be linked
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much there is, before or after: the figures of a manifest."""
+
+    people: int
+    histories: int
+    terms: int
+    pairs: int
+    occurrences: int
+    more: Mapping[str, int] = field(default_factory=dict)  # what only some kinds count
+
+    @classmethod
+    def of(cls, profiles: Profiles, mask: NDArray[np.bool_] | None = None) -> "Counts":
+        """Count the profiles, or the masked pairs of them."""
+        kept = np.ones(len(profiles.ids), np.bool_) if mask is None else mask
+        history = row_numbers(profiles.indptr)[kept]
+        return cls(
+            count_runs(profiles.owner[history]),
+            count_runs(history),
+            int(np.count_nonzero(np.bincount(profiles.ids[kept]))),
+            int(np.count_nonzero(kept)),
+            int(profiles.counts[kept].sum(dtype=np.int64)),
+        )
+
+    def record(self) -> dict[str, int]:
+        """Return the figures by name."""
+        figures: dict[str, Any] = asdict(self)
+        more: dict[str, int] = figures.pop("more")
+        return figures | more
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseContent:
+    """The rows of a release, and the release id of every history (private)."""
+
+    rows: pa.Table
+    release_ids: IntArray  # (histories of the profiles,): -1 where nothing is released
+
+    @property
+    def histories(self) -> IntArray:
+        """Return the history of the profiles behind every release id, where each id stands for one history."""
+        is_released = self.release_ids >= 0
+        order = np.argsort(np.where(is_released, self.release_ids, len(is_released)), kind="stable")
+        return order[: np.count_nonzero(is_released)]
+
+
+@dataclass(frozen=True)
+class FrameLayout:
+    """How rows are made from a data frame of a cluster that has one record per history or group, items as arrays."""
+
+    arrays: tuple[str, ...]  # the columns after the id, with their types
+    order: tuple[str, ...]  # the columns that the canonical order sorts by
+    select: tuple[str, ...] = ("*",)  # expressions that turn what a method keeps into these columns
+
+
+@dataclass(frozen=True)
+class Kind(Declaration):
+    """A kind of release: its schema, how it is encoded and decoded, and which questions it can answer."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)  # name → Arrow type; the first identifies the unit
+    unit: Literal["term", "query"] = "term"  # what an item of the profiles is
+    content: str = "terms"  # what the rows hold, for sentences
+    example_claim: str = ""  # a claim that can be made about it
+    crowd: str = "term"  # the published thing that a crowd of people shares
+    keepable: tuple[str, ...] = ()  # columns of the log that may be released as well
+    has_occurrences: bool = False  # the release says how often an item occurs
+    needs_private: bool = False  # who is behind it cannot be verified without the private folder
+    reads_foreign_files: bool = False  # anybody's file of histories can be verified as if it were of this kind
+    reads_profile_files: bool = False  # the source may be a file of profiles in place of a log
+    needs_whole_people: bool = False  # a history must be all of a person's queries
+    allows_partitions: bool = False  # the log may be cut into partitions that keep the guarantee one by one
+    is_generalized: bool = False  # a published term may stand for others near it in meaning
+    is_order_lost: bool = False  # of a query only the words that are not stop words are left, in no order
+    matches: tuple[Match, ...] = ()  # how its queries can be matched with the log's; the default first
+    deletes_terms: bool = False  # it is the log with terms deleted, so that there is a reason for every missing one
+    fates: tuple[str, str] = ("released", "not released")  # what is said of an item that is, or is not, published
+    figure: tuple[str, str] = ("", ",d")  # the column that weighs an item, and its format; "": its rows are counted
+    checked: str = "Combinations checked"  # what the verifier of its claims counts
+    measures: tuple[str, ...] = ()  # measures that name other kinds and apply to this one as well
+    attacks: tuple[str, ...] = ()  # likewise
+    report_section: str = "kinds/scores.html.j2"  # the template of its part of the report, or "package:template"
+    frame: FrameLayout | None = None  # None: a cluster cannot make it
+
+    @property
+    def items(self) -> str:
+        """Return the word for several items."""
+        return PLURALS[self.unit]
+
+    def report_context(self) -> dict[str, Any]:
+        """Return what the templates of the report say differently for this kind."""
+        return {"unit": self.unit, "checked": self.checked, "needs_private": self.needs_private}
+
+    # ---- making a release
+
+    def encode(
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+    ) -> ReleaseContent:
+        """Return the rows of a method's outcome in canonical order."""
+        raise NotImplementedError
+
+    def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
+        """Count what is released."""
+        raise NotImplementedError
+
+    def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
+        """Return the evidence of a release that has just been made, from what it was made of."""
+        raise NotImplementedError
+
+    # ---- reading one back
+
+    def schema(self) -> pa.Schema:
+        """Return the Arrow schema of the rows."""
+        return pa.schema([(name, pa.type_for_alias(alias)) for name, alias in self.columns.items()])
+
+    def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
+        """Return the evidence of a release that was read, with its private folder where that is given."""
+        raise NotImplementedError
+
+    def count_rows(self, evidence: Evidence) -> Mapping[str, int]:
+        """Count again from the rows what the manifest states."""
+        return {}
+
+    def private_faults(
+        self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
+    ) -> list[str]:
+        """Return where the private folder contradicts the release."""
+        return []
+
+    def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
+        """Return (published thing, person) pairs from the release ids of people's histories."""
+        raise NotImplementedError
+
+    def released_queries(self, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
+        """Return the released id and the text of every query; a kind that does not keep queries has none."""
+        raise InputError(f"a release of kind {self.name} does not keep queries; measure it by its terms.")
+
+    # ---- what is asked of it by default
+
+    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return the measures taken unless some are named; `available` are the inputs that were given."""
+        raise NotImplementedError
+
+    def measures_when_made(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return the measures taken when the release is made."""
+        return self.default_measures(claim, available)
+
+    def match(self, wanted: str | None) -> Match:
+        """Return how the release's queries are matched with the log's; refuse a way that the kind does not allow."""
+        if wanted is None:
+            return self.matches[0]
+        if wanted not in MATCHES:
+            raise InputError(f"--match: there is no match {wanted!r}; {nearest(wanted, MATCHES)}")
+        if wanted not in self.matches:
+            raise InputError(
+                f"--match {wanted} cannot be had of a release of kind {self.name}, which does not keep whole queries; "
+                f"give {' or '.join(self.matches)}."
+            )
+        return next(match for match in self.matches if match == wanted)
+
+
+FOREIGN_LOG = Kind(  # somebody else's released log: no kind that can be made
+    name="file",
+    purpose="a log that somebody else released",
+    content="queries",
+    matches=("exact", "words", "partial", "terms"),
+)
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of release of a name."""
+    kind = declarations("kind")[name]
+    if not isinstance(kind, Kind):
+        raise TypeError(f"{name} is registered as a kind of release but is not a Kind")
+    return kind

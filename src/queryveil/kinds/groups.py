@@ -1,0 +1,158 @@
+"""Kind `groups`: what a group of people has in common, as terms with weights; who is in it is private."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.core.arrow import as_array, encode_texts
+from queryveil.core.errors import GuaranteeError, ReleaseError
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
+from queryveil.core.names import ResolvedName
+from queryveil.core.rows import IntArray, gather_rows, row_numbers
+from queryveil.engines import QueryLog
+from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.kinds.base import Counts, FrameLayout, Kind, ReleaseContent
+from queryveil.kinds.ordering import rank_texts
+from queryveil.kinds.private_folder import PrivateFolder
+
+WEIGHT_DECIMALS = 9  # of a published weight: rounds off what sums in another order differ by
+
+
+@dataclass(frozen=True)
+class GroupsKind(Kind):
+    """Representatives of groups."""
+
+    def encode(
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+    ) -> ReleaseContent:
+        """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
+        rank, texts = rank_texts(profiles.vocabulary.entries, outcome.ids)
+        order = np.lexsort((rank[outcome.ids], row_numbers(outcome.indptr)))
+        ranks = rank[outcome.ids][order]
+        weights = np.maximum(np.round(outcome.weights[order], WEIGHT_DECIMALS), 10.0**-WEIGHT_DECIMALS)
+        bounds = list(zip(outcome.indptr[:-1].tolist(), outcome.indptr[1:].tolist(), strict=True))
+        keys = [(ranks[a:b].tolist(), weights[a:b].tolist()) for a, b in bounds]
+        in_order = np.array(sorted(range(outcome.n_groups), key=keys.__getitem__), np.int64)
+        release_ids = np.full(outcome.n_groups + 1, -1, np.int64)  # the last is that of the suppressed
+        release_ids[in_order] = np.arange(outcome.n_groups)
+        released, positions = gather_rows(outcome.indptr, in_order)
+        rows = pa.table(
+            {
+                "group": row_numbers(released),
+                "term": texts.take(pa.array(ranks[positions])),
+                "weight": weights[positions],
+            }
+        )
+        return ReleaseContent(rows, release_ids[outcome.group])
+
+    def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
+        """Count the people in groups, and what is published of these."""
+        n_people = int(np.count_nonzero(outcome.group >= 0))
+        if n_people == 0:
+            raise GuaranteeError("nobody is left to publish; take a larger p or give a larger log.")
+        n_terms, n_rows = int(np.count_nonzero(np.bincount(outcome.ids))), len(outcome.ids)
+        return Counts(n_people, n_people, n_terms, n_rows, n_rows, {"groups": outcome.n_groups})
+
+    def decode(self, rows: pa.Table) -> ReleasedGroups:
+        """Return the groups of released rows; rows keep their order within a group."""
+        if any(rows[name].null_count for name in rows.column_names):
+            raise ReleaseError("the release has rows in which something is missing; it is damaged.")
+        groups, group = np.unique(as_array(rows["group"]), return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        ids, terms = encode_texts(rows["term"])
+        indptr = np.searchsorted(group[order], np.arange(len(groups) + 1)).astype(np.int64)
+        return ReleasedGroups(groups, indptr, ids[order], as_array(rows["weight"])[order], terms)
+
+    def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
+        """Return the decoded rows, and the members as the profiles have them."""
+        released = self.decode(rows)
+        evidence = Evidence.of(released, members_of(profiles, content.release_ids, released), Floor(floor))
+        evidence.add(Profiles, lambda: profiles)
+        return evidence
+
+    def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
+        """Return the decoded rows, and the members as the private folder has them."""
+        evidence = Evidence.of(released := self.decode(rows), Floor(floor))
+        if private is not None:
+            evidence.add(GroupMembers, lambda: load_members(private, released)[0])
+        return evidence
+
+    def private_faults(
+        self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
+    ) -> list[str]:
+        """Return whether there are members of groups that are not released."""
+        released = evidence.get(ReleasedGroups)
+        _, release_id = load_members(private, released)
+        if is_intact and np.setdiff1d(release_id[release_id >= 0], released.groups).size:
+            return ["the private folder has members of groups that are not released"]
+        return []
+
+    def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
+        """Return every person with the group: all members have its release id."""
+        return units, persons
+
+    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return how far members can be linked to terms, and how search works with the groups."""
+        return (f"linkability(p={claim['p']})", *(("search",) if "index" in available else ()))
+
+
+def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGroups) -> GroupMembers:
+    """Return who is in which group, over the terms of the release followed by those that were not released."""
+    number = dict(zip(released.terms, range(len(released.terms)), strict=True))
+    others = [entry for entry in profiles.vocabulary.entries if entry not in number]
+    number |= dict(zip(others, range(len(number), len(number) + len(others)), strict=True))
+    ids = np.array([number[entry] for entry in profiles.vocabulary.entries], np.int32)[profiles.ids]
+    order = np.lexsort((ids, row_numbers(profiles.indptr)))
+    weights = np.ones(len(ids)) if profiles.weights is None else profiles.weights
+    group = np.searchsorted(released.groups, release_ids).astype(np.int32)
+    group[~np.isin(release_ids, released.groups)] = -1
+    return GroupMembers(group, profiles.indptr, ids[order], weights[order], (*released.terms, *others))
+
+
+def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[GroupMembers, IntArray]:
+    """Return who is in which group from the private folder, and the release id of everybody's group."""
+    membership, pairs = private.weighted_profiles()
+    try:
+        release_ids = np.array([-1 if i is None else i for i in membership["release_id"].to_pylist()], np.int64)
+        history = as_array(pairs["history"])
+        terms = pairs["term"].cast(pa.string()).combine_chunks().dictionary_encode()
+        number = as_array(terms.indices.cast(pa.int64()))
+        weights = as_array(pairs["weight"])
+        is_numbered = np.array_equal(as_array(membership["history"]), np.arange(len(release_ids)))
+    except (KeyError, ValueError, pa.ArrowException):
+        raise ReleaseError(f"{private.path} is missing something or damaged; check --private.") from None
+    if not is_numbered or not np.all(history[1:] >= history[:-1]) or history.max(initial=-1) >= len(release_ids):
+        raise ReleaseError(f"{private.path} is damaged: its histories are not in order; check --private.")
+    profiles = Profiles(
+        Vocabulary(tuple(terms.dictionary.to_pylist())),
+        np.searchsorted(history, np.arange(len(release_ids) + 1)).astype(np.int64),
+        number.astype(np.int32),
+        np.ones(len(number), np.int32),
+        np.arange(len(release_ids), dtype=np.int32),
+        (),
+        weights=weights,
+    )
+    return members_of(profiles, release_ids, released), release_ids
+
+
+GROUPS = GroupsKind(
+    name="groups",
+    purpose="groups of people, each with terms and weights in place of the members' profiles",
+    columns={"group": "int64", "term": "string", "weight": "float64"},
+    content="groups",
+    example_claim="linkability(p=…)",
+    crowd="group",
+    needs_private=True,
+    reads_profile_files=True,
+    needs_whole_people=True,
+    fates=("published of the group", "not published of the group"),
+    figure=("weight", ".2f"),
+    checked="Terms of groups checked",
+    report_section="kinds/groups.html.j2",
+    frame=FrameLayout(
+        arrays=("entries ARRAY<STRING>", "weights ARRAY<DOUBLE>"), order=("entries", "weights", "block", "group")
+    ),
+)

@@ -1,0 +1,169 @@
+"""Kind `histories`: the kept terms of every history; and what all kinds that release single histories share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from queryveil.core.arrow import as_array
+from queryveil.core.errors import ReleaseError
+from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
+from queryveil.core.names import ResolvedName
+from queryveil.core.rows import IntArray, gather_rows, per_entry, row_numbers
+from queryveil.engines import QueryLog
+from queryveil.histories.profiles import Profiles
+from queryveil.kernels.histories import gather, sort_rows
+from queryveil.kinds.base import Counts, FrameLayout, Kind, ReleaseContent
+from queryveil.kinds.ordering import ids_of_order, order_rows, rank_texts, with_partition
+from queryveil.kinds.private_folder import PrivateFolder
+
+
+def decode_histories(rows: pa.Table, unit: Literal["term", "query"]) -> ReleasedHistories:
+    """Return the histories of the rows `user, term` or `user, query` (and `query_id`, `partition` where present)."""
+    for name in ("user", unit):
+        if rows[name].null_count:
+            raise ReleaseError(f"the release has rows without a {name}; it is damaged.")
+    users, user = np.unique(as_array(rows["user"]), return_inverse=True)
+    encoded = rows[unit].combine_chunks().dictionary_encode()
+    term = as_array(encoded.indices.cast(pa.int64()))
+    terms = tuple(encoded.dictionary.to_pylist())
+    keys, counts = np.unique(user * max(len(terms), 1) + term, return_counts=True)
+    history, ids = np.divmod(keys, max(len(terms), 1))
+    indptr = np.searchsorted(history, np.arange(len(users) + 1)).astype(np.int64)
+    partition = _partition(rows, user, len(users)) if "partition" in rows.column_names else None
+    return ReleasedHistories(users, indptr, ids.astype(np.int32), counts.astype(np.int32), terms, partition, unit)
+
+
+def _partition(rows: pa.Table, user: IntArray, n_users: int) -> NDArray[np.int32]:
+    """Return the partition of every history; one history cannot be in two."""
+    if rows["partition"].null_count or not pa.types.is_string(rows["partition"].type):
+        raise ReleaseError("the release has rows without a partition; it is damaged.")
+    value = as_array(rows["partition"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))
+    partition = np.full(n_users, -1, np.int64)
+    partition[user] = value
+    if not np.array_equal(partition[user], value):
+        raise ReleaseError("the release has a history in two partitions; it is damaged.")
+    return partition.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class HistoriesKind(Kind):
+    """A kind whose rows are items of single histories."""
+
+    def encode(
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+    ) -> ReleaseContent:
+        """Return the rows `user, term` of the kept pairs."""
+        mask: NDArray[np.bool_] = outcome.mask
+        history = row_numbers(profiles.indptr).astype(np.int32)[mask]
+        rank, texts = rank_texts(profiles.vocabulary.entries, profiles.ids[mask])
+        starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
+        indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
+        order = order_rows(indptr, ranks, profiles.partition)
+        released, positions = gather_rows(indptr, order)
+        lengths = np.diff(released)
+        columns: dict[str, pa.Array] = {
+            "user": pa.array(row_numbers(released)),
+            "term": texts.take(pa.array(ranks[positions])),
+        }
+        rows = pa.table(with_partition(columns, profiles, order, lengths))
+        return ReleaseContent(rows, ids_of_order(order, profiles.n_histories))
+
+    def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
+        """Count the kept pairs."""
+        return Counts.of(profiles, outcome.mask)
+
+    def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
+        """Return the decoded rows, and the owners as the profiles have them."""
+        owners = Owners(profiles.owner[content.histories], content.histories, profiles.holders_by_text)
+        evidence = Evidence.of(self.decode(rows), owners, Floor(floor))
+        evidence.add(Profiles, lambda: profiles)
+        return evidence
+
+    def decode(self, rows: pa.Table) -> Any:
+        """Return the rows as histories over numbered items."""
+        return decode_histories(rows, self.unit)
+
+    def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
+        """Return the decoded rows, and the owners as the private folder has them."""
+        evidence = Evidence.of(released := self.decode(rows), Floor(floor))
+        if private is not None:
+            evidence.add(Owners, lambda: Owners(*private.owners(released.users), private.holders))
+        return evidence
+
+    def count_rows(self, evidence: Evidence) -> Mapping[str, int]:
+        """Count histories, terms and pairs."""
+        released = evidence.get(ReleasedHistories)
+        return {"histories": len(released.users), "terms": len(released.terms), "pairs": len(released.ids)}
+
+    def private_faults(
+        self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
+    ) -> list[str]:
+        """Return whether terms were invented, and whether the manifest gives another number of people."""
+        try:
+            owners = evidence.get(Owners)
+        except ReleaseError:
+            if is_intact:
+                raise
+            return []  # the rows are not those that the folder is about
+        return [*self._invented(evidence, private, owners), *other_people(owners, counts)]
+
+    def _invented(self, evidence: Evidence, private: PrivateFolder, owners: Owners) -> list[str]:
+        """Find released terms that the history behind them never held."""
+        released = evidence.get(ReleasedHistories)
+        _, pairs = private.profiles()
+        term = pc.index_in(pairs["term"], pa.array(released.terms, pa.string()))
+        is_released = pc.is_valid(term)
+        history = as_array(pairs["history"].filter(is_released))
+        true = history * len(released.terms) + as_array(term.filter(is_released))
+        claimed = per_entry(owners.history, released.indptr) * len(released.terms) + released.ids
+        n_invented = np.count_nonzero(~np.isin(claimed, true))
+        return [f"{n_invented:,} released terms were never in the history behind them"] if n_invented else []
+
+    def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
+        """Return every item of every released history with the person."""
+        released = evidence.get(ReleasedHistories)
+        return released.ids.astype(np.int64), person_of_users(units, persons)[
+            per_entry(released.users, released.indptr)
+        ]
+
+    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return what is kept, what it is worth, and how many are singled out."""
+        market = ("market",) if "market" in available else ()
+        return ("retention", *market, "unique(m=1)", "unique(m=2)", "unique(m=3)")
+
+
+def other_people(owners: Owners, counts: Mapping[str, int]) -> list[str]:
+    """Find that the private folder has another number of people than the manifest."""
+    if len(np.unique(owners.person)) == counts["people"]:
+        return []
+    return ["the manifest gives another number of people than the private folder"]
+
+
+def person_of_users(units: IntArray, persons: IntArray) -> IntArray:
+    """Return the person behind every released id."""
+    behind = np.zeros(int(units.max(initial=-1)) + 1, np.int64)
+    behind[units] = persons
+    return behind
+
+
+HISTORIES = HistoriesKind(
+    name="histories",
+    purpose="the terms that stay of every history, each once",
+    columns={"user": "int64", "term": "string"},
+    example_claim="km(k=…, m=…)",
+    reads_foreign_files=True,
+    allows_partitions=True,
+    matches=("terms",),
+    deletes_terms=True,
+    report_section="kinds/histories.html.j2",
+    frame=FrameLayout(
+        arrays=("entries ARRAY<STRING>", "part STRING"),
+        order=("part", "entries", "person", "history"),
+        select=("person", "history", "part", "entries"),
+    ),
+)

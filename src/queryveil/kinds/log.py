@@ -1,0 +1,123 @@
+"""Kind `log`: the kept terms query by query, with times, ranks and URLs where these are kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from queryveil.core.errors import InputError, InternalError
+from queryveil.core.rows import IntArray, gather_rows
+from queryveil.engines import QueryLog
+from queryveil.histories.build import Occurrences
+from queryveil.histories.build import find_occurrences as find_query_occurrences
+from queryveil.histories.profiles import Profiles
+from queryveil.kernels.histories import gather, sort_rows
+from queryveil.kinds.base import Kind, ReleaseContent
+from queryveil.kinds.histories import HistoriesKind
+from queryveil.kinds.ordering import ids_of_keys, rank_texts, sort_keys, with_partition
+
+KEEPABLE = ("time", "rank", "url")
+_END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes
+
+
+def find_occurrences(kind: Kind, log: QueryLog | None, profiles: Profiles, keep: Sequence[str]) -> Occurrences:
+    """Return the single queries of a log, and the columns to keep, which it must have."""
+    if log is None:
+        raise InternalError(f"a release of kind {kind.name} is made from an open log; please report this.")
+    missing = [name for name in keep if name not in log.columns]
+    if missing:
+        raise InputError(
+            f"--keep {missing[0]}: the log has no {missing[0]} column; leave it out or name it by --columns."
+        )
+    return find_query_occurrences(log, profiles, tuple(keep), unit=kind.unit)
+
+
+def kept_column_keys(queries: Occurrences) -> list[bytes]:
+    """Return the kept times, ranks and URLs of every query as bytes that can be compared; b"" where none are kept."""
+    keys = [b""] * len(queries.history)
+    for values in queries.extra.values():
+        texts = values.cast(pa.string()).to_pylist()
+        keys = [key + _prefix_free(text) for key, text in zip(keys, texts, strict=True)]
+    return keys
+
+
+def _prefix_free(text: str | None) -> bytes:
+    """Return a text as bytes that are no prefix of another text's, nor of those of a missing text."""
+    if text is None:
+        return b"\x00"
+    return b"\x01" + text.encode().replace(b"\x00", b"\x00\x01") + b"\x00\x00"
+
+
+@dataclass(frozen=True)
+class LogKind(HistoriesKind):
+    """The kept terms of every query."""
+
+    def encode(
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+    ) -> ReleaseContent:
+        """Return the rows `user, query_id, term` of the kept pairs, query by query."""
+        return encode_log(profiles, outcome.mask, find_occurrences(self, log, profiles, keep))
+
+    def released_queries(self, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
+        """Return the released id of every query, and its terms joined by spaces."""
+        queries = rows.group_by(["user", "query_id"], use_threads=False).aggregate([("term", "list")])
+        return queries["user"].combine_chunks(), pc.binary_join(queries["term_list"], " ").combine_chunks()
+
+
+def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences) -> ReleaseContent:
+    """Return the rows `user, query_id, term` of the masked pairs, query by query, with the kept columns."""
+    rank, texts = rank_texts(profiles.vocabulary.entries, profiles.ids[mask])
+    is_kept = mask[queries.pair]
+    starts, terms = gather(queries.query[is_kept], profiles.ids[queries.pair[is_kept]], len(queries.history))
+    indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
+    in_order, release_ids = _order_queries(profiles, queries, indptr, ranks)
+    released, positions = gather_rows(indptr, in_order)
+    lengths = np.diff(released)
+    columns: dict[str, pa.Array] = {
+        "user": pa.array(np.repeat(release_ids[queries.history[in_order]], lengths)),
+        "query_id": pa.array(np.repeat(np.arange(len(in_order), dtype=np.int64), lengths)),
+        "term": texts.take(pa.array(ranks[positions])),
+    }
+    query = pa.array(np.repeat(in_order, lengths))
+    columns |= {name: values.take(query) for name, values in queries.extra.items()}
+    rows = pa.table(with_partition(columns, profiles, queries.history[in_order], lengths))
+    return ReleaseContent(rows, release_ids)
+
+
+def _order_queries(
+    profiles: Profiles, queries: Occurrences, indptr: IntArray, ranks: NDArray[np.int32]
+) -> tuple[IntArray, IntArray]:
+    """Return the queries that keep a term in canonical order, and the release ids of the histories."""
+    keys = [a + _END + b for a, b in zip(sort_keys(indptr, ranks), kept_column_keys(queries), strict=True)]
+    non_empty = np.flatnonzero(np.diff(indptr))
+    by_history = sorted(non_empty.tolist(), key=lambda query: (queries.history[query], keys[query]))
+    contents: list[list[bytes]] = [[] for _ in range(profiles.n_histories)]
+    for query in by_history:
+        contents[queries.history[query]].append(keys[query])
+    history_keys = [_partition_key(profiles, h) + b"".join(parts) for h, parts in enumerate(contents)]
+    release_ids = ids_of_keys(history_keys, np.array([bool(parts) for parts in contents]))
+    in_order = np.array(by_history, np.int64)
+    return in_order[np.argsort(release_ids[queries.history[in_order]], kind="stable")], release_ids
+
+
+def _partition_key(profiles: Profiles, history: int) -> bytes:
+    return b"" if profiles.partition is None else int(profiles.partition[history]).to_bytes(4, "big")
+
+
+LOG = LogKind(
+    name="log",
+    purpose="the terms that stay, query by query",
+    columns={"user": "int64", "query_id": "int64", "term": "string"},
+    example_claim="km(k=…, m=…)",
+    keepable=KEEPABLE,
+    has_occurrences=True,
+    allows_partitions=True,
+    is_order_lost=True,
+    matches=("partial", "words", "terms"),
+    deletes_terms=True,
+    report_section="kinds/histories.html.j2",
+)

@@ -1,0 +1,78 @@
+"""The canonical order of what is released: it says nothing about the order of the log.
+
+The id of a released history is its rank in the sorted released content: there is no randomness to guess, no original
+order to recover, and every engine produces the same rows. Histories are compared by the ranks of their texts.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.core.rows import IntArray
+from queryveil.histories.profiles import Profiles
+
+
+def rank_texts(entries: Sequence[str], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], pa.Array]:
+    """Return the rank of every entry among the released ids (-1 for the others) and the released texts in order."""
+    released = np.flatnonzero(np.bincount(ids, minlength=len(entries))).tolist()
+    order = np.array(sorted(released, key=entries.__getitem__), np.int64)
+    rank = np.full(len(entries), -1, np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank, pa.array([entries[i] for i in order], pa.string())
+
+
+def order_rows(indptr: IntArray, ranks: NDArray[np.int32], partition: NDArray[np.int32] | None) -> IntArray:
+    """Return the non-empty rows sorted by partition and by their ranks; equal rows keep their order.
+
+    The first two ranks decide nearly all comparisons; only longer rows with an equal beginning are compared as bytes.
+    """
+    row = np.flatnonzero(np.diff(indptr))
+    length = indptr[row + 1] - indptr[row]
+    first = ranks[indptr[row]].astype(np.int64)
+    second = np.where(length > 1, ranks[np.minimum(indptr[row] + 1, len(ranks) - 1)], -1)
+    beginning = 2 * ((first << 31) + second + 1) + (length > 2)  # of two equal beginnings the shorter row is first
+    part = np.zeros(len(row), np.int32) if partition is None else partition[row]
+    order = np.lexsort((beginning, part))
+    row, length, beginning, part = row[order], length[order], beginning[order], part[order]
+    equals_next = (beginning[1:] == beginning[:-1]) & (part[1:] == part[:-1])
+    is_tied = np.append(equals_next, False) | np.insert(equals_next, 0, False)
+    tied = np.flatnonzero(is_tied[: len(row)] & (length > 2))
+    run = np.cumsum(~np.insert(equals_next, 0, False))[tied].tolist()
+    data = ranks.astype(">u4").tobytes()
+    bounds = zip((4 * indptr[row[tied]]).tolist(), (4 * indptr[row[tied] + 1]).tolist(), strict=True)
+    keys = [(number, data[a:b]) for number, (a, b) in zip(run, bounds, strict=True)]
+    resolved = sorted(range(len(tied)), key=keys.__getitem__)
+    row[tied] = row[tied[resolved]]
+    return row
+
+
+def sort_keys(indptr: IntArray, ranks: NDArray[np.int32]) -> list[bytes]:
+    """Return each row as bytes that sort as its ranks do."""
+    data = ranks.astype(">u4").tobytes()
+    return [data[a:b] for a, b in pairwise((4 * indptr).tolist())]
+
+
+def ids_of_order(order: IntArray, n_histories: int) -> IntArray:
+    """Return the release id of every history from the order of the released ones; -1 where nothing is released."""
+    release_ids = np.full(n_histories, -1, np.int64)
+    release_ids[order] = np.arange(len(order))
+    return release_ids
+
+
+def ids_of_keys(keys: Sequence[bytes], is_released: NDArray[np.bool_]) -> IntArray:
+    """Return the rank of every released history by its sort key, -1 for the others."""
+    released = np.flatnonzero(is_released).tolist()
+    return ids_of_order(np.array(sorted(released, key=keys.__getitem__), np.int64), len(keys))
+
+
+def with_partition(
+    columns: dict[str, pa.Array], profiles: Profiles, histories: IntArray, lengths: IntArray
+) -> dict[str, pa.Array]:
+    """Add the column `partition` where the log was cut into partitions; `histories` are repeated by `lengths`."""
+    if profiles.partition is None:
+        return columns
+    values = pa.array(profiles.partition_values, pa.string())
+    return columns | {"partition": values.take(pa.array(np.repeat(profiles.partition[histories], lengths)))}

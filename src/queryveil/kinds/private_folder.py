@@ -1,0 +1,215 @@
+"""The private folder: who is behind a release, the profiles as the method saw them, and the record of the run.
+
+It never lies inside the release nor around it, and only its owner can read it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from queryveil.core.arrow import as_array, parquet_bytes
+from queryveil.core.errors import OutputError, ReleaseError
+from queryveil.core.files import write_file
+from queryveil.core.rows import IntArray, row_numbers
+from queryveil.histories.profiles import Profiles
+
+_MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
+_CONTRIBUTORS_TYPES = {"person": pa.string(), "release_id": pa.int64()}
+_PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
+MEMBERSHIP, PROFILES, RUN = "membership.parquet", "profiles.parquet", "run.json"
+CONTRIBUTORS = "counted.parquet"  # of groups: whose terms are in what is published; groups may be frozen
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """How a release was made: enough to make it again; `run.json` of the private folder."""
+
+    seed: int
+    method: str
+    kind: str
+    queryveil: str
+    engine: str = "local"
+    inputs: Sequence[Mapping[str, Any]] = field(default_factory=list)  # the files of the log
+    more: Mapping[str, Any] = field(default_factory=dict)  # what the method's inputs note of themselves
+    content_sha256: str = ""  # of the released rows, noted when the release is put in place
+
+    def encode(self) -> bytes:
+        """Return the record as JSON, without the fields that have their default."""
+        record = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        more = record.pop("more")
+        return (json.dumps(record | more, indent=2) + "\n").encode()
+
+    @classmethod
+    def decode(cls, data: bytes) -> "RunRecord":
+        """Read a record back from JSON; raise ValueError where it is none."""
+        record = json.loads(data)
+        if not isinstance(record, dict) or not isinstance(record.get("method"), str):
+            raise ValueError("not a run record")
+        own = {f.name for f in fields(cls)} - {"more"}
+        known = {key: value for key, value in record.items() if key in own}
+        return cls(**known, more={key: value for key, value in record.items() if key not in own})
+
+
+def write_run(folder: Path, run: RunRecord) -> None:
+    """Write the run record into a folder."""
+    write_file(folder / RUN, run.encode(), 0o600)
+
+
+def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: RunRecord) -> None:
+    """Write membership, profiles and the run record into a folder."""
+    membership, pairs = tables_of(profiles)
+    membership = membership.append_column("release_id", pa.array(release_ids, mask=release_ids < 0))
+    if profiles.partition is not None:
+        values = pa.array(profiles.partition_values, pa.string())
+        membership = membership.append_column("partition", values.take(pa.array(profiles.partition)))
+    for name, table in ((MEMBERSHIP, membership), (PROFILES, pairs)):
+        write_file(folder / name, parquet_bytes(table), 0o600)
+    write_run(folder, run)
+
+
+def write_contributors(folder: Path, group_of: Mapping[str, int]) -> None:
+    """Write whose terms are in what is published of each group."""
+    schema = pa.schema(_CONTRIBUTORS_TYPES)
+    table = pa.table({"person": list(group_of), "release_id": list(group_of.values())}, schema=schema)
+    write_file(folder / CONTRIBUTORS, parquet_bytes(table), 0o600)
+
+
+def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
+    """Return whose each history is (`person, history`) and what it holds (`history, term, count`, weights if any)."""
+    persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
+    entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
+    pairs = {"history": row_numbers(profiles.indptr), "term": entries, "count": profiles.counts}
+    if profiles.weights is not None:
+        pairs["weight"] = profiles.weights
+    history = np.arange(profiles.n_histories, dtype=np.int64)
+    return pa.table({"person": persons, "history": history}), pa.table(pairs)
+
+
+def check_apart(private: Path, release: Path) -> None:
+    """Refuse a private folder that lies inside the release, around it, or at the same place."""
+    inner, outer = private.resolve(), release.resolve()
+    if inner == outer or outer in inner.parents:
+        raise OutputError(f"the private folder {private} would lie inside the release {release}; put it elsewhere.")
+    if inner in outer.parents:
+        raise OutputError(f"the release {release} would lie inside the private folder {private}; put it elsewhere.")
+
+
+@dataclass(frozen=True)
+class PrivateFolder:
+    """The private folder of a release, for reading."""
+
+    path: Path
+
+    def run_record(self) -> RunRecord:
+        """Read the run record."""
+        try:
+            return RunRecord.decode((self.path / RUN).read_bytes())
+        except (OSError, ValueError, RecursionError, TypeError):
+            raise ReleaseError(
+                f"{self.path} is not a private folder: its {RUN} cannot be read; check --private."
+            ) from None
+
+    def bind(self, content_sha256: str) -> None:
+        """Note in the run record which released rows the folder belongs to."""
+        run = self.run_record()
+        write_run(self.path, RunRecord(**{**_shallow(run), "content_sha256": content_sha256}))
+
+    def check_belongs(self, content_sha256: str) -> None:
+        """Refuse the folder if it was made for other rows than a release's manifest names."""
+        if self.run_record().content_sha256 != content_sha256:
+            raise ReleaseError(
+                f"{self.path} does not belong to this release: it was made for other rows; check --private, "
+                "or whether the release was changed."
+            )
+
+    def owners(self, users: IntArray) -> tuple[NDArray[np.int32], IntArray]:
+        """Return the person (as a number) and the original history behind every released id."""
+        table = self._read(MEMBERSHIP, _MEMBERSHIP_TYPES).drop_null()
+        release_id = as_array(table["release_id"])
+        order = np.argsort(release_id)
+        if not np.array_equal(release_id[order], users):
+            raise ReleaseError(f"{self.path} does not belong to this release: other histories were released from it.")
+        persons = table["person"].combine_chunks().dictionary_encode().indices
+        return as_array(persons).astype(np.int32)[order], as_array(table["history"])[order]
+
+    def positions_in(self, profiles: Profiles) -> IntArray:
+        """Return the position of every history of the folder in profiles of the same log with people in another order.
+
+        A person's histories are in the same order, so the person and the number within the person identify them.
+        """
+        membership = self.membership().sort_by("history")
+        number = {person: i for i, person in enumerate(profiles.persons)}
+        owner = np.array([number.get(person, -1) for person in membership["person"].to_pylist()], np.int64)
+        if not np.array_equal(np.sort(owner), profiles.owner):
+            raise ReleaseError(
+                f"{self.path} was made from another log: it holds other people or histories; check the log."
+            )
+        positions = np.empty(len(owner), np.int64)
+        positions[np.argsort(owner, kind="stable")] = np.arange(len(owner))
+        return positions
+
+    def profiles(self) -> tuple[pa.Table, pa.Table]:
+        """Return the membership and the profiles as the method saw them."""
+        return self._read(MEMBERSHIP, _MEMBERSHIP_TYPES), self._read(PROFILES, _PROFILES_TYPES)
+
+    def holders(self) -> dict[str, int]:
+        """Return how many people of the log hold each term."""
+        membership, pairs = self.profiles()
+        person = as_array(membership["person"].combine_chunks().dictionary_encode().indices).astype(np.int64)
+        terms = pairs["term"].combine_chunks().dictionary_encode()
+        number = as_array(terms.indices).astype(np.int64)
+        try:
+            held = np.unique(number * (len(person) + 1) + person[as_array(pairs["history"])]) // (len(person) + 1)
+        except IndexError:
+            raise ReleaseError(f"{self.path / PROFILES} has histories that nobody has; check --private.") from None
+        return dict(zip(terms.dictionary.to_pylist(), np.bincount(held, minlength=1).tolist(), strict=False))
+
+    def membership(self) -> pa.Table:
+        """Return `person, history, release_id`; with `partition` where the log was cut into partitions."""
+        membership = self._read(MEMBERSHIP, _MEMBERSHIP_TYPES)
+        if "partition" not in pq.read_schema(self.path / MEMBERSHIP).names:
+            return membership
+        partition = self._read(MEMBERSHIP, {"partition": pa.string()})["partition"]
+        return membership.append_column("partition", partition)
+
+    def weighted_profiles(self) -> tuple[pa.Table, pa.Table]:
+        """Return `history, release_id` of everybody and `history, term, weight` of their profiles."""
+        try:
+            membership = pq.ParquetFile(self.path / MEMBERSHIP).read(columns=["history", "release_id"])
+            pairs = pq.ParquetFile(self.path / PROFILES).read(columns=["history", "term", "weight"])
+            return membership.select(["history", "release_id"]), pairs.select(["history", "term", "weight"])
+        except (OSError, KeyError, ValueError, pa.ArrowException):
+            raise ReleaseError(f"{self.path} is missing something or damaged; check --private.") from None
+
+    def contributors(self) -> dict[str, int]:
+        """Return the group of everybody whose terms are in what was published."""
+        table = self._read(CONTRIBUTORS, _CONTRIBUTORS_TYPES)
+        return dict(zip(table["person"].to_pylist(), table["release_id"].to_pylist(), strict=True))
+
+    def encoded_terms(self) -> pa.Table:
+        """Return the profiles `history, term, count` with the terms as an Arrow dictionary."""
+        try:
+            file = pq.ParquetFile(self.path / PROFILES, read_dictionary=["term"])
+            types = {**_PROFILES_TYPES, "term": pa.dictionary(pa.int32(), pa.string())}
+            table = file.read(columns=list(_PROFILES_TYPES)).select(list(types))
+            return table.cast(pa.schema(types)).unify_dictionaries().combine_chunks()
+        except (OSError, KeyError, ValueError, pa.ArrowException):
+            raise ReleaseError(f"{self.path / PROFILES} is missing or damaged; check --private.") from None
+
+    def _read(self, name: str, types: Mapping[str, pa.DataType]) -> pa.Table:
+        try:
+            table = pq.ParquetFile(self.path / name).read(columns=list(types))
+            return table.select(list(types)).cast(pa.schema(types))
+        except (OSError, KeyError, ValueError, pa.ArrowException):
+            raise ReleaseError(f"{self.path / name} is missing or damaged; check --private.") from None
+
+
+def _shallow(run: RunRecord) -> dict[str, Any]:
+    return {f.name: getattr(run, f.name) for f in fields(run)}

@@ -1,0 +1,98 @@
+"""Kind `queries`: whole queries, one row for each time one was issued."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.core.names import ResolvedName
+from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
+from queryveil.engines import QueryLog
+from queryveil.histories.build import Occurrences
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import PAIR_MEASURES, FrameLayout, ReleaseContent
+from queryveil.kinds.histories import HistoriesKind
+from queryveil.kinds.log import KEEPABLE, find_occurrences, kept_column_keys
+from queryveil.kinds.ordering import ids_of_order, order_rows, rank_texts
+
+_ISSUED = "flatten(transform(arrays_zip(entries, counts), each -> array_repeat(each.entries, each.counts)))"
+
+
+@dataclass(frozen=True)
+class QueriesKind(HistoriesKind):
+    """The kept queries of every history."""
+
+    def encode(
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+    ) -> ReleaseContent:
+        """Return the rows `user, query` of the kept pairs, one for each time a query was issued."""
+        mask = outcome.mask
+        rank, texts = rank_texts(profiles.vocabulary.entries, profiles.ids[mask])
+        extra: dict[str, pa.Array] = {}
+        if keep:
+            queries = find_occurrences(self, log, profiles, keep)
+            query = queries.query[mask[queries.pair]]
+            pair, history = queries.pair[mask[queries.pair]], queries.history[query]
+            key = _joint_ranks(rank[profiles.ids[pair]], queries, query)
+            extra = {name: values.take(pa.array(query)) for name, values in queries.extra.items()}
+        else:
+            pair = np.repeat(np.flatnonzero(mask), profiles.counts[mask])
+            history, key = row_numbers(profiles.indptr)[pair], rank[profiles.ids[pair]]
+        by_content = np.lexsort((key, history))
+        indptr = indptr_of_sorted(history[by_content], profiles.n_histories)
+        order = order_rows(indptr, key[by_content], profiles.partition)
+        released, positions = gather_rows(indptr, order)
+        taken = by_content[positions]
+        columns = {
+            "user": pa.array(row_numbers(released)),
+            "query": texts.take(pa.array(rank[profiles.ids[pair[taken]]])),
+            **{name: values.take(pa.array(taken)) for name, values in extra.items()},
+        }
+        return ReleaseContent(pa.table(columns), ids_of_order(order, profiles.n_histories))
+
+    def released_queries(self, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
+        """Return the released id and the text of every query."""
+        return rows["user"].combine_chunks(), rows["query"].combine_chunks()
+
+    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return those of histories, and of pairs of logs where people can be linked."""
+        usual = super().default_measures(claim, available)
+        return (*usual, *PAIR_MEASURES) if available & {"private", "map"} else usual
+
+    def measures_when_made(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return those of histories: the sensitivity model would take longer than making the release."""
+        return super().default_measures(claim, available)
+
+
+def _joint_ranks(rank: NDArray[np.int32], queries: Occurrences, query: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rank of every issued query by its text and then by the columns that are kept of it."""
+    extra = kept_column_keys(queries)
+    _, number = np.unique(np.array([extra[q] for q in query.tolist()], object), return_inverse=True)
+    _, joint = np.unique(rank.astype(np.int64) * (len(query) + 1) + number, return_inverse=True)
+    ranks: NDArray[np.int32] = joint.astype(np.int32)
+    return ranks
+
+
+QUERIES = QueriesKind(
+    name="queries",
+    purpose="whole queries, each as often as it was issued",
+    columns={"user": "int64", "query": "string"},
+    unit="query",
+    content="whole queries",
+    example_claim="query_k(k=…)",
+    crowd="query",
+    keepable=KEEPABLE,
+    has_occurrences=True,
+    reads_foreign_files=True,
+    matches=("exact", "words", "partial", "terms"),
+    checked="Different queries checked",
+    report_section="kinds/histories.html.j2",
+    frame=FrameLayout(
+        arrays=("entries ARRAY<STRING>", "part STRING"),
+        order=("part", "entries", "person", "history"),
+        select=("person", "history", "part", f"{_ISSUED} AS entries"),
+    ),
+)

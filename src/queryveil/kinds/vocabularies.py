@@ -1,0 +1,123 @@
+"""Kind `vocabularies`: the bag of terms published of every history, some of them generalised."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.core.arrow import as_array, encode_texts
+from queryveil.core.errors import ReleaseError
+from queryveil.core.evidence import Evidence, Owners, ReleasedVocabularies
+from queryveil.core.names import ResolvedName
+from queryveil.core.rows import IntArray, gather_rows, row_numbers
+from queryveil.engines import QueryLog
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import Counts, ReleaseContent
+from queryveil.kinds.histories import HistoriesKind, other_people, person_of_users
+from queryveil.kinds.ordering import ids_of_keys, rank_texts, sort_keys
+from queryveil.kinds.private_folder import PrivateFolder
+
+
+@dataclass(frozen=True)
+class VocabulariesKind(HistoriesKind):
+    """Bags of terms, with counts and levels of generalisation."""
+
+    def encode(
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+    ) -> ReleaseContent:
+        """Return the rows `user, term, count, level` of what is published, terms in the order of their texts."""
+        rank, texts = rank_texts(outcome.terms, outcome.ids)
+        history = row_numbers(outcome.indptr)
+        order = np.lexsort((outcome.levels, rank[outcome.ids], history))
+        ranks, levels, counts = rank[outcome.ids][order], outcome.levels[order], outcome.counts[order]
+        cells = np.stack((ranks, levels, counts), axis=1).ravel()
+        release_ids = ids_of_keys(sort_keys(3 * outcome.indptr, cells), np.diff(outcome.indptr) > 0)
+        content = ReleaseContent(pa.table({}), release_ids)
+        released, positions = gather_rows(outcome.indptr, content.histories)
+        rows = pa.table(
+            {
+                "user": row_numbers(released),
+                "term": texts.take(pa.array(ranks[positions])),
+                "count": counts[positions].astype(np.int32),
+                "level": levels[positions].astype(np.int32),
+            }
+        )
+        return ReleaseContent(rows, release_ids)
+
+    def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
+        """Count what is published."""
+        is_released = content.release_ids >= 0
+        return Counts(
+            len(np.unique(profiles.owner[is_released])),
+            int(np.count_nonzero(is_released)),
+            int(np.count_nonzero(np.bincount(outcome.ids))),
+            len(outcome.ids),
+            int(outcome.counts.sum(dtype=np.int64)),
+        )
+
+    def decode(self, rows: pa.Table) -> ReleasedVocabularies:
+        """Return the vocabularies of released rows, each in the order of its texts and levels."""
+        if any(rows[name].null_count for name in rows.column_names):
+            raise ReleaseError("the release has rows in which something is missing; it is damaged.")
+        counts, levels = (as_array(rows[name]).astype(np.int32) for name in ("count", "level"))
+        if (counts < 1).any() or (levels < 0).any():
+            raise ReleaseError("the release has rows with a count below 1 or a level below 0; it is damaged.")
+        users, user = np.unique(as_array(rows["user"]), return_inverse=True)
+        ids, terms = encode_texts(rows["term"])
+        order = np.lexsort((levels, ids, user))
+        keys = np.stack((user[order], ids[order], levels[order]))
+        if (keys[:, 1:] == keys[:, :-1]).all(axis=0).any():
+            raise ReleaseError("the release has the same term of a history twice; it is damaged.")
+        indptr = np.searchsorted(user[order], np.arange(len(users) + 1)).astype(np.int64)
+        return ReleasedVocabularies(users, indptr, ids[order], counts[order], levels[order], terms)
+
+    def count_rows(self, evidence: Evidence) -> Mapping[str, int]:
+        """Count histories, terms, pairs and occurrences."""
+        released = evidence.get(ReleasedVocabularies)
+        return {
+            "histories": len(released.users),
+            "terms": len(released.terms),
+            "pairs": len(released.ids),
+            "occurrences": int(released.counts.sum(dtype=np.int64)),
+        }
+
+    def private_faults(
+        self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
+    ) -> list[str]:
+        """Return whether the manifest gives another number of people."""
+        return other_people(evidence.get(Owners), counts) if is_intact else []
+
+    def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the vocabulary of every released history, equal ones with the same number."""
+        released = evidence.get(ReleasedVocabularies)
+        rows = np.stack((released.ids, released.counts, released.levels), axis=1)
+        numbers: dict[bytes, int] = {}
+        bounds = zip(released.indptr[:-1], released.indptr[1:], strict=True)
+        things = [numbers.setdefault(rows[begin:end].tobytes(), len(numbers)) for begin, end in bounds]
+        return np.array(things, np.int64), person_of_users(units, persons)[released.users]
+
+    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return how precise it still is, and which patterns survive."""
+        return ("blm", "lm", "patterns")
+
+    def measures_when_made(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+        """Return the same without the measure that flatters."""
+        return ("blm", "patterns")
+
+
+VOCABULARIES = VocabulariesKind(
+    name="vocabularies",
+    purpose="for every history a bag of terms that several people share, as typed or generalised",
+    columns={"user": "int64", "term": "string", "count": "int32", "level": "int32"},
+    content="vocabularies",
+    example_claim="vocabulary_k(k=…)",
+    crowd="vocabulary",
+    has_occurrences=True,
+    is_generalized=True,
+    fates=("in the vocabulary that is shared", "not in the vocabulary that is shared"),
+    figure=("count", ",d"),
+    checked="Different vocabularies checked",
+    report_section="kinds/vocabularies.html.j2",
+)

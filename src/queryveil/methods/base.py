@@ -1,0 +1,74 @@
+"""What a method is, what it is given and what it returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.core.errors import UnknownNameError
+from queryveil.core.names import Declaration, Name, ResolvedName, Value, declarations, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.views import Views
+from queryveil.guarantees import guarantee_of
+from queryveil.histories.profiles import Profiles
+
+
+@dataclass(frozen=True)
+class Method(Declaration):
+    """A method: besides the declaration, the guarantee it claims, the kinds of release it makes and what it needs.
+
+    On one machine its function takes a `MethodTask` and returns an outcome (`queryveil.histories.outcomes`) that the
+    kind of release can encode.
+    """
+
+    guarantee: str = ""
+    kinds: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()  # names of inputs besides the profiles (`queryveil.workflows.inputs`)
+    one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
+    spark_only: Mapping[str, Value] = field(default_factory=dict)  # the only values that a cluster supports
+
+    def check(self, method: ResolvedName) -> None:
+        """Refuse parameters that exclude each other."""
+        given = [name for name in self.one_of if name in method.values]
+        if self.one_of and len(given) != 1:
+            names = " or ".join(self.one_of)
+            raise UnknownNameError(
+                f"{method}: {self.name} takes {names}, and one of them only; give that one.", field=self.one_of[0]
+            )
+
+    def claim(self, method: ResolvedName, found: Mapping[str, int] | None = None) -> ResolvedName:
+        """Return the guarantee that a run claims; `found` are parameters of the claim that the run determined."""
+        parameters = declarations("guarantee")[self.guarantee].parameters
+        values = {**method.values, **(found or {})}
+        shared = tuple((p.name, values[p.name]) for p in parameters if p.name in values)
+        return resolve("guarantee", Name(self.guarantee, shared))
+
+    def floor(self, method: ResolvedName, claim: ResolvedName) -> int:
+        """Return how many people of the log must hold every published item."""
+        return int(method.values.get("floor", guarantee_of(claim).smallest_crowd(claim)))
+
+
+@dataclass(frozen=True, eq=False)
+class StartingPoint:
+    """The pairs that a run under a weaker guarantee kept: a method need not look at the others."""
+
+    mask: NDArray[np.bool_]  # (pairs of the profiles,)
+
+
+@dataclass(frozen=True, eq=False)
+class MethodTask:
+    """What a method works on."""
+
+    profiles: Profiles
+    method: ResolvedName  # its name and parameters
+    rng: np.random.Generator
+    inputs: Views = field(default_factory=Views)  # by type, such as `TermValues` or `Network`
+    progress: Progress = silent
+
+
+def method_of(name: ResolvedName) -> Method:
+    """Return the declaration of a method by its resolved name."""
+    if not isinstance(name.declaration, Method):
+        raise TypeError(f"{name.declaration.name} is registered as a method but is not a Method")
+    return name.declaration

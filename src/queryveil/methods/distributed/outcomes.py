@@ -1,0 +1,81 @@
+"""What a method is given and returns on a cluster."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.engines.spark.frames import history_counts
+from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.semantics.options import SemanticOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Figures = tuple[int, int, int, int, int]  # people, histories, terms, pairs, occurrences
+
+
+@dataclass(frozen=True)
+class SparkTask:
+    """What a method works on."""
+
+    histories: "DataFrame"  # `person, history, part, entries, counts`
+    method: ResolvedName  # its name and parameters
+    work: ScratchTables
+    seed: int = 0
+    meaning: SemanticOptions = field(default_factory=SemanticOptions)
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class KeptOnCluster:
+    """What a deleting method kept: `person, history, part, entries, counts` of the histories that are not empty."""
+
+    frame: "DataFrame"
+    summary: Mapping[str, Any]
+    found: Mapping[str, int] = field(default_factory=dict)  # parameters of the claim that the run determined
+
+    def profiles(self, cleaned: "DataFrame") -> "DataFrame":
+        """Return the profiles as the method saw them."""
+        return cleaned
+
+    def counts(self) -> tuple[Figures, Mapping[str, int]]:
+        """Count what is released."""
+        return history_counts(self.frame), {}
+
+    def members(self, ranked: "DataFrame", work: ScratchTables) -> "DataFrame":
+        """Return `person, history, release_id` of what is released."""
+        return ranked.selectExpr("person", "history", "number AS release_id")
+
+
+@dataclass(frozen=True)
+class GroupedOnCluster:
+    """What a grouping method made."""
+
+    frame: "DataFrame"  # what is published: `block, group, entries, weights`, in the order of the texts
+    group_members: "DataFrame"  # `block, group, person`
+    n_people: int  # in groups
+    weighted: "DataFrame"  # `person, history, part, entries, counts, weights` of everybody, as they were grouped
+    summary: Mapping[str, Any]
+    found: Mapping[str, int] = field(default_factory=dict)
+
+    def profiles(self, cleaned: "DataFrame") -> "DataFrame":
+        """Return the profiles as the method saw them."""
+        return self.weighted
+
+    def counts(self) -> tuple[Figures, Mapping[str, int]]:
+        """Count the people in groups and what is published of these."""
+        terms = self.frame.selectExpr("explode(entries) AS term")
+        n_rows, n_terms = terms.count(), terms.distinct().count()
+        figures = (self.n_people, self.n_people, n_terms, n_rows, n_rows)
+        return figures, {"groups": int(self.summary["groups"])}
+
+    def members(self, ranked: "DataFrame", work: ScratchTables) -> "DataFrame":
+        """Return `person, history, release_id` of everybody in a group."""
+        ids = ranked.selectExpr("block", "group", "number AS release_id")
+        joined = self.group_members.join(ids, ["block", "group"])
+        return work.keep(joined.selectExpr("person", "0 AS history", "release_id"), "members")
+
+
+ClusterOutcome = KeptOnCluster | GroupedOnCluster

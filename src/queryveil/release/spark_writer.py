@@ -1,0 +1,158 @@
+"""The files of a release on a cluster: tasks make them, the driver takes one at a time, digests and writes it.
+
+Rows, their order and where they are cut into files are as on one machine, so the same content gives the same bytes,
+whatever number of tasks made it. The driver holds the bytes of one file at a time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil.core.arrow import parquet_bytes
+from queryveil.core.rows import row_numbers_of
+from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.kinds.base import FrameLayout, Kind
+from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RunRecord, write_run
+from queryveil.release.digest import streamed_digest
+from queryveil.release.manifest import FileEntry
+from queryveil.release.writer import PART_ROWS, StagedRelease, WrittenRows, data_file, file_entry
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_CHUNK = 50_000  # histories of the private tables that are in the driver's memory together
+
+
+def ranked(work: ScratchTables, published: "DataFrame", layout: FrameLayout) -> "DataFrame":
+    """Return what is published with `number`, its rank in the sorted content, and `before`, the rows before its own."""
+    sized = published.selectExpr(*layout.select).selectExpr("*", "size(entries) AS length")
+    return work.numbered(sized, layout.order, "ranked", summed="length")
+
+
+def write_rows(
+    work: ScratchTables, ranked: "DataFrame", staged: StagedRelease, kind: Kind, layout: FrameLayout, *, has_parts: bool
+) -> WrittenRows:
+    """Write the rows of a kind of release as Parquet files."""
+    schema = kind.schema().append(pa.field("partition", pa.string())) if has_parts else kind.schema()
+    values = tuple(value.split()[0] for value in layout.arrays)
+    carried = ranked.select("number", "before", "length", *values)
+    cut = carried.mapInArrow(_cut, ", ".join(("file INT, number LONG, before LONG", *layout.arrays)))
+    files = cut.groupBy("file").applyInArrow(_filing(schema, values), "file INT, data BINARY")
+    entries: list[FileEntry] = []
+    digest = streamed_digest(schema.names, _written(work.blobs(files, "files"), staged, entries))
+    return WrittenRows(tuple(schema.names), digest, tuple(entries))
+
+
+def _written(files: Iterable[tuple[bytes, ...]], staged: StagedRelease, entries: list[FileEntry]) -> Iterator[pa.Table]:
+    """Write each file and yield its rows."""
+    for number, (data,) in enumerate(files):
+        name = data_file(number)
+        staged.write(name, data)
+        n_rows = pq.ParquetFile(pa.BufferReader(data)).metadata.num_rows
+        entries.append(file_entry(name, data, n_rows))
+        yield from tables_of(data)
+
+
+def tables_of(data: bytes) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file in pieces: of a whole file only the compressed bytes are in memory."""
+    for batch in pq.ParquetFile(pa.BufferReader(data)).iter_batches():
+        yield pa.Table.from_batches([batch])
+
+
+def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Send every history or group to the file of its rows, or to both where a file ends within it."""
+    for batch in batches:
+        before = np.asarray(batch["before"])
+        first, last = before // PART_ROWS, (before + np.asarray(batch["length"]) - 1) // PART_ROWS
+        for step in range(int((last - first).max(initial=-1)) + 1):
+            taken = np.flatnonzero(first + step <= last)
+            columns = {name: batch[name].take(pa.array(taken)) for name in batch.schema.names if name != "length"}
+            file = pa.array((first + step)[taken].astype(np.int32))
+            yield pa.RecordBatch.from_pydict({"file": file, **columns})
+
+
+def _filing(schema: pa.Schema, values: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """Return what makes the Parquet file of some histories' rows; Spark counts its arguments, so a function."""
+
+    def spread(column: pa.ChunkedArray, history: pa.Array) -> pa.Array:
+        return column.combine_chunks().flatten() if pa.types.is_list(column.type) else column.take(history)
+
+    def file(table: pa.Table) -> pa.Table:
+        table = table.sort_by("number").combine_chunks()
+        lengths = table["entries"].combine_chunks().value_lengths().to_numpy()
+        history = pa.array(row_numbers_of(lengths))
+        held = [spread(table[name], history) for name in ("number", *values)]
+        rows = pa.table(dict(zip(schema.names, held, strict=False)), schema=schema)
+        number, before = table["file"][0].as_py(), table["before"][0].as_py()
+        start, end = max(0, number * PART_ROWS - before), (number + 1) * PART_ROWS - before
+        data = parquet_bytes(rows.slice(start, end - start))
+        return pa.table({"file": pa.array([number], pa.int32()), "data": pa.array([data], pa.binary())})
+
+    return file
+
+
+def write_private(
+    work: ScratchTables,
+    histories: "DataFrame",
+    released: "DataFrame",
+    folder: Path,
+    run: RunRecord,
+    *,
+    has_parts: bool,
+) -> None:
+    """Write who is behind the release, what every history held and the run record.
+
+    `released` is `person, history, release_id`. Histories with weights are people that were grouped.
+    """
+    numbered = work.numbered(histories, ("person", "history"), "numbered").withColumnRenamed("number", "place")
+    joined = numbered.join(released, ["person", "history"], "left").selectExpr("*", f"INT(place / {_CHUNK}) AS chunk")
+    chunks = joined.groupBy("chunk").applyInArrow(_private_chunk, "chunk INT, membership BINARY, profiles BINARY")
+    with ExitStack() as stack:
+        writers: dict[str, pq.ParquetWriter] = {}
+        for blobs in work.blobs(chunks, "private"):
+            membership, profiles = (pa.ipc.open_stream(blob).read_all() for blob in blobs)
+            tables = {MEMBERSHIP: membership if has_parts else membership.drop_columns("partition"), PROFILES: profiles}
+            if "weight" in profiles.column_names:
+                tables[CONTRIBUTORS] = membership.select(["person", "release_id"]).drop_null()
+            for name, table in tables.items():
+                if name not in writers:
+                    path = folder / name
+                    path.touch(0o600)
+                    writers[name] = stack.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd"))
+                writers[name].write_table(table)
+    write_run(folder, run)
+
+
+def _private_chunk(table: pa.Table) -> pa.Table:
+    """Make the two private tables of some histories, in order."""
+    table = table.sort_by("place").combine_chunks()
+    entries = table["entries"].combine_chunks()
+    history = np.repeat(table["place"].to_numpy(), entries.value_lengths().to_numpy())
+    columns = {"history": history, "term": entries.flatten(), "count": table["counts"].combine_chunks().flatten()}
+    if "weights" in table.column_names:
+        columns["weight"] = table["weights"].combine_chunks().flatten()
+    pairs = pa.table(columns).sort_by([("history", "ascending"), ("term", "ascending")])
+    membership = pa.table(
+        {
+            "person": table["person"],
+            "history": table["place"],
+            "release_id": table["release_id"],
+            "partition": table["part"],
+        }
+    )
+    blobs = {"membership": [_stream(membership)], "profiles": [_stream(pairs)]}
+    schema = pa.schema([("chunk", pa.int32()), ("membership", pa.binary()), ("profiles", pa.binary())])
+    return pa.table({"chunk": [table["chunk"][0].as_py()], **blobs}, schema=schema)
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

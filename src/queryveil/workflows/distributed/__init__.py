@@ -1,1 +1,0 @@
-"""Commands on a cluster, end to end."""

@@ -1,0 +1,203 @@
+"""Building on an earlier release: starting from one under a weaker guarantee, or extending the groups of one.
+
+Burghardt, Böhm, Guttman, Clifton 2010, section 5.2, start (2,3) from the result of (2,2). What the weaker guarantee
+deleted is not looked at again, which saves time and may keep slightly less than a run from the whole log; decision
+0010 says how much. The result is verified like any other.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import ReleasedGroups, ReleasedHistories
+from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import FloatArray, IntArray, per_entry
+from queryveil.guarantees import guarantee_of
+from queryveil.histories.build import find_pairs
+from queryveil.histories.outcomes import Grouping, PreviousGroups
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import Kind
+from queryveil.kinds.private_folder import PrivateFolder, tables_of
+from queryveil.logs.options import Cleaning
+from queryveil.methods.base import method_of
+from queryveil.release.reader import Release, load_release
+from queryveil.release.verification import collect_evidence, verify
+
+
+def may_start_from(weaker: ResolvedName, method: ResolvedName) -> bool:
+    """Return whether a run may start from another's result: the same method, its guarantee no stronger."""
+    growing = strength_parameters(method)
+    if not growing or without_parameters(weaker, growing) != without_parameters(method, growing):
+        return False
+    claim = method_of(method).claim(method)
+    return guarantee_of(claim).is_no_stronger(method_of(weaker).claim(weaker), claim)
+
+
+def strength_parameters(method: ResolvedName) -> tuple[str, ...]:
+    """Return the parameters that make the claim stronger, where the method can start from a weaker release."""
+    declared = method_of(method)
+    if "weaker_release" not in declared.inputs:
+        return ()
+    return tuple(guarantee_of(declared.claim(method)).stronger_when)
+
+
+def without_parameters(method: ResolvedName, names: Iterable[str]) -> tuple[object, ...]:
+    """Return a method's name and its parameters except some."""
+    left_out = set(names)
+    return method.declaration.name, *(item for item in method.values.items() if item[0] not in left_out)
+
+
+@dataclass(frozen=True)
+class WeakerRelease:
+    """A verified release of the same log under a weaker guarantee, with its private folder."""
+
+    release: Release
+    private: PrivateFolder
+
+    def record(self) -> Mapping[str, str]:
+        """Return what the run record says about it."""
+        manifest = self.release.manifest
+        return {"method": manifest.method, "content_sha256": manifest.content_sha256}
+
+    def mask(self, profiles: Profiles) -> NDArray[np.bool_]:
+        """Return which pairs of the log's profiles the release holds."""
+        self._refuse_another_log(profiles)
+        evidence = self.release.kind.read_evidence(self.release.rows, None, 1)
+        released = evidence.get(ReleasedHistories)
+        _, history_of = self.private.owners(released.users)
+        number = {term: i for i, term in enumerate(profiles.vocabulary.entries)}
+        terms = np.array([number[term] for term in released.terms], np.int64)
+        mask = np.zeros(len(profiles.ids), np.bool_)
+        mask[find_pairs(profiles, per_entry(history_of, released.indptr), terms[released.ids])] = True
+        return mask
+
+    def _refuse_another_log(self, profiles: Profiles) -> None:
+        ours, theirs = tables_of(profiles), self.private.profiles()
+        if not all(_is_same(a, b) for a, b in zip(ours, theirs, strict=True)):
+            raise InputError(
+                f"--start-from {self.release.path} is a release of another log: its private folder holds other "
+                "histories; give a release of this log."
+            )
+
+
+def _is_same(ours: pa.Table, theirs: pa.Table) -> bool:
+    return bool(ours.equals(theirs.select(ours.column_names)))
+
+
+def open_weaker_release(
+    place: Path,
+    private: Path | None,
+    method: ResolvedName,
+    kind: Kind,
+    cleaning: Cleaning,
+    *,
+    progress: Progress = silent,
+) -> WeakerRelease:
+    """Read and verify the release that a run is to start from, and refuse one that it cannot start from."""
+    if private is None:
+        raise InputError("--start-from needs that release's private folder; give it by --start-from-private.")
+    release, folder = load_release(place), PrivateFolder(private)
+    where, manifest = f"--start-from {place}", release.manifest
+    made_by = resolve("method", manifest.method)
+    if release.kind != kind:
+        raise InputError(f"{where} is of kind {manifest.kind}, not {kind.name}; start from a release of the same kind.")
+    if not may_start_from(made_by, method):
+        raise InputError(f"{where} was made by {made_by}: {_why_not(made_by, method)}")
+    _refuse_other_cleaning(where, manifest.cleaning.options, cleaning)
+    evidence, faults = collect_evidence(release, folder)
+    verdict = verify(manifest.claim, kind, evidence, faults=faults, progress=progress)
+    if not verdict.holds:
+        raise InputError(f"{where} cannot be relied on: {verdict.sentence()}")
+    return WeakerRelease(release, folder)
+
+
+def _why_not(made_by: ResolvedName, method: ResolvedName) -> str:
+    growing = strength_parameters(method)
+    if not growing or without_parameters(made_by, growing) != without_parameters(method, growing):
+        return f"{method} can start only from a release made in the same way, with k and m no larger."
+    limits = " and ".join(f"{name} of at most {method[name]}" for name in growing)
+    return f"its guarantee is stronger than that of {method}; start from a release with {limits}."
+
+
+def _refuse_other_cleaning(where: str, theirs: Mapping[str, Any], cleaning: Cleaning) -> None:
+    ours = cleaning.as_record()
+    different = sorted(key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key))
+    if different:
+        raise InputError(
+            f"{where}: its log was cleaned in another way ({', '.join(different)}); give the same options."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierGroups:
+    """An earlier release of groups: everybody's group, and whose terms are in what was published."""
+
+    group_of: Mapping[str, int]  # person → number of the group
+    contributors: Mapping[str, int]  # person → number of the group in whose published terms the person's are
+    indptr: IntArray
+    terms: tuple[str, ...]  # of every published row
+    weights: FloatArray
+
+    def over(self, profiles: Profiles) -> PreviousGroups:
+        """Return the groups over the people and terms of today."""
+        number = {entry: i for i, entry in enumerate(profiles.vocabulary.entries)}
+        today = set(profiles.persons)
+        left = [group for person, group in self.contributors.items() if person not in today]
+        return PreviousGroups(
+            np.array([self.group_of.get(person, -1) for person in profiles.persons], np.int32),
+            np.array([self.contributors.get(person, -1) for person in profiles.persons], np.int32),
+            np.bincount(np.array(left, np.int64), minlength=len(self.indptr) - 1),
+            self.indptr,
+            np.array([number.get(term, -1) for term in self.terms], np.int32),
+            self.weights,
+        )
+
+
+def contributors(
+    profiles: Profiles, made: Grouping, release_ids: IntArray, earlier: EarlierGroups | None
+) -> dict[str, int]:
+    """Return, for everybody whose terms are in what is published, the release id of that group."""
+    if earlier is None or made.contributors is None or made.inherited is None:
+        people = zip(profiles.persons, release_ids.tolist(), strict=True)
+        return {person: group for person, group in people if group >= 0}
+    id_of = dict(zip(made.group.tolist(), release_ids.tolist(), strict=True))  # by any member of each group
+    people = zip(profiles.persons, made.contributors.tolist(), strict=True)
+    found = {person: id_of[group] for person, group in people if group >= 0}
+    today = set(profiles.persons)
+    gone = [(person, made.inherited[group]) for person, group in earlier.contributors.items() if person not in today]
+    return found | {person: id_of[group] for person, group in gone if group >= 0}
+
+
+def open_earlier_groups(release: Path, private: Path | None, kind: Kind, claim: ResolvedName) -> EarlierGroups:
+    """Read an earlier release of groups and its private folder, if they were made under the same guarantee."""
+    if private is None:
+        raise InputError("--groups needs the private folder of that release; give it by --groups-private.")
+    loaded, folder = load_release(release), PrivateFolder(private)
+    if loaded.kind != kind:
+        raise InputError(f"--groups: {release} holds no groups but {loaded.manifest.kind}; give a release of groups.")
+    if loaded.faults:
+        raise InputError(f"--groups: {release}: {loaded.faults[0]}; verify that release first.")
+    if loaded.manifest.guarantee != str(claim):
+        raise InputError(
+            f"--groups: {release} was made under {loaded.manifest.guarantee}, not {claim}; "
+            "take the same guarantee, or begin anew without --groups."
+        )
+    folder.check_belongs(loaded.manifest.content_sha256)
+    groups = kind.read_evidence(loaded.rows, None, 1).get(ReleasedGroups)
+    number = {int(group): i for i, group in enumerate(groups.groups)}
+    membership = folder.membership()
+    pairs = zip(membership["person"].to_pylist(), membership["release_id"].to_pylist(), strict=True)
+    return EarlierGroups(
+        {person: number[group] for person, group in pairs if group is not None and group in number},
+        {person: number[group] for person, group in folder.contributors().items() if group in number},
+        groups.indptr,
+        tuple(groups.terms[i] for i in groups.ids),
+        groups.weights,
+    )

@@ -1,0 +1,238 @@
+"""Making a release on one machine."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.evidence import Evidence
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress
+from queryveil.core.results import Score
+from queryveil.core.views import Views
+from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines.local import expand_paths
+from queryveil.guarantees import guarantee_of
+from queryveil.histories.assembly import partition_profiles
+from queryveil.histories.build import build
+from queryveil.histories.outcomes import KeptPairs, Outcome
+from queryveil.histories.profile_files import COLUMNS, is_profile_file, read_profiles
+from queryveil.histories.profiles import Profiles
+from queryveil.histories.tokens import Tokenizer
+from queryveil.kinds.base import Counts, Kind, ReleaseContent
+from queryveil.kinds.private_folder import write_private
+from queryveil.lexicons.word_lists import PersonalWordLists
+from queryveil.market.table import Market
+from queryveil.methods.base import MethodTask, StartingPoint, method_of
+from queryveil.release.digest import content_digest
+from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
+from queryveil.release.reader import read_files
+from queryveil.release.writer import StagedRelease, WrittenRows, check_places, staging, write_data
+from queryveil.report import warm_up
+from queryveil.semantics.options import SemanticOptions
+from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
+from queryveil.workflows.inputs import MethodInput, file_digest, open_inputs
+from queryveil.workflows.measures import add_comparison, take_measures
+
+_LARGE = 20_000_000  # bytes: smaller logs are read before anything could be loaded in the background
+
+
+class LocalRun(ReleaseRun):
+    """A run on one machine."""
+
+    engine = "local"
+
+    def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
+        """Check the places to write to and open the method's inputs, before the log is read."""
+        super().__init__(plan, progress)
+        request = plan.request
+        self._out, self._private = request.out_path, request.private_path
+        check_places(self._out, self._private, force=request.force)
+        self._inputs = open_inputs(request, plan.method, plan.kind, progress)
+        self._rng = np.random.default_rng(plan.seed)
+
+    def locations(self) -> tuple[Path, Path | None]:
+        """Return where the release and its private folder are."""
+        return self._out, self._private
+
+    def apply_method(self) -> AppliedMethod:
+        """Read and clean the log, build profiles, run the method and encode its outcome."""
+        plan = self.plan
+        warm_up_in_background(plan.source)
+        with open_source(plan.source, plan.kind, self.progress) as (log, profiles):
+            self._profiles, self._views = prepare(profiles, self._inputs)
+            task = MethodTask(self._profiles, plan.method, self._rng, self._views, self.progress)
+            self._outcome = run_method(task)
+            self.progress("writing", 0, 1)
+            self._content = plan.kind.encode(self._outcome, self._profiles, log, plan.source.keep)
+            steps = [] if log is None else [asdict(step) for step in log.steps]
+        summary = dict(self._outcome.summary)
+        for each in self._inputs:
+            summary = {**each.summary(), **summary}
+        return AppliedMethod(
+            self._outcome.found,
+            summary,
+            Counts.of(self._profiles),
+            plan.kind.counts(self._outcome, self._profiles, self._content),
+            CleaningRecord(plan.source.cleaning.as_record(), steps, self._meaning()),
+            partition_record(plan.source, self._profiles, self._outcome),
+            self._lists(),
+        )
+
+    def _meaning(self) -> Mapping[str, Any] | None:
+        """Return how terms were compared, where they were."""
+        meaning = self._views.find(SemanticOptions)
+        return None if meaning is None else meaning.as_record()
+
+    def _lists(self) -> Mapping[str, Any] | None:
+        """Return the digest of the user's list of places, where the method uses word lists."""
+        if self._views.find(PersonalWordLists) is None:
+            return None
+        return {"places": file_digest(self.plan.request.places)}
+
+    @contextmanager
+    def staging(self) -> Iterator[StagedRelease]:
+        """Make the folders to write into."""
+        with staging(self._out, self._private, force=self.plan.request.force) as self._staged:
+            yield self._staged
+
+    def write_private(self, staged: StagedRelease) -> None:
+        """Write who is behind the release, the profiles and the run record."""
+        if staged.private is None:
+            return
+        more = {key: value for each in self._inputs for key, value in each.record().items()}
+        run = self.plan.run_record(self.engine, input_digests(self.plan.source), more)
+        write_private(staged.private, self._profiles, self._content.release_ids, run)
+        for each in self._inputs:
+            each.write_private(staged.private, self._profiles, self._outcome, self._content)
+
+    def write_rows(self, staged: StagedRelease) -> WrittenRows:
+        """Write the rows as Parquet files."""
+        rows = self._content.rows
+        return WrittenRows(tuple(rows.column_names), content_digest(rows), tuple(write_data(self._staged, rows)))
+
+    def evidence(self, staged: StagedRelease, manifest: Manifest) -> Evidence:
+        """Read back what was written."""
+        released = read_files(self._staged.release, manifest)
+        if released.faults:
+            raise InputError(f"{self._out}: {released.faults[0]} while it was written; try again.")
+        return made_evidence(self.plan.kind, released.rows, self._profiles, self._content, manifest, self._views)
+
+    def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
+        """Take the default measures of the kind."""
+        available = frozenset({"market"} if self._views.find(Market) is not None else ())
+        names = self.plan.kind.measures_when_made(manifest.claim, available)
+        return take_measures(names, evidence, self._rng, self.progress)
+
+
+def prepare(profiles: Profiles, inputs: tuple[MethodInput, ...]) -> tuple[Profiles, Views]:
+    """Return the profiles as the method is to see them, and what it may use besides."""
+    for each in inputs:
+        profiles = each.prepare(profiles)
+    views = Views()
+    for each in inputs:
+        each.provide(profiles, views)
+    return profiles, views
+
+
+def made_evidence(
+    kind: Kind, rows: pa.Table, profiles: Profiles, content: ReleaseContent, manifest: Manifest, views: Views
+) -> Evidence:
+    """Return the evidence of rows that were just made: decoded, with the private side and what the method was given."""
+    evidence = kind.made_evidence(rows, profiles, content, manifest.floor)
+    evidence.add(Manifest, lambda: manifest)
+    lists = views.find(PersonalWordLists)
+    if lists is not None:
+        evidence.add(PersonalWordLists, lambda: lists)
+    add_comparison(
+        evidence, kind, lambda: profiles, manifest, market=views.find(Market), meaning=views.find(SemanticOptions)
+    )
+    return evidence
+
+
+@contextmanager
+def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[tuple[QueryLog | None, Profiles]]:
+    """Open a log and build its profiles, or read a profile file where the kind can be made from one."""
+    if kind.reads_profile_files:
+        if source.table is not None and set(COLUMNS) <= set(source.table.column_names):
+            raise InputError("a table of user, term, weight would be read as a log; write it to a file and give that.")
+        if len(source.paths) == 1 and is_profile_file(source.paths[0]):
+            yield None, read_profiles(source.paths[0])
+            return
+    with open_log(source, progress=progress) as log:
+        yield log, build(log, unit=kind.unit, progress=progress)
+
+
+def run_method(task: MethodTask) -> Outcome:
+    """Run a method on the log, or on each of its partitions by itself."""
+    method = method_of(task.method).load()
+    if task.profiles.partition is None:
+        return _refuse_empty(method(task), task.method)
+    claim = method_of(task.method).claim(task.method)
+    smallest = guarantee_of(claim).smallest_crowd(claim)
+    mask = np.zeros(len(task.profiles.ids), np.bool_)
+    n_suppressed, chosen = 0, Counter[str]()
+    for part in range(len(task.profiles.partition_values)):
+        profiles, pairs = partition_profiles(task.profiles, part)
+        if profiles.n_people < smallest:
+            n_suppressed += 1
+            continue
+        outcome: KeptPairs = method(_part_task(task, profiles, pairs))
+        mask[pairs] = outcome.mask
+        chosen[outcome.summary.get("chosen", outcome.summary.get("algorithm", task.method.declaration.name))] += 1
+    summary = {
+        **{name: task.method[name] for name in ("algorithm",) if name in task.method.values},
+        "parts": len(task.profiles.partition_values),
+        TOO_FEW: n_suppressed,
+        "parts by what was chosen": dict(chosen),
+    }
+    return _refuse_empty(KeptPairs(mask, summary=summary), task.method)
+
+
+def _part_task(task: MethodTask, profiles: Profiles, pairs: Any) -> MethodTask:
+    """Return the task of one partition; a starting point is that of its pairs."""
+    inputs, start = task.inputs, task.inputs.find(StartingPoint)
+    if start is not None:
+        inputs = Views.of(*inputs.existing(), StartingPoint(start.mask[pairs]))
+    return MethodTask(profiles, task.method, task.rng, inputs, task.progress)
+
+
+def _refuse_empty(outcome: Outcome, method: ResolvedName) -> Outcome:
+    if isinstance(outcome, KeptPairs) and not outcome.mask.any():
+        raise GuaranteeError(f"{method}: nothing would be left of the log; lower k or m, or give a larger log.")
+    return outcome
+
+
+def partition_record(source: LogSource, profiles: Profiles, outcome: Outcome) -> PartitionRecord | None:
+    """Return how the log was cut into partitions, where it was."""
+    if profiles.partition is None:
+        return None
+    return PartitionRecord(source.cleaning.partition_by, len(profiles.partition_values), outcome.summary[TOO_FEW])
+
+
+def input_digests(source: LogSource) -> list[dict[str, str]]:
+    """Return the SHA-256 of every file of the log, for the private record."""
+    if source.table is not None:
+        return []
+    return [{"path": str(path), "sha256": str(file_digest(path))} for path in expand_paths(source.paths)]
+
+
+def warm_up_in_background(source: LogSource) -> None:
+    """Load the compiler and the chart renderer in a thread, if reading the log leaves time for it."""
+    if (
+        source.table is None
+        and sum(path.stat().st_size for path in expand_paths(source.paths) if path.is_file()) > _LARGE
+    ):
+        Thread(target=_warm_up).start()
+
+
+def _warm_up() -> None:
+    Tokenizer().add(pa.array(["a"]))
+    warm_up()

@@ -1,0 +1,171 @@
+"""Pairs of logs: an original and what was released of it, person by person; a release of ours, or anybody's log."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.core.arrow import as_array
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import LogPair
+from queryveil.core.progress import Progress, silent
+from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.histories.pairs import (
+    LogDocuments,
+    Match,
+    Sensitivity,
+    documents_of_profiles,
+    documents_of_texts,
+    pair_logs,
+    read_documents,
+)
+from queryveil.kinds.base import FOREIGN_LOG
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.logs.options import Cleaning, Reading
+from queryveil.measures.base import Comparison
+from queryveil.release.reader import Release
+from queryveil.sensitivity.model import load_model
+from queryveil.workflows.requests import PairingOptions
+
+# Another owner's logs are taken as they are; only rows that are clicks of one query are merged.
+AS_IT_STANDS = Cleaning(scrub=False, bots=0)
+MAP_COLUMNS = ("original", "released")
+
+
+def load_sensitivity(pairing: PairingOptions) -> Sensitivity:
+    """Return the function that tells how likely texts are sensitive."""
+    return load_model(pairing.model, words=pairing.words).probabilities
+
+
+def original_persons(pairing: PairingOptions) -> Mapping[str, str] | None:
+    """Return who the people of the release are in the original, where a map was given."""
+    return None if pairing.map is None else read_map(pairing.map)
+
+
+def pair_files(
+    original: Sequence[Path],
+    released: Path,
+    pairing: PairingOptions,
+    reading: Reading,
+    *,
+    needs_model: bool = True,
+    progress: Progress = silent,
+) -> LogPair:
+    """Return two logs, taken as they are, as a pair."""
+    match, original_of = FOREIGN_LOG.match(pairing.match), original_persons(pairing)
+    sensitivity = load_sensitivity(pairing) if needs_model else None
+    other = Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
+    sources = (LogSource(tuple(original), reading, AS_IT_STANDS), LogSource((released,), other, AS_IT_STANDS))
+    (before, after), texts = read_documents(
+        _opened(sources, progress), len(sources), charset=AS_IT_STANDS.charset, match=match, progress=progress
+    )
+    return pair_logs(
+        before, after, texts, match=match, original_of=original_of, sensitivity=sensitivity, progress=progress
+    )
+
+
+def _opened(sources: Sequence[LogSource], progress: Progress) -> Iterator[QueryLog]:
+    """Open logs one after the other; each is closed before the next is opened."""
+    for source in sources:
+        with open_log(source, progress=progress) as log:
+            yield log
+
+
+def pair_release(
+    release: Release,
+    log: QueryLog,
+    pairing: PairingOptions,
+    private: Path | None,
+    *,
+    needs_model: bool = True,
+    progress: Progress = silent,
+) -> LogPair:
+    """Return a release of queries, or of their terms, with the log it was made from."""
+    match = release.kind.match(pairing.match)
+    original_of = _persons(release, pairing, private)
+    sensitivity = load_sensitivity(pairing) if needs_model else None
+    cleaning = log.source.cleaning
+    (original,), texts = read_documents([log], 1, charset=cleaning.charset, match=match, progress=progress)
+    released, texts = _released_side(release, match, texts)
+    return pair_logs(
+        original,
+        released,
+        texts,
+        match=match,
+        original_of=original_of,
+        stop_words=cleaning.stop_words if release.kind.is_order_lost else "none",
+        sensitivity=sensitivity,
+        progress=progress,
+    )
+
+
+def pair_terms(comparison: Comparison, pairing: PairingOptions, *, needs_model: bool = True) -> LogPair:
+    """Return the terms of a release with those of the log it was made from."""
+    times = comparison.released_occurrences()
+    if comparison.history_of is None or times is None:
+        raise InputError(
+            f"--match terms of a release of kind {comparison.kind.name} needs its private folder; give --private."
+        )
+    (before, after), texts = documents_of_profiles(
+        comparison.original, comparison.released, comparison.released_owner(), times
+    )
+    return pair_logs(
+        before, after, texts, match="terms", sensitivity=load_sensitivity(pairing) if needs_model else None
+    )
+
+
+def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[LogDocuments, pa.Array]:
+    """Return the queries of a release, or their terms, by released id."""
+    user, text = release.kind.released_queries(release.rows)
+    if match == "terms":
+        user, text = _cut(user, text)
+    users, number = np.unique(as_array(user), return_inverse=True)
+    return documents_of_texts(number, text, tuple(map(str, users.tolist())), known)
+
+
+def _cut(user: pa.Array, text: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Split queries into their terms, each once per query."""
+    words = pa.array([sorted({*query.split(" ")}) for query in text.to_pylist()], pa.list_(pa.string()))
+    return user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
+
+
+def _persons(release: Release, pairing: PairingOptions, private: Path | None) -> Mapping[str, str]:
+    """Return the person of the original behind each released id."""
+    given = original_persons(pairing)
+    if given is not None:
+        return given
+    if private is None:
+        raise InputError(
+            f"who is behind {release.path} stands in its private folder; give --private, or --map with the columns "
+            f"{', '.join(MAP_COLUMNS)}."
+        )
+    folder = PrivateFolder(private)
+    folder.check_belongs(release.manifest.content_sha256)
+    members = folder.membership().select(["person", "release_id"]).drop_null()
+    return dict(zip(map(str, members["release_id"].to_pylist()), members["person"].to_pylist(), strict=True))
+
+
+def read_map(path: Path) -> dict[str, str]:
+    """Read who is who: a CSV file with the columns original and released; returns released → original."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            lines = list(csv.reader(stream, strict=True))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; check --map.") from None
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path} cannot be read as a CSV file in UTF-8; save it as such.") from None
+    if not lines or sorted(map(str.strip, lines[0])) != sorted(MAP_COLUMNS):
+        raise InputError(f"{path}: the first line must name the columns {', '.join(MAP_COLUMNS)}; add it.")
+    first, second = (list(map(str.strip, lines[0])).index(name) for name in MAP_COLUMNS)
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line:
+            continue
+        if len(line) != len(MAP_COLUMNS) or not all(map(str.strip, line)):
+            raise InputError(f"{path}, line {number}: a line has an original and a released id; mend it.")
+        if found.setdefault(line[second].strip(), line[first].strip()) != line[first].strip():
+            raise InputError(f"{path}, line {number}: a released id stands for two people; list it once.")
+    return found

@@ -1,0 +1,140 @@
+"""One person's history before and after: what it was, what is published of it, and why each term went.
+
+For the owner of the log, who holds the private folder. Nothing is written.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from queryveil.core.arrow import as_array
+from queryveil.core.errors import InputError
+from queryveil.core.progress import Progress, silent
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.reader import Release, load_release
+from queryveil.workflows.explain import explain
+from queryveil.workflows.requests import WhyRequest
+
+UNKNOWN_PERSON = (
+    "the log has nobody by that name, or cleaning left the person out; give the user as it stands in the log."
+)
+
+
+@dataclass(frozen=True)
+class OriginalItem:
+    """A term, or a query, of a person's history."""
+
+    entry: str
+    count: int  # queries that hold it
+    kept: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class PublishedItem:
+    """What is published of a history, or of the group or vocabulary that stands for it."""
+
+    entry: str
+    figure: str  # its weight or count, where there is one
+    own: bool  # the history held it before
+
+
+@dataclass(frozen=True)
+class PersonView:
+    """A person's histories, and what a release shows of them."""
+
+    kind: str
+    before: tuple[OriginalItem, ...]  # what went first
+    after: tuple[PublishedItem, ...]
+    histories: int
+    released: int  # of these
+
+
+@dataclass(frozen=True)
+class SamplePerson:
+    """A person to look at, by number: the private folder alone says who it is."""
+
+    number: int
+    terms: int
+    is_released: bool
+
+
+def sample_people(private: Path, most: int) -> list[SamplePerson]:
+    """Return a few people, from the one with the most terms to the one with the fewest."""
+    numbers, persons, membership = _people(private)
+    lengths = np.bincount(as_array(PrivateFolder(private).encoded_terms()["history"]), minlength=len(membership))
+    terms = np.bincount(numbers, lengths[as_array(membership["history"])], len(persons)).astype(np.int64)
+    is_released = np.zeros(len(persons), np.bool_)
+    is_released[numbers[np.asarray(membership["release_id"].is_valid().to_pylist(), np.bool_)]] = True
+    order = np.argsort(-terms, kind="stable")
+    places = np.unique(np.linspace(0, len(order) - 1, min(most, len(order))).astype(np.int64))
+    return [SamplePerson(int(i), int(terms[i]), bool(is_released[i])) for i in order[places]]
+
+
+def person_of(private: Path, number: int) -> str:
+    """Return the user behind a number."""
+    _, persons, _ = _people(private)
+    if not 0 <= number < len(persons):
+        raise InputError(f"there are {len(persons):,} people, numbered from 1; choose one of them.", field="number")
+    return persons[number]
+
+
+def show_person(release: Path, private: Path, person: str, *, progress: Progress = silent) -> PersonView:
+    """Return a person's history before and after."""
+    loaded = load_release(release, check_rows=False)
+    membership = PrivateFolder(private).membership()
+    own = membership.filter(pc.equal(membership["person"], person))
+    if not own.num_rows:
+        raise InputError(UNKNOWN_PERSON, field="person")
+    units = own["release_id"].drop_null()
+    after = _published(loaded, units)
+    before = (
+        _with_reasons(release, private, person, progress)
+        if loaded.kind.deletes_terms
+        else _compared(private, own["history"], loaded.kind.fates, {entry for entry, _ in after})
+    )
+    held = {row.entry for row in before}
+    shown = tuple(PublishedItem(entry, figure, entry in held) for entry, figure in after)
+    return PersonView(loaded.manifest.kind, tuple(before), shown, own.num_rows, len(units))
+
+
+def _people(private: Path) -> tuple[NDArray[np.int64], list[str], pa.Table]:
+    """Return the number of each history's person, the people in that order, and the membership."""
+    membership = PrivateFolder(private).membership()
+    encoded = membership["person"].combine_chunks().dictionary_encode()
+    return as_array(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist(), membership
+
+
+def _with_reasons(release: Path, private: Path, person: str, progress: Progress) -> list[OriginalItem]:
+    found = explain(WhyRequest(release=release, private=private, user=person), progress=progress)
+    return [OriginalItem(fate.term, fate.count, fate.kept, fate.sentence(found.required)) for fate in found.fates]
+
+
+def _compared(
+    private: Path, histories: pa.ChunkedArray, fates: tuple[str, str], published: set[str]
+) -> list[OriginalItem]:
+    """Return a person's items, each with whether it is published; those that are not come first."""
+    pairs = PrivateFolder(private).encoded_terms()
+    own = pairs.filter(pc.is_in(pairs["history"], histories.combine_chunks()))
+    kept, gone = fates
+    entries = zip(own["term"].cast(pa.string()).to_pylist(), own["count"].to_pylist(), strict=True)
+    rows = [
+        OriginalItem(entry, count, entry in published, kept if entry in published else gone) for entry, count in entries
+    ]
+    return sorted(rows, key=lambda row: (row.kept, row.entry))
+
+
+def _published(release: Release, units: pa.ChunkedArray) -> Sequence[tuple[str, str]]:
+    """Return what a release shows of some of its histories or groups, with a figure where there is one."""
+    unit, item, (figure, form) = next(iter(release.kind.columns)), release.kind.unit, release.kind.figure
+    rows = release.rows.filter(pc.is_in(release.rows[unit], units.combine_chunks()))
+    if not figure:
+        figure = "count_all"
+        rows = rows.group_by(item).aggregate([([], figure)])
+    rows = rows.sort_by([(figure, "descending"), (item, "ascending")])
+    return [(row[item], format(row[figure], form)) for row in rows.select([item, figure]).to_pylist()]

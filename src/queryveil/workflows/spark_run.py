@@ -1,0 +1,189 @@
+"""Making a release on a cluster."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.names import resolve
+from queryveil.core.progress import Progress
+from queryveil.core.results import Score
+from queryveil.engines.spark.frames import history_counts
+from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.engines.spark.session import open_session
+from queryveil.engines.spark.storage import Storage, local_path
+from queryveil.guarantees import guarantee_of
+from queryveil.histories.distributed import DistributedHistories, clean_histories
+from queryveil.histories.profile_files import is_profile_file
+from queryveil.kinds.base import Counts, FrameLayout
+from queryveil.measures.utility.retention import from_counts
+from queryveil.methods.base import method_of
+from queryveil.methods.distributed.linkability import network_of
+from queryveil.methods.distributed.outcomes import ClusterOutcome, SparkTask
+from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
+from queryveil.release.spark_staging import ClusterStaging, cluster_staging
+from queryveil.release.spark_writer import ranked, write_private, write_rows
+from queryveil.release.writer import StagedRelease, WrittenRows, check_places
+from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
+from queryveil.workflows.inputs import file_digest
+from queryveil.workflows.spark_evidence import group_evidence, history_evidence
+from queryveil.workflows.spark_support import require_spark_support
+
+_LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
+
+
+class SparkRun(ReleaseRun):
+    """A run on a cluster."""
+
+    engine = "spark"
+
+    def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
+        """Refuse what a cluster cannot do, and places that cannot be written, before Spark is started."""
+        super().__init__(plan, progress)
+        self._layout = _check_supported(plan)
+        self._out = str(plan.request.out)
+        self._private = None if plan.request.private is None else str(plan.request.private)
+        folder = local_path(self._out)
+        if folder is not None:
+            secret = None if self._private is None else local_path(self._private)
+            check_places(folder, secret, force=plan.request.force)
+        self._stack = ExitStack()
+
+    def locations(self) -> tuple[Path | str, Path | str | None]:
+        """Return where the release and its private folder are."""
+        private = None if self._private is None else local_path(self._private) or self._private
+        return local_path(self._out) or self._out, private
+
+    def __enter__(self) -> "SparkRun":
+        """Start Spark and make the folders that it writes into."""
+        cluster = self.plan.request.engine_options.cluster()
+        if cluster is None:
+            raise TypeError("a run on a cluster needs a cluster")
+        self.progress("starting Spark", 0, 1)
+        with ExitStack() as stack:
+            spark = stack.enter_context(open_session(cluster))
+            self.progress("starting Spark", 1, 1)
+            force = self.plan.request.force
+            self._staged: ClusterStaging = stack.enter_context(
+                cluster_staging(Storage(spark), self._out, self._private, force=force)
+            )
+            self._work = ScratchTables(spark, self._staged.work)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        """Remove what was not committed, and stop Spark."""
+        self._stack.__exit__(*exception)
+
+    def apply_method(self) -> AppliedMethod:
+        """Read and clean the log and run the method."""
+        plan, source = self.plan, self.plan.source
+        cleaned = clean_histories(self._work.spark, source, unit=plan.kind.unit, progress=self.progress)
+        self._stack.callback(cleaned.release)
+        self._cleaned = cleaned
+        semantics = plan.request.semantics
+        task = SparkTask(cleaned.frame, plan.method, self._work, plan.seed, semantics, self.progress)
+        outcome: ClusterOutcome = method_of(plan.method).load(self.engine)(task)
+        self._outcome, self._profiles = outcome, outcome.profiles(cleaned.frame)
+        self.progress("writing", 0, 1)
+        self._ranked = ranked(self._work, outcome.frame, self._layout)
+        after, more = outcome.counts()
+        takes_meaning = "network" in method_of(plan.method).inputs
+        summary, partition = self._partition()
+        return AppliedMethod(
+            outcome.found,
+            {**outcome.summary, **summary},
+            Counts(*history_counts(self._profiles)),
+            Counts(*after, more),
+            CleaningRecord(
+                source.cleaning.as_record(),
+                [asdict(step) for step in cleaned.steps],
+                semantics.as_record() if takes_meaning else None,
+            ),
+            partition,
+        )
+
+    def _partition(self) -> tuple[dict[str, int], PartitionRecord | None]:
+        """Return how the log was cut into partitions, for the summary and the manifest."""
+        parts = self._cleaned.parts
+        if not parts:
+            return {}, None
+        claim = self.plan.claim(self._outcome.found)
+        left_out = len(parts) - _large_parts(self._cleaned, guarantee_of(claim).smallest_crowd(claim))
+        column = self.plan.source.cleaning.partition_by
+        return {"parts": len(parts), TOO_FEW: left_out}, PartitionRecord(column, len(parts), left_out)
+
+    @contextmanager
+    def staging(self) -> Iterator[StagedRelease]:
+        """Return the folders that were made when Spark was started: it needs them for intermediate results."""
+        yield self._staged
+
+    def write_private(self, staged: StagedRelease) -> None:
+        """Write who is behind the release, the profiles and the run record."""
+        self._members = self._outcome.members(self._ranked, self._work)
+        if staged.private is None:
+            return
+        storage, meaning = Storage(self._work.spark), self.plan.request.semantics
+        inputs = [
+            {"path": file, "bytes": size, "sha256": file_digest(local_path(file))}
+            for uri in self.plan.source.uris
+            for file, size in storage.sizes(uri)
+        ]
+        takes_meaning = "network" in method_of(self.plan.method).inputs
+        more = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
+        run = self.plan.run_record(self.engine, inputs, more)
+        has_parts = bool(self._cleaned.parts)
+        write_private(self._work, self._profiles, self._members, staged.private, run, has_parts=has_parts)
+
+    def write_rows(self, staged: StagedRelease) -> WrittenRows:
+        """Write the rows as Parquet files."""
+        has_parts = bool(self._cleaned.parts)
+        written = write_rows(self._work, self._ranked, staged, self.plan.kind, self._layout, has_parts=has_parts)
+        self.progress("writing", 1, 1)
+        return written
+
+    def evidence(self, staged: StagedRelease, manifest: Manifest) -> Evidence:
+        """Return what was written, as Spark reads it back, with who is behind it."""
+        rows = self._work.spark.read.parquet(f"{self._staged.uri}/data")
+        if self.plan.kind.needs_private:
+            everybody = self._profiles.select("person").join(self._members, "person", "left")
+            members = everybody.selectExpr("person AS history", "release_id AS group")
+            pairs = self._profiles.selectExpr("person AS history", "explode(entries) AS term")
+            return group_evidence(self.plan.kind, rows, Floor(manifest.floor), members, pairs)
+        owners = self._ranked.selectExpr("number AS user", "person AS owner")
+        return history_evidence(rows, Floor(manifest.floor), owners, self._stack)
+
+    def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
+        """Return what is kept, by the counts of the manifest; other measures are taken when asked for."""
+        if self.plan.kind.needs_private:
+            return []
+        return from_counts(resolve("measure", "retention"), manifest.before, manifest.after)
+
+
+def _check_supported(plan: ReleasePlan) -> FrameLayout:
+    """Return how rows are made from frames, if the method, the kind and the options can be had on a cluster."""
+    request, kind = plan.request, plan.kind
+    require_spark_support("method", plan.method)
+    if kind.frame is None:
+        first = method_of(plan.method).kinds[0]
+        raise InputError(f"--kind {kind.name} has no Spark form; use --kind {first}, or --engine local.")
+    if plan.source.keep:
+        raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
+    for name in _LOCAL_ONLY:
+        if getattr(request, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} has no Spark form; leave it out, or use --engine local.")
+    if "network" in method_of(plan.method).inputs:
+        network_of(request.semantics)
+    paths = [local_path(uri) for uri in plan.source.uris]
+    if kind.reads_profile_files and any(path is not None and is_profile_file(path) for path in paths):
+        raise InputError(f"{paths[0]} is a profile file, which has no Spark form; give a log, or use --engine local.")
+    return kind.frame
+
+
+def _large_parts(cleaned: DistributedHistories, smallest: int) -> int:
+    """Count the partitions that have enough people."""
+    people = cleaned.frame.where("size(entries) > 0").select("part", "person").distinct().groupBy("part").count()
+    return int(people.where(people["count"] >= smallest).count())

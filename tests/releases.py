@@ -1,0 +1,58 @@
+"""Small releases written by hand, whatever they hold."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.core.names import resolve
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import Counts, ReleaseContent
+from queryveil.kinds.histories import HISTORIES
+from queryveil.kinds.private_folder import RunRecord, write_private
+from queryveil.release.digest import content_digest
+from queryveil.release.manifest import NAME, CleaningRecord, Manifest, build_manifest
+from queryveil.release.writer import file_entry, staging, write_data
+
+COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
+
+
+def manifest_of(profiles: Profiles, rows: pa.Table, claim: str, mask: NDArray[np.bool_] | None = None) -> Manifest:
+    """Return the manifest of a release of kind `histories` without its files."""
+    return build_manifest(
+        HISTORIES,
+        resolve("method", claim),
+        resolve("guarantee", claim),
+        floor=resolve("guarantee", claim).integer("k"),
+        columns=rows.column_names,
+        uncovered=(),
+        partition=None,
+        cleaning=CleaningRecord({}),
+        before=Counts.of(profiles),
+        after=Counts.of(profiles, mask),
+        content_sha256=content_digest(rows),
+    )
+
+
+def write_release(
+    out: Path,
+    private: Path | None,
+    profiles: Profiles,
+    content: ReleaseContent,
+    manifest: Manifest,
+    *,
+    report: str = "<p>",
+    force: bool = False,
+) -> None:
+    """Write a release and its private folder, as `anonymize` does, without verifying it."""
+    with staging(out, private, force=force) as staged:
+        if staged.private:
+            run = RunRecord(1, manifest.method, manifest.kind, manifest.queryveil)
+            write_private(staged.private, profiles, content.release_ids, run)
+        files = list(write_data(staged, content.rows))
+        staged.write("report.html", report.encode())
+        files.append(file_entry("report.html", report.encode()))
+        staged.write(NAME, replace(manifest, files=tuple(files)).encode())
+        staged.commit(manifest.content_sha256)
