@@ -43,7 +43,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return MAKERS[request.param](tmp_path)
 
 
-def test_the_names_are_exactly_these() -> None:
+def test_public_names() -> None:
     assert queryveil.__all__ == [
         "Searcher",
         "__version__",
@@ -163,7 +163,7 @@ def test_an_unknown_option_gets_the_nearest_name(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_log_is_refused() -> None:
+def test_objects_that_are_not_logs_are_refused() -> None:
     with pytest.raises(InputError, match="a log is a file, files, or a pandas, Polars or Arrow table, not int"):
         queryveil.read(3)
     with pytest.raises(LogError, match="there is no file"):

@@ -71,7 +71,7 @@ def test_attacks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--control", "LOG"], "of its people have an identifier that is in the log too"),
     ],
 )
-def test_bad_input_gets_one_sentence(
+def test_bad_input_is_reported_in_one_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
     before = sorted(folder.iterdir())
@@ -81,7 +81,7 @@ def test_bad_input_gets_one_sentence(
     assert sorted(folder.iterdir()) == before
 
 
-def test_what_is_missing_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_inputs_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = str(folder / "log.tsv")
     assert run(["attack", str(folder / "release"), "--against", log]) == 2
     one_sentence(capsys, "that stands in its private folder; give --private")

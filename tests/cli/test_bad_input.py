@@ -321,7 +321,7 @@ def check_sentence(stderr: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_bad_input_gets_one_sentence_and_leaves_nothing(
+def test_bad_input_is_reported_in_one_sentence_and_writes_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
     arguments, expected = CASES[case]
@@ -336,7 +336,7 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("case", ["no such file", "latin-1", "k too small", "out exists", "unknown option"])
-def test_bad_input_in_a_process_of_its_own(folder: Path, case: str) -> None:
+def test_bad_input_in_a_subprocess(folder: Path, case: str) -> None:
     arguments, expected = CASES[case]
     before = tree(folder)
     environment = {**os.environ, "TMPDIR": str(folder.parent / "temporary")}
@@ -355,7 +355,7 @@ def test_a_pipe_is_refused_and_not_half_read(folder: Path, capsys: pytest.Captur
     check_sentence(capsys.readouterr().err, "pipe is not a regular file, and a log is read more than once; save it")
 
 
-def test_a_file_that_may_not_be_read_is_named(
+def test_a_file_without_read_permission_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*arguments: object) -> None:
@@ -391,7 +391,7 @@ def test_a_file_that_may_not_be_read_is_named(
         (["list", "metods"], "methods"),
     ],
 )
-def test_other_commands_say_one_sentence_too(
+def test_other_commands_report_bad_input_in_one_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
 ) -> None:
     before = tree(folder)

@@ -56,13 +56,13 @@ def call(*arguments: str) -> tuple[Errand, bool]:
     return GIVEN[0]
 
 
-def test_what_is_not_given_has_its_default() -> None:
+def test_options_not_given_have_their_defaults() -> None:
     request, as_json = call("milk", "--shop", "corner")
     assert request == Errand(goods=(Path("milk"),), shop=Path("corner"))
     assert (request.bag, request.fast, request.notes, as_json) == (True, False, (), False)
 
 
-def test_values_arrive_as_their_types() -> None:
+def test_values_are_converted_to_their_types() -> None:
     arguments = ["--note", "a", "--note", "b", "--colours", "red, blue", "-a", "5", "--price", "1.5", "--purse", "p"]
     request, as_json = call("milk", "tea", "--shop", "corner", *arguments, "--no-bag", "--fast", "--json")
     assert request.goods == (Path("milk"), Path("tea"))

@@ -45,7 +45,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [p["name"] for p in listed["methods"][0]["parameters"]] == ["k", "m", "target", "algorithm"]
 
 
-def test_generate_says_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_generate_prints_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["generate", str(tmp_path / "log.tsv"), "--users", "50", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     lines = (tmp_path / "log.tsv").read_text().splitlines()
@@ -66,7 +66,7 @@ def test_anonymize_as_json(folder: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert (tmp_path / "release" / "manifest.json").read_bytes() == (folder / "release" / "manifest.json").read_bytes()
 
 
-def test_anonymize_keeps_results_and_the_rest_apart(
+def test_anonymize_prints_results_on_stdout_and_the_rest_on_stderr(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["anonymize", str(folder / "log.tsv"), "--method", "km(k=3, m=1)", "--out", str(tmp_path / "r")]) == 0
@@ -131,7 +131,7 @@ def test_progress_shows_on_a_terminal_only(folder: Path, tmp_path: Path) -> None
     assert b"done in" in shown
 
 
-def test_what_was_tried_and_chosen_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_anonymize_prints_what_was_tried_and_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.csv"
     log.write_text("user,query,country\n" + "".join(f"{i},red shoes,{'de' if i < 4 else 'fr'}\n" for i in range(8)))
     assert run(["anonymize", str(log), "--method", "km(k=2, m=2)", "--out", str(tmp_path / "whole")]) == 0

@@ -78,7 +78,7 @@ def test_everything_as_json(folder: Path, tmp_path: Path, capsys: pytest.Capture
         (["--market", "none.csv"], "none.csv cannot be read"),
     ],
 )
-def test_bad_input_gets_one_sentence(
+def test_bad_input_is_reported_in_one_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
     before = sorted(folder.iterdir())
@@ -93,7 +93,9 @@ def test_no_run_at_all_exits_with_2(folder: Path, tmp_path: Path, capsys: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_is_not_overwritten_unasked(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_is_not_overwritten_without_force(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = tmp_path / "page.html"
     assert run(compare(folder, "--out", str(page), method="km(k=2, m=1)")) == 0
     first = page.read_text()
@@ -157,7 +159,7 @@ def test_why_explains_and_warns(folder: Path, capsys: pytest.CaptureFixture[str]
         ([], "Missing option '--user'"),
     ],
 )
-def test_why_says_one_sentence(
+def test_why_reports_bad_input_in_one_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
     person = person_of(folder)
@@ -166,7 +168,7 @@ def test_why_says_one_sentence(
     one_sentence(capsys, says)
 
 
-def test_why_says_that_a_term_was_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_reports_a_term_that_was_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     why = ["why", str(folder / "release"), "--private", str(folder / "private"), "--user", person_of(folder)]
     assert run([*why, "--json"]) == 0
     kept = next(fate for fate in json.loads(capsys.readouterr().out)["terms"] if fate["kept"])

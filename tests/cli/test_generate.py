@@ -28,7 +28,7 @@ def test_the_counts_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert made["original"] == {}
 
 
-def test_figures_stand_beside_the_original() -> None:
+def test_figures_are_compared_with_the_original() -> None:
     original = {"people": 100, "terms": 400}
     made = GeneratedLog(Path("log"), "altavista", 100, 500, 500, 396, 1_500, 900, 60, original)
     assert [line.split() for line in _beside_original(made)] == [
@@ -49,7 +49,7 @@ def test_figures_stand_beside_the_original() -> None:
         (["--like", "aol", "--users", "0"], "users must be a whole number of at least 1"),
     ],
 )
-def test_bad_input_gets_one_sentence_and_leaves_nothing(
+def test_bad_input_is_reported_in_one_sentence_and_writes_nothing(
     options: list[str],
     expected: str,
     tmp_path: Path,

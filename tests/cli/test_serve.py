@@ -44,7 +44,7 @@ def no_token(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--host", "no such host"], "so a token is required"),
     ],
 )
-def test_what_cannot_be_served_is_refused(
+def test_invalid_settings_are_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -100,7 +100,7 @@ def test_a_server_starts_answers_and_stops(tmp_path: Path) -> None:
         assert log["name"] == "a"
 
 
-def test_a_server_that_is_killed_leaves_no_worker_and_says_what_was_interrupted(tmp_path: Path) -> None:
+def test_a_killed_server_leaves_no_worker_and_reports_interrupted_runs(tmp_path: Path) -> None:
     with served(tmp_path / "home") as (server, address):
         httpx.post(f"{address}/api/v1/logs", json={"name": "a", "demo": True})
         worker = _worker_of(server.pid)

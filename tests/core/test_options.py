@@ -67,7 +67,7 @@ def test_a_flag_is_the_name_unless_it_is_given() -> None:
     assert (flags["is_glossy"], flags["paints"], flags["wall"]) == ("--is-glossy", "--paint", "")
 
 
-def test_what_must_be_given() -> None:
+def test_required_options() -> None:
     assert [name for name, each in by_name(Painting).items() if each.is_required] == ["wall", "paints"]
 
 
@@ -89,7 +89,7 @@ def test_annotations_are_the_types_of_python() -> None:
     assert (found["is_glossy"], found["shade"], found["remark"]) == (bool, float, str)
 
 
-def test_paths_are_known() -> None:
+def test_path_options() -> None:
     assert [name for name, each in by_name(Painting).items() if each.is_path] == ["wall", "out"]
 
 
@@ -137,7 +137,7 @@ def test_sequences_stay_in_order_and_none_means_not_given() -> None:
         ({"remarks": ""}, "there is no option 'remarks'; did you mean remark"),
     ],
 )
-def test_a_wrong_value_is_told_by_a_sentence(values: dict[str, Any], sentence: str) -> None:
+def test_wrong_values_raise_a_sentence(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UnknownNameError) as caught:
         Painting.from_values({"wall": "w", "paints": "p", **values})
     assert str(caught.value).startswith(sentence)
