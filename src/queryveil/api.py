@@ -1,6 +1,6 @@
 """The Python API: the commands as functions, on files and on pandas, Polars or Arrow tables.
 
-A function takes the options of its command as keywords; signature and docstring are made from their declarations.
+A function takes the options of its command as keywords; its signature and docstring are generated from them.
 """
 
 import inspect
@@ -9,8 +9,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
 
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.names import Name, Value
@@ -21,13 +19,12 @@ from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import Unit, build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
-from queryveil.logs.generate import GeneratedLog
-from queryveil.logs.generate import generate as generate_log
 from queryveil.release.reader import Release, load_release
 from queryveil.workflows import requests
 from queryveil.workflows.search import Searcher as Searcher
 
 if TYPE_CHECKING:
+    from queryveil.logs.generate import GeneratedLog
     from queryveil.report.attacks import AttackReport
     from queryveil.report.comparison import MethodComparison
     from queryveil.report.reproduction import Reproduction
@@ -43,18 +40,17 @@ _PROGRESS = "Called as progress(stage, done, total) while the work goes on."
 _ERRORS = (InputError,)
 
 
-def _takes(
+def _with_options(
     request: type[OptionGroup], *, returns: str, raises: Sequence[type[Exception]] = _ERRORS
 ) -> Callable[[F], F]:
-    """Give a function that takes `**options` the options of a request: in its signature and in its docstring."""
+    """Decorate a function that takes `**options`: its signature and docstring list the options of a request."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
         own = [each for each in signature.parameters.values() if each.kind is not _PARAMETER.VAR_KEYWORD]
         named = {each.name for each in own}
         added = [_keyword(each) for each in request.options() if each.name not in named]
-        parameters = sorted([*own, *added], key=lambda each: each.name == "progress")  # which is told last
-        parameters.sort(key=lambda each: each.kind)
+        parameters = sorted([*own, *added], key=lambda each: (each.kind, each.name == "progress"))
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         function.request = request  # type: ignore[attr-defined]  # for the reference page
         function.__doc__ = "\n".join(_docstring(function.__doc__ or "", parameters, request, returns, raises))
@@ -74,7 +70,7 @@ def _docstring(
     returns: str,
     raises: Sequence[type[Exception]],
 ) -> Iterator[str]:
-    """Yield the lines of a docstring: what a function does, its parameters, what it returns and what it raises."""
+    """Yield the lines of a docstring: summary, parameters, return value and errors."""
     purposes = {each.name: in_python(each.help) for each in request.options()} | {"progress": _PROGRESS}
     yield inspect.cleandoc(summary)
     yield "\nParameters:"
@@ -87,7 +83,7 @@ def _docstring(
 
 
 def in_python(purpose: str) -> str:
-    """Return an option's help with the words of Python: `--start-from` is `start_from` there."""
+    """Return an option's help with keywords in place of flags: `--start-from` becomes `start_from`."""
     without_repetition = re.sub(r"[;,] again for more", "", purpose)
     return re.sub(r"--([a-z][a-z-]*)", lambda match: match.group(1).replace("-", "_"), without_repetition)
 
@@ -97,24 +93,29 @@ def name(word: str, **arguments: Value) -> Name:
     return Name(word, tuple(arguments.items()))
 
 
-@_takes(requests.OpenRequest, returns="The open log, a context manager; `to_arrow()` gives its queries as a table.")
+@_with_options(
+    requests.OpenRequest, returns="The open log, a context manager; `to_arrow()` gives its queries as a table."
+)
 def read(log: Log, *, progress: Progress = silent, **options: Any) -> QueryLog:
     """Open and clean a log; use it in a `with` block."""
     return open_log(requests.OpenRequest.from_values({"log": log, **options}).source, progress=progress)
 
 
-@_takes(requests.BuildRequest, returns="Everybody's terms (or whole queries) with counts, as compressed sparse rows.")
+@_with_options(
+    requests.BuildRequest, returns="Everybody's terms (or whole queries) with counts, as compressed sparse rows."
+)
 def profiles(log: Log, *, unit: Unit = "term", progress: Progress = silent, **options: Any) -> Profiles:
     """Return histories × terms (or × whole queries) of a log; a profile file (user, term, weight) is read as it is."""
+    source = requests.BuildRequest.from_values({"log": log, "unit": unit, **options}).source
     if isinstance(log, Location) and is_profile_file(Path(log)):
         return read_profiles(Path(log))
     if isinstance(log, QueryLog):
         return build(log, unit=unit, progress=progress)
-    with open_log(requests.LogRequest.from_values({"log": log, **options}).source, progress=progress) as opened:
+    with open_log(source, progress=progress) as opened:
         return build(opened, unit=unit, progress=progress)
 
 
-@_takes(requests.ProfilesRequest, returns="The file, and how many people, terms and rows it holds.")
+@_with_options(requests.ProfilesRequest, returns="The file, and how many people, terms and rows it holds.")
 def write_profiles(log: Log, out: Location, *, progress: Progress = silent, **options: Any) -> "WrittenProfiles":
     """Write the profiles of a log as a file `user, term, weight`; keep it secret, it names people."""
     from queryveil.workflows.profiling import write_profiles as run
@@ -122,7 +123,7 @@ def write_profiles(log: Log, out: Location, *, progress: Progress = silent, **op
     return run(requests.ProfilesRequest.from_values({"log": log, "out": out, **options}), progress=progress)
 
 
-@_takes(
+@_with_options(
     requests.ReleaseRequest,
     returns="The release: its folder, manifest, verdict and scores; it shows itself as a table in a notebook.",
     raises=(InputError, GuaranteeError),
@@ -140,7 +141,9 @@ def anonymize(
     return run(requests.ReleaseRequest.from_values(values), progress=progress)
 
 
-@_takes(requests.VerifyRequest, returns="The verdict: whether the claim holds, and the smallest counterexample if not.")
+@_with_options(
+    requests.VerifyRequest, returns="The verdict: whether the claim holds, and the smallest counterexample if not."
+)
 def verify(release: Location | Any, *, progress: Progress = silent, **options: Any) -> Verdict:
     """Say whether a release keeps what it claims; a table or file of somebody else's needs a claim."""
     from queryveil.workflows.verify import verify as run
@@ -148,7 +151,7 @@ def verify(release: Location | Any, *, progress: Progress = silent, **options: A
     return run(requests.VerifyRequest.from_values({"release": release, **options}), progress=progress)
 
 
-@_takes(requests.MeasureRequest, returns="The scores, a list that shows itself as a table in a notebook.")
+@_with_options(requests.MeasureRequest, returns="The scores, a list that shows itself as a table in a notebook.")
 def measure(
     release: Location,
     against: Location | Sequence[Location],
@@ -166,7 +169,7 @@ def measure(
     return Scores(run(requests.MeasureRequest.from_values(values), progress=progress))
 
 
-@_takes(requests.AttackRequest, returns="The result of every attack, and why others were not run.")
+@_with_options(requests.AttackRequest, returns="The result of every attack, and why others were not run.")
 def attack(
     release: Location,
     against: Location | Sequence[Location],
@@ -182,7 +185,9 @@ def attack(
     return run(requests.AttackRequest.from_values(values), progress=progress)
 
 
-@_takes(requests.CompareRequest, returns="Every run with its verdict and scores.", raises=(InputError, GuaranteeError))
+@_with_options(
+    requests.CompareRequest, returns="Every run with its verdict and scores.", raises=(InputError, GuaranteeError)
+)
 def compare(
     log: Log, methods: str | Name | Sequence[str | Name], *, progress: Progress = silent, **options: Any
 ) -> "MethodComparison":
@@ -193,7 +198,9 @@ def compare(
     return run(requests.CompareRequest.from_values(values), progress=progress)
 
 
-@_takes(requests.ReproduceRequest, returns="The paper's tables and figures, with the paper's own numbers beside ours.")
+@_with_options(
+    requests.ReproduceRequest, returns="The paper's tables and figures, with the paper's own numbers beside ours."
+)
 def reproduce(paper: str, log: Log | None = None, *, progress: Progress = silent, **options: Any) -> "Reproduction":
     """Make a paper's tables and figures again, on a log (burghardt: with its market table) or on a generated one."""
     from queryveil.workflows.reproduce import reproduce as run
@@ -201,7 +208,7 @@ def reproduce(paper: str, log: Log | None = None, *, progress: Progress = silent
     return run(requests.ReproduceRequest.from_values({"paper": paper, "log": log, **options}), progress=progress)
 
 
-@_takes(requests.WhyRequest, returns="What became of each term; for the owner of the log only.")
+@_with_options(requests.WhyRequest, returns="What became of each term; for the owner of the log only.")
 def why(
     release: Location, private: Location, user: str, *, progress: Progress = silent, **options: Any
 ) -> "Explanation":
@@ -212,7 +219,7 @@ def why(
     return run(requests.WhyRequest.from_values(values), progress=progress)
 
 
-@_takes(requests.IndexRequest, returns="The index, and how many documents it holds and were added.")
+@_with_options(requests.IndexRequest, returns="The index, and how many documents it holds and were added.")
 def index(corpus: Location, out: Location, *, progress: Progress = silent, **options: Any) -> "Indexed":
     """Make an index of documents, or add documents to one; `"wordnet"` is the bundled corpus."""
     from queryveil.workflows.index import index as run
@@ -225,23 +232,11 @@ def load(release: Location) -> Release:
     return load_release(Path(release))
 
 
-def generate(
-    out: Location,
-    *,
-    like: str = "demo",
-    users: int | None = None,
-    seed: int = 1,
-    market_out: Location | None = None,
-    force: bool = False,
-    progress: Progress = silent,
-) -> GeneratedLog:
+@_with_options(
+    requests.GenerateRequest, returns="The files, how much the log holds, and the figures of the log it resembles."
+)
+def generate(out: Location, *, progress: Progress = silent, **options: Any) -> "GeneratedLog":
     """Write a synthetic log to try things on, and, where asked for, a market table of its terms."""
-    return generate_log(
-        Path(out),
-        like=like,
-        users=users,
-        rng=np.random.default_rng(seed),
-        market_out=None if market_out is None else Path(market_out),
-        overwrite=force,
-        progress=progress,
-    )
+    from queryveil.workflows.generate import generate as run
+
+    return run(requests.GenerateRequest.from_values({"out": out, **options}), progress=progress)

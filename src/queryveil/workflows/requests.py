@@ -291,6 +291,23 @@ class ProfilesRequest(LogRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GenerateRequest(OptionGroup):
+    """Generate a synthetic log."""
+
+    out: Path = field(metadata=declare(LocalPath(), "The file to write; .gz is compressed.", is_argument=True))
+    like: str = option("demo", FreeText(), "Which log it resembles: demo, altavista or aol.")
+    users: int | None = option(None, COUNT, "How many people search.")
+    market_out: Path | None = option(
+        None,
+        LocalPath(),
+        "Also write a market table of the log's terms (CSV: term, bid, clicks, impressions).",
+        metavar="FILE",
+    )
+    seed: int = option(1, COUNT, "The same seed gives the same log.")
+    force: bool = option(False, Flag(), "Replace older files.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class WhyRequest(OptionGroup):
     """Explain which terms of a person are missing in a release."""
 
