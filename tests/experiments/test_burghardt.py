@@ -1,4 +1,4 @@
-"""The evaluation of Burghardt et al. 2010 on a small log: figures by hand, by a slow twin, and by the measures."""
+"""The evaluation of Burghardt et al. 2010 on a small log, against values by hand, a slow twin and the measures."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -11,9 +11,10 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import declarations, resolve
 from queryveil.core.results import Verdict
 from queryveil.experiments.burghardt import evaluate, examples, grid, printed, result_tables
-from queryveil.experiments.burghardt.grid import TARGETS, Outcome, Task, mean_of, run_once
-from queryveil.experiments.burghardt.supports import Holders
-from queryveil.experiments.evaluation import Evaluation
+from queryveil.experiments.burghardt.examples import TermHolders
+from queryveil.experiments.burghardt.grid import TARGETS, KmRun, KmSetup, mean_of, run_once
+from queryveil.experiments.paper import PaperEvaluation, PaperInputs, PaperOptions
+from queryveil.experiments.runs import example_log
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.log import LOG as LOG_KIND
 from queryveil.market.table import Market, make_market
@@ -46,19 +47,32 @@ def small_market(profiles: Profiles) -> Market:
 
 LOG = small_log()
 MARKET = small_market(LOG)
+# Table 1: people with the counts that the paper prints
+ARNOLD = (
+    *[("arnold", "lilburn", "georgia")],
+    *[("arnold", "georgia")] * 14,
+    *[("lilburn", "georgia")] * 4,
+    *[("arnold",)] * 152,
+    *[("lilburn",)],
+    *[("georgia",)] * 1361,
+)
+
+
+def evaluation_of(profiles: Profiles, market: Market) -> PaperEvaluation:
+    return evaluate(PaperInputs(profiles, PaperOptions(has_log=True), np.random.default_rng(1), market=market))
 
 
 @pytest.fixture(scope="module")
-def found() -> Evaluation:
-    return evaluate(LOG, MARKET, rng=np.random.default_rng(1))
+def found() -> PaperEvaluation:
+    return evaluation_of(LOG, MARKET)
 
 
-def outcome(target: str, **kept: float) -> Outcome:
-    return Outcome("km", 2, 2, target, 1.0, 3.0, 10, kept)
+def run_of(target: str, **kept: float) -> KmRun:
+    return KmRun("km", 2, 2, target, 1.0, 3.0, 10, kept)
 
 
 def test_supports_and_fis_figures_equal_the_twin() -> None:
-    holders, m = Holders(LOG), 3
+    holders, m = TermHolders(LOG), 3
     twin = Supports(rows(LOG), range(LOG.n_histories), m).support
     for terms in [(0,), (1, 2), (0, 3), (0, 1, 2), (4, 7, 9), (30, 38)]:
         assert holders.support(terms) == twin[terms]
@@ -67,25 +81,25 @@ def test_supports_and_fis_figures_equal_the_twin() -> None:
             assert holders.fis_figures(term, k, m) == fis_figures(term, twin, k, m)
 
 
-def test_supports_count_people_who_have_several_histories_once() -> None:
-    holders = Holders(profiles_of([["a", "b"], ["a", "b", "c"], ["a", "c"]], owners=[0, 0, 1]))
+def test_supports_count_a_person_with_several_histories_once() -> None:
+    holders = TermHolders(profiles_of([["a", "b"], ["a", "b", "c"], ["a", "c"]], owners=[0, 0, 1]))
     assert holders.profiles.vocabulary.entries == ("a", "c", "b")
     assert [holders.support(terms) for terms in ([0], [1], [2], [0, 1], [0, 2])] == [2, 2, 1, 2, 1]
     assert holders.fis_figures(0, 2, 2) == (1, 2)  # of its pairs, only a and c are held by two people
 
 
-def test_the_example_logs_have_the_counts_the_paper_prints() -> None:
-    holders = Holders(examples.profiles_of(examples.ARNOLD))
+def test_the_example_logs_have_the_printed_counts() -> None:
+    holders = TermHolders(example_log(ARNOLD, [str(person) for person in range(len(ARNOLD))]))
     number = {term: i for i, term in enumerate(holders.profiles.vocabulary.entries)}
     for combination, people in printed.TABLE_1.items():
         assert holders.support([number[term] for term in combination]) == people
-    smith = Holders(examples.profiles_of(examples.SMITH))
+    smith = TermHolders(examples.smith_log())
     number = {term: i for i, term in enumerate(smith.profiles.vocabulary.entries)}
     figures = {term: smith.fis_figures(number[term], 2, 3) for term in ("eugene", "chicago", "smith")}
     assert tuple(examples.decide(figures)) == printed.TABLE_4
 
 
-def test_a_decision_that_stays_open_is_left_to_chance() -> None:
+def test_terms_that_tie_in_every_iteration_stay_candidates() -> None:
     assert examples.decide({"a": (1, 1), "b": (1, 1)}) == [
         (1, "a", 2, 1, "candidate"),
         (1, "b", 2, 1, "candidate"),
@@ -94,8 +108,8 @@ def test_a_decision_that_stays_open_is_left_to_chance() -> None:
     ]
 
 
-def test_the_person_found_is_singled_out_by_two_terms_that_others_have() -> None:
-    holders = Holders(LOG)
+def test_the_identified_person_has_two_terms_that_only_others_have_alone() -> None:
+    holders = TermHolders(LOG)
     third, common, rare = examples.find_identified(holders) or (0, 0, 0)
     assert holders.support([common, rare]) == 1
     assert min(holders.support([third, common]), holders.support([third, rare])) > 1
@@ -105,17 +119,16 @@ def test_the_person_found_is_singled_out_by_two_terms_that_others_have() -> None
     assert rare <= min(b for a, b in pairs if has_third(holders, a, b))
 
 
-def has_third(holders: Holders, a: int, b: int) -> bool:
+def has_third(holders: TermHolders, a: int, b: int) -> bool:
     (history,) = holders.histories([a, b]).tolist()
     row = rows(holders.profiles)[history]
     return any(holders.support([t, a]) > 1 and holders.support([t, b]) > 1 for t in row if t not in (a, b))
 
 
-def test_kept_shares_are_those_of_the_measures(found: Evaluation) -> None:
-    task = Task(LOG, Worth(market=MARKET), "paper", np.random.default_rng(0))
-    result, mask = run_once(task, 2, 2, "clicks")
-    before = np.concatenate(([0], np.cumsum(mask)))
-    released = replace(LOG, indptr=before[LOG.indptr], ids=LOG.ids[mask], counts=LOG.counts[mask])
+def test_kept_shares_equal_the_measures(found: PaperEvaluation) -> None:
+    setup = KmSetup(LOG, Worth(market=MARKET), "paper", np.random.default_rng(0))
+    result, mask = run_once(setup, 2, 2, "clicks")
+    released = LOG.select(mask)
     comparison = Comparison(LOG_KIND, LOG, released, np.arange(LOG.n_histories), MARKET)
     for measure, module in (("retention", retention), ("market", market_measure)):
         for score in module.compute(Evidence.of(comparison), resolve("measure", measure), rng=np.random.default_rng(0)):
@@ -126,17 +139,17 @@ def test_kept_shares_are_those_of_the_measures(found: Evaluation) -> None:
     assert same["checked"] == result.checked > 0
 
 
-def test_all_runs_are_made(found: Evaluation) -> None:
+def test_every_cell_of_the_grid_is_run(found: PaperEvaluation) -> None:
     made = [(run["m"], run["k"], run["target"]) for run in found.numbers["runs"]]
     assert made == [(m, k, target) for m in (2, 3) for k in (2, 10, 20, 40, 100) for target in TARGETS]
     timed = [(run["k"], run["m"]) for run in found.numbers["timed"]]
     assert timed == [(2, 2), (5, 2), (2, 3), (5, 3)]
-    started, whole = found.numbers["timed_from_2_2"], found.numbers["timed"][2]
+    started, complete = found.numbers["timed_from_2_2"], found.numbers["timed"][2]
     assert started["kept"]["log size"] <= found.numbers["timed"][0]["kept"]["log size"]
-    assert abs(started["kept"]["log size"] - whole["kept"]["log size"]) < 5
+    assert abs(started["kept"]["log size"] - complete["kept"]["log size"]) < 5
 
 
-def test_names_and_shapes_of_tables_and_figures(found: Evaluation) -> None:
+def test_names_and_shapes_of_tables_and_figures(found: PaperEvaluation) -> None:
     names = [table.name for table in found.tables]
     assert [name for name in names if "this log" not in name] == [
         "Section 5.1",
@@ -160,7 +173,7 @@ def test_names_and_shapes_of_tables_and_figures(found: Evaluation) -> None:
     assert all(len(figure.points) == len(TARGETS) * 5 for figure in found.figures)
 
 
-def test_section_5_1_counts_the_log(found: Evaluation) -> None:
+def test_section_5_1_counts_the_log(found: PaperEvaluation) -> None:
     assert found.tables[0].rows == (
         ("users", "367,803", "140"),
         ("distinct terms", "251,115", str(len({term for row in rows(LOG) for term in row}))),
@@ -171,10 +184,10 @@ def test_section_5_1_counts_the_log(found: Evaluation) -> None:
 
 def test_tables_5_to_7_by_hand() -> None:
     cell = {
-        "logsize": outcome("logsize", **{"log size": 40.0, "clicks": 50.0, "distinct terms": 1.0}),
-        "clicks": outcome("clicks", **{"log size": 37.0, "clicks": 80.0, "distinct terms": 2.0}),
-        "fis": outcome("fis", **{"log size": 41.0, "clicks": 60.0, "distinct terms": 1.5}),
-        "random": outcome("random", **{"log size": 20.0, "clicks": 30.0, "distinct terms": 4.0}),
+        "logsize": run_of("logsize", **{"log size": 40.0, "clicks": 50.0, "distinct terms": 1.0}),
+        "clicks": run_of("clicks", **{"log size": 37.0, "clicks": 80.0, "distinct terms": 2.0}),
+        "fis": run_of("fis", **{"log size": 41.0, "clicks": 60.0, "distinct terms": 1.5}),
+        "random": run_of("random", **{"log size": 20.0, "clicks": 30.0, "distinct terms": 4.0}),
     }
     assert result_tables.quality(cell, "log size") == 40.0
     assert result_tables.best(cell, "log size") == 41.0
@@ -185,12 +198,12 @@ def test_tables_5_to_7_by_hand() -> None:
 
 
 def test_random_is_the_mean_of_two_runs() -> None:
-    one, two = outcome("random", users=10.0), replace(outcome("random", users=20.0), seconds=3.0, passes=None)
+    one, two = run_of("random", users=10.0), replace(run_of("random", users=20.0), seconds=3.0, passes=None)
     mean = mean_of([one, two])
     assert (mean.kept, mean.seconds, mean.passes, mean.checked) == ({"users": 15.0}, 2.0, 3.0, 20)
 
 
-def test_cells_set_ours_beside_the_papers(found: Evaluation) -> None:
+def test_cells_contain_our_figure_and_the_papers(found: PaperEvaluation) -> None:
     tables = {table.name: table for table in found.tables}
     runs = {(run["m"], run["k"], run["target"]): run["kept"] for run in found.numbers["runs"]}
     row = tables["Table 5"].rows[6]  # m = 3, k = 10
@@ -205,7 +218,7 @@ def test_cells_set_ours_beside_the_papers(found: Evaluation) -> None:
     assert tables["Section 5.2"].rows[2][1] == "90h:08m:24s (first pass)"
 
 
-def test_table_2_names_the_highest_terms(found: Evaluation) -> None:
+def test_table_2_names_the_highest_terms(found: PaperEvaluation) -> None:
     by_criterion = {row["highest"]: row for row in found.numbers["table_2"]}
     assert by_criterion["users"]["term"] == LOG.vocabulary[0]
     revenue = {term: MARKET.of("revenue", [term])[0] for term in LOG.vocabulary.entries}
@@ -216,7 +229,7 @@ def test_table_2_names_the_highest_terms(found: Evaluation) -> None:
     )
 
 
-def test_the_papers_own_figures_are_whole() -> None:
+def test_the_transcribed_tables_are_complete() -> None:
     cells = {(m, k) for m in printed.MS for k in printed.KS}
     assert set(printed.TABLE_5) == set(printed.TABLE_6) == set(printed.TABLE_7) == cells
     assert sum(significance < 0.01 for _, significance, _ in printed.TABLE_3.values()) == 9
@@ -224,28 +237,28 @@ def test_the_papers_own_figures_are_whole() -> None:
 
 
 @pytest.mark.parametrize("pair", printed.TABLE_3)
-def test_our_significance_is_the_printed_one_within_the_rounding_of_the_correlation(pair: tuple[str, str]) -> None:
+def test_significance_equals_the_printed_one_up_to_rounding(pair: tuple[str, str]) -> None:
     correlation, significance_printed, n = printed.TABLE_3[pair]
     low, high = (significance(max(0.0, abs(correlation) + off), n) for off in (0.0005, -0.0005))
     assert low - 0.0005 <= significance_printed <= high + 0.0005
 
 
-def test_nothing_is_reported_that_its_verifier_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_the_verifier_refuses_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(claim: object, *_: object, **__: object) -> Verdict:
         return Verdict(str(claim), "violated", "people")
 
     monkeypatch.setattr("queryveil.verifiers.km.verify", refuse)
     with pytest.raises(InternalError, match=r"km\(k=2, m=2.*\) was refused by its verifier \(violated\)"):
-        evaluate(LOG, MARKET, rng=np.random.default_rng(1))
+        evaluation_of(LOG, MARKET)
 
 
-def test_a_log_too_small_and_a_market_without_clicks_are_refused() -> None:
+def test_too_few_people_and_a_market_without_clicks_are_refused() -> None:
     few = small_log(n_people=60)
     with pytest.raises(InputError, match="the log has 60 people, but the paper's k goes up to 100"):
-        evaluate(few, small_market(few), rng=np.random.default_rng(1))
+        evaluation_of(few, small_market(few))
     numbers = np.array([[1.0, 0.0, 5.0]])
     with pytest.raises(InputError, match="gives no clicks above 0 for any term of the log"):
-        evaluate(LOG, make_market("m.csv", {"t0": 0}, numbers), rng=np.random.default_rng(1))
+        evaluation_of(LOG, make_market("m.csv", {"t0": 0}, numbers))
 
 
 def test_every_target_of_the_paper_is_run() -> None:

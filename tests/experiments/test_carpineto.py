@@ -1,4 +1,4 @@
-"""The evaluation of Carpineto and Romano: heavy people, nested releases of equal size, and what is said of them."""
+"""The evaluation of Carpineto and Romano 2018: heavy users, nested releases of equal size, and their figures."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,13 @@ import pytest
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.progress import silent
 from queryveil.experiments import carpineto
-from queryveil.experiments.carpineto.runs import ByPeople, Task, drawn, heavy, up_to
+from queryveil.experiments.carpineto.runs import (
+    CommonQueriesFirst,
+    QuerySetup,
+    select_heavy_users,
+    shuffled_pairs,
+    take_share,
+)
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
 from tests.builders import profiles_of
@@ -27,51 +33,48 @@ def sensitivity(profiles: Profiles) -> np.ndarray[tuple[int], np.dtype[np.float6
     return np.array([0.9 if "clinic" in query or query == "smith" else 0.1 for query in profiles.vocabulary.entries])
 
 
-def task(seed: int = 1) -> Task:
-    profiles = heavy(log(seed), np.random.default_rng(seed))
-    return Task(profiles, sensitivity(profiles), LISTS, np.random.default_rng(seed), silent)
+def setup_of(seed: int = 1) -> QuerySetup:
+    profiles = select_heavy_users(log(seed), np.random.default_rng(seed))
+    return QuerySetup(profiles, sensitivity(profiles), LISTS, np.random.default_rng(seed), silent)
 
 
-def test_heavy_people_are_those_above_the_mean() -> None:
+def test_heavy_users_have_more_queries_than_the_mean() -> None:
     profiles = log()
-    chosen = heavy(profiles, np.random.default_rng(0))
+    chosen = select_heavy_users(profiles, np.random.default_rng(0))
     assert chosen.persons == tuple(f"u{person}" for person in range(1, 40, 2))
     assert np.add.reduceat(chosen.counts, chosen.indptr[:-1]).tolist() == [30] * 20
     assert chosen.owner.tolist() == list(range(20))
 
 
-def test_releases_are_parts_of_each_other_and_as_large_as_was_asked_for() -> None:
-    made = task()
-    order, by_people = drawn(made, np.ones(len(made.profiles.ids), np.bool_)), ByPeople(made)
-    smaller = [np.zeros(len(made.profiles.ids), np.bool_)] * 2
+def test_larger_releases_contain_smaller_ones_and_keep_to_their_size() -> None:
+    setup = setup_of()
+    everything = np.ones(len(setup.profiles.ids), np.bool_)
+    order, common_first = shuffled_pairs(setup, everything), CommonQueriesFirst(setup)
+    smaller = [~everything] * 2
     for size in (10.0, 30.0, 50.0, 100.0):
-        masks = [up_to(made, order, size), by_people.up_to(size)[0]]
+        masks = [take_share(setup, order, size), common_first.take_share(size)[0]]
         for mask, before in zip(masks, smaller, strict=True):
             assert (mask | ~before).all()
-            assert made.profiles.counts[mask].sum() <= size / 100 * made.issued() + 1e-6
+            assert setup.profiles.counts[mask].sum() <= size / 100 * setup.n_issued + 1e-6
         smaller = masks
     assert all(mask.all() for mask in smaller)
 
 
-def test_k_of_a_size_is_what_every_query_has() -> None:
-    made = task()
-    mask, k = ByPeople(made).up_to(60.0)
-    holders = [len(set(made.profiles.owner[_rows(made)[made.profiles.ids == q]])) for q in set(made.profiles.ids[mask])]
-    assert min(holders) == k
-
-
-def _rows(made: Task) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.repeat(np.arange(made.profiles.n_histories), np.diff(made.profiles.indptr))
+def test_k_is_the_smallest_number_of_people_of_a_released_query() -> None:
+    setup = setup_of()
+    profiles, (mask, k) = setup.profiles, CommonQueriesFirst(setup).take_share(60.0)
+    owner = profiles.owner[profiles.row_numbers()]
+    assert min(len(set(owner[profiles.ids == query])) for query in set(profiles.ids[mask])) == k
 
 
 @pytest.mark.parametrize(
     ("smallest", "expected"), [(60.0, [10, 20, 30, 40, 50]), (20.0, [10, 20]), (25.0, [10, 20, 25.0]), (4.0, [4.0])]
 )
-def test_sizes_go_up_to_the_smallest_pool(smallest: float, expected: list[float]) -> None:
+def test_sizes_end_with_that_of_the_smallest_pool(smallest: float, expected: list[float]) -> None:
     assert carpineto.sizes(smallest) == expected
 
 
-def test_the_evaluation_of_a_log() -> None:
+def test_the_tables_and_figures_of_a_small_log() -> None:
     profiles = log()
     found = carpineto.evaluate(profiles, sensitivity(profiles), LISTS, rng=np.random.default_rng(2))
     assert [table.name for table in found.tables] == [
@@ -104,7 +107,7 @@ def test_the_same_seed_gives_the_same_figures() -> None:
     assert first.numbers == second.numbers
 
 
-def test_logs_without_heavy_people_or_without_ppp_queries_are_refused() -> None:
+def test_logs_without_heavy_users_or_without_ppp_queries_are_refused() -> None:
     even = profiles_of([["tea"], ["tea"], ["tea", "tea"]])
     with pytest.raises(InputError, match="1 people of the log have more queries than the mean"):
         carpineto.evaluate(even, sensitivity(even), LISTS, rng=np.random.default_rng(0))

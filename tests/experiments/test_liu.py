@@ -1,4 +1,4 @@
-from pathlib import Path
+"""The evaluation of Liu and Wang 2010 on a small generated log, and its running example."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,25 @@ import pytest
 from queryveil.api import generate, profiles
 from queryveil.core.errors import InputError
 from queryveil.experiments import liu
-from queryveil.experiments.evaluation import Evaluation
-from queryveil.experiments.liu import examples, printed
-from queryveil.experiments.liu.grid import LG_BAG, SERIES
+from queryveil.experiments.liu import examples
+from queryveil.experiments.liu.grid import KS, LG_BAG, SERIES
+from queryveil.experiments.paper import PaperEvaluation, PaperInputs, PaperOptions
+from queryveil.histories.profiles import Profiles
 from tests.builders import profiles_of
 
 
+def evaluation_of(log: Profiles) -> PaperEvaluation:
+    return liu.evaluate(PaperInputs(log, PaperOptions(has_log=True), np.random.default_rng(0)))
+
+
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+def found(tmp_path_factory: pytest.TempPathFactory) -> PaperEvaluation:
     log = tmp_path_factory.mktemp("liu") / "log.tsv"
     generate(log, users=60, seed=1)
-    return liu.evaluate(profiles(log), rng=np.random.default_rng(0))
+    return evaluation_of(profiles(log))
 
 
-def test_every_table_and_figure_is_there(found: Evaluation) -> None:
+def test_every_table_and_figure_is_made(found: PaperEvaluation) -> None:
     names = [table.name for table in found.tables]
     measures = ["bLM", "LM", "Recall", "sDist", "Published", "Time"]
     assert names == ["Figures 1 and 2", "Figure 3", "Table I", *measures]
@@ -28,9 +33,9 @@ def test_every_table_and_figure_is_there(found: Evaluation) -> None:
         assert [row[0] for row in table.rows] == list(SERIES)
 
 
-def test_the_running_example_comes_out() -> None:
+def test_the_running_example_equals_the_paper() -> None:
     table = examples.figures_1_and_2(examples.example(np.random.default_rng(0)))
-    assert [row[4] for row in table.rows] == [row[5] for row in table.rows] == list(printed.TYPICAL)
+    assert [row[4] for row in table.rows] == [row[5] for row in table.rows] == list(examples.TYPICAL)
     assert [row[3] for row in table.rows][:2] == ["goods:4", "apparel:2, edibles:2"]
     assert "SSC gives the paper's clusters" in table.notes[0]
 
@@ -44,20 +49,20 @@ def test_distances_of_the_example() -> None:
     assert ours["t1, t3 by the first model, ε = 4"][1] == "4"
 
 
-def test_numbers_hold_every_run(found: Evaluation) -> None:
+def test_numbers_contain_every_run(found: PaperEvaluation) -> None:
     runs = found.numbers["runs"]
-    assert len(runs) == len(SERIES) * len(printed.KS)
+    assert len(runs) == len(SERIES) * len(KS)
     for run in runs:
         assert 0 <= run["blm"] <= 1
         assert 0 <= run["recall"] <= 100
         assert run["sdist"] >= 0
 
 
-def test_where_the_competitor_wins_is_said(found: Evaluation) -> None:
+def test_notes_name_the_settings_in_which_the_competitor_wins(found: PaperEvaluation) -> None:
     (table,) = (table for table in found.tables if table.name == "bLM")
     assert any(LG_BAG in note for note in table.notes)
 
 
-def test_too_few_people_are_refused(tmp_path: Path) -> None:
+def test_too_few_people_are_refused() -> None:
     with pytest.raises(InputError, match="the paper's k goes up to 20"):
-        liu.evaluate(profiles_of([("wine",)] * 3), rng=np.random.default_rng(0))
+        evaluation_of(profiles_of([("wine",)] * 3))

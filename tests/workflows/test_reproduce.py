@@ -10,8 +10,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.workflows.papers import FOR_THE_OWNER
-from queryveil.workflows.reproduce import reproduce
+from queryveil.workflows.reproduce import FOR_THE_OWNER, reproduce
 from queryveil.workflows.requests import ReproduceRequest
 
 
@@ -29,13 +28,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def given(folder: Path) -> list[str]:
+def command_on(folder: Path) -> list[str]:
     return ["reproduce", "burghardt", "--log", str(folder / "log.tsv"), "--market", str(folder / "market.csv")]
 
 
-def test_a_log_of_ones_own(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_given_log(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    assert run([*given(folder), "--out", str(out)]) == 0
+    assert run([*command_on(folder), "--out", str(out)]) == 0
     shown = capsys.readouterr()
     for name in (*(f"Table {i}:" for i in range(1, 8)), "Figure 1:", "Figure 2:", "Section 5.2:"):
         assert f"\n{name}" in shown.out
@@ -45,7 +44,7 @@ def test_a_log_of_ones_own(folder: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()} == {0o600}
     numbers = json.loads((out / "numbers.json").read_text())
     assert len(numbers["runs"]) == 80
-    assert all(0 <= share <= 100 for outcome in numbers["runs"] for share in outcome["kept"].values())
+    assert all(0 <= share <= 100 for result in numbers["runs"] for share in result["kept"].values())
     assert numbers["log"]["people"] <= 250
     assert numbers["log"]["generated"] is False
     page = ElementTree.fromstring((out / "page.html").read_text().removeprefix("<!DOCTYPE html>"))
@@ -128,7 +127,7 @@ def test_bad_input(
 
 
 @pytest.mark.parametrize("stage", ["timing (2,2)", "run 17 of 80", "writing"])
-def test_an_interrupt_leaves_nothing(folder: Path, tmp_path: Path, stage: str) -> None:
+def test_an_interrupt_leaves_no_files(folder: Path, tmp_path: Path, stage: str) -> None:
     def interrupt(now: str, done: int, total: int) -> None:
         if now.startswith(stage):
             raise KeyboardInterrupt
@@ -141,13 +140,13 @@ def test_an_interrupt_leaves_nothing(folder: Path, tmp_path: Path, stage: str) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_older_folder_is_replaced_only_when_asked_for(folder: Path, tmp_path: Path) -> None:
+def test_an_older_folder_is_replaced_only_with_force(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "numbers.json").write_text("old")
     (out / "old").write_text("x")
-    assert run([*given(folder), "--out", str(out)]) == 2
+    assert run([*command_on(folder), "--out", str(out)]) == 2
     assert (out / "numbers.json").read_text() == "old"
-    assert run([*given(folder), "--out", str(out), "--force", "--seed", "2"]) == 0
+    assert run([*command_on(folder), "--out", str(out), "--force", "--seed", "2"]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["numbers.json", "page.html"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

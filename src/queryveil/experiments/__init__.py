@@ -1,1 +1,1 @@
-"""The experiments of the papers: every table and figure in the paper's own shape, on a log at hand."""
+"""Reproductions of published evaluations: one folder per paper, with its tables and figures in the paper's shape."""

@@ -1,28 +1,23 @@
-"""Examples of the paper's kind: its own small ones as logs, and the like of them in a log at hand."""
+"""The paper's kinds of examples: its own small log, and similar combinations found in the log at hand.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+`TermHolders` counts supports and frequent combinations directly, which is slow but sufficient for a few terms.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
-from queryveil.experiments.burghardt.supports import Holders
-from queryveil.histories.assembly import assemble
+from queryveil.core.rows import IntArray, count_holders, gather_rows, per_entry
+from queryveil.experiments.runs import example_log
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.km.supports import postings
 
-LOOKED_AT = 400  # histories in which an example is looked for
-LONGEST = 40  # of these
-MOST_HOLDERS = 400  # of a term whose frequent combinations are counted one by one
+SEARCHED_HISTORIES = 400  # in which examples are searched
+MOST_TERMS = 40  # of such a history
+MOST_HOLDERS = 400  # of a term whose frequent combinations are counted
 
-# Table 1: people with the counts that the paper prints
-ARNOLD = (
-    *[("arnold", "lilburn", "georgia")],
-    *[("arnold", "georgia")] * 14,
-    *[("lilburn", "georgia")] * 4,
-    *[("arnold",)] * 152,
-    *[("lilburn",)],
-    *[("georgia",)] * 1361,
-)
 # Table 4, example 10: the first history's eugene, chicago, smith is not frequent
 SMITH = (
     ("eugene", "chicago", "smith", "x2"),
@@ -38,18 +33,62 @@ SMITH = (
 Step = tuple[int, str, int, int, str]  # iteration, term, size of combinations, frequency, state
 
 
-def profiles_of(histories: Sequence[Iterable[str]]) -> Profiles:
-    """Return a log of one history per person, each term in one query."""
-    words = sorted({term for history in histories for term in history})
-    number = {word: i for i, word in enumerate(words)}
-    pairs = np.array([(h, number[term]) for h, history in enumerate(histories) for term in history], np.int32)
-    owner = np.arange(len(histories), dtype=np.int32)
-    persons = tuple(str(person) for person in owner)
-    return assemble(pairs[:, 0], pairs[:, 1], pa.array(words, pa.large_string()), owner, persons)
+class TermHolders:
+    """An inverted index of a log: the histories that contain each term."""
+
+    def __init__(self, profiles: Profiles) -> None:
+        self.profiles = profiles
+        self._indptr, self._histories = postings(profiles.indptr, profiles.ids, len(profiles.vocabulary))
+
+    def histories(self, terms: Sequence[int]) -> IntArray:
+        """Return the histories that contain all of some terms."""
+        found = self._postings(terms[0])
+        for term in terms[1:]:
+            found = np.intersect1d(found, self._postings(term), assume_unique=True)
+        return found.astype(np.int64)
+
+    def _postings(self, term: int) -> NDArray[np.int32]:
+        return self._histories[self._indptr[term] : self._indptr[term + 1]]
+
+    def support(self, terms: Sequence[int]) -> int:
+        """Count the people who have all of some terms in one history."""
+        return len(np.unique(self.profiles.owner[self.histories(terms)]))
+
+    def fis_figures(self, term: int, k: int, m: int) -> tuple[int, ...]:
+        """Return the number of frequent combinations of size m, m − 1, …, 2 with a term, and last its support."""
+        histories = self.histories([term])
+        larger = [self._count_frequent(histories, term, -1, size - 1, k) for size in range(m, 1, -1)]
+        return (*larger, self.support([term]))
+
+    def _count_frequent(self, histories: IntArray, term: int, above: int, n_more: int, k: int) -> int:
+        """Count the frequent extensions, by `n_more` terms with ids above a bound, of what these histories share."""
+        frequent = self._frequent_terms(histories, k)
+        frequent = frequent[(frequent > above) & (frequent != term)]
+        if n_more == 1:
+            return len(frequent)
+        return sum(
+            self._count_frequent(
+                np.intersect1d(histories, self.histories([other]), assume_unique=True), term, other, n_more - 1, k
+            )
+            for other in frequent.tolist()
+        )
+
+    def _frequent_terms(self, histories: IntArray, k: int) -> IntArray:
+        """Return the terms that at least k people have in one of some histories, ascending."""
+        profiles = self.profiles
+        indptr, pairs = gather_rows(profiles.indptr, histories)
+        terms, ids = np.unique(profiles.ids[pairs], return_inverse=True)
+        people = count_holders(per_entry(profiles.owner[histories], indptr), ids, len(terms))
+        return terms[people >= k].astype(np.int64)
+
+
+def smith_log() -> Profiles:
+    """Return the paper's example 10 as a log."""
+    return example_log(SMITH, [str(person) for person in range(len(SMITH))])
 
 
 def decide(figures: Mapping[str, Sequence[int]]) -> list[Step]:
-    """Return the steps by which `fis` chooses one of some terms, from each one's figures for sizes m to 1."""
+    """Return the steps by which `fis` chooses which of some terms to delete, from their figures for sizes m to 1."""
     steps: list[Step] = []
     candidates = list(figures)
     m = len(next(iter(figures.values())))
@@ -64,15 +103,16 @@ def decide(figures: Mapping[str, Sequence[int]]) -> list[Step]:
     return steps
 
 
-def find_identified(holders: Holders) -> tuple[int, int, int] | None:
-    """Find the like of georgia, arnold and lilburn: two terms only one person has together, and a third of theirs.
+def find_identified(holders: TermHolders) -> tuple[int, int, int] | None:
+    """Find a combination like georgia, arnold and lilburn: two terms that only one person has together, and a third.
 
-    Of the pairs in the first histories, the one whose rarer term most people have; the third term goes with either.
+    Of such pairs in the first histories, the rarer term of the returned pair is the most common; others share the third
+    term with either of the two.
     """
     best: tuple[int, int, int] | None = None
-    for row in _rows(holders.profiles):
+    for row in _first_histories(holders.profiles):
         for rare, common in ((b, a) for b in row[1:] for a in row[: row.index(b)]):
-            if best is not None and rare >= best[2]:  # ids fall with the number of people
+            if best is not None and rare >= best[2]:  # a lower id means more holders
                 break
             if holders.support([common, rare]) == 1:
                 third = [
@@ -86,13 +126,13 @@ def find_identified(holders: Holders) -> tuple[int, int, int] | None:
     return best
 
 
-def find_undecided(holders: Holders, k: int, m: int) -> list[Step]:
-    """Find a combination of m terms that fewer than k people have and that `fis` decides in the most iterations."""
+def find_undecided(holders: TermHolders, k: int, m: int) -> list[Step]:
+    """Find a combination of m terms with fewer than k holders for which `fis` needs the most iterations."""
     figures: dict[int, tuple[int, ...]] = {}
     best: list[Step] = []
-    for row in _rows(holders.profiles):
-        few = [term for term in row if k <= holders.support([term]) <= MOST_HOLDERS]
-        for chosen in combinations(few[:8], m):
+    for row in _first_histories(holders.profiles):
+        usable = [term for term in row if k <= holders.support([term]) <= MOST_HOLDERS]
+        for chosen in combinations(usable[:8], m):
             if holders.support(chosen) >= k:
                 continue
             for term in chosen:
@@ -106,8 +146,8 @@ def find_undecided(holders: Holders, k: int, m: int) -> list[Step]:
     return best
 
 
-def _rows(profiles: Profiles) -> Iterator[list[int]]:
-    """Yield the terms of the first histories that have several but not too many."""
+def _first_histories(profiles: Profiles) -> Iterator[list[int]]:
+    """Yield the terms of the first histories with 3 to `MOST_TERMS` terms."""
     lengths = np.diff(profiles.indptr)
-    for history in np.flatnonzero((lengths >= 3) & (lengths <= LONGEST))[:LOOKED_AT].tolist():
+    for history in np.flatnonzero((lengths >= 3) & (lengths <= MOST_TERMS))[:SEARCHED_HISTORIES].tolist():
         yield profiles.ids[profiles.indptr[history] : profiles.indptr[history + 1]].tolist()

@@ -1,19 +1,20 @@
-"""The runs behind the results: every target, k and m of the paper; each is verified before it is measured."""
+"""The runs of the evaluation: every target, k and m of the paper, and the timed runs of section 5.2."""
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName, resolve
-from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import select_entries
-from queryveil.experiments.burghardt.printed import KS, MS
-from queryveil.experiments.runs import confirm, run_method
+from queryveil.core.progress import Progress, nested_progress, silent
+from queryveil.core.rows import FloatArray
+from queryveil.experiments.burghardt import printed
+from queryveil.experiments.burghardt.examples import smith_log
+from queryveil.experiments.runs import confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
@@ -21,27 +22,37 @@ from queryveil.methods.base import StartingPoint
 from queryveil.methods.utilities import Worth, value_of_terms
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")
+RANDOM_RUNS = 2  # of which the mean is reported for the target random
+TIMED_TARGET = "logsize"
 LOG_SIZE = "log size"
 # measure → the target that aims at it; none aims at distinct terms in the paper
 OWN_TARGET = {LOG_SIZE: "logsize", "users": "users", **{figure: figure for figure in FIGURES}}
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one run kept, verified; for `random` the mean of two runs."""
+class KmRun:
+    """What one verified run kept, or the mean of several."""
 
     method: str
     k: int
     m: int
     target: str
     seconds: float  # of the method alone
-    passes: float | None  # over the histories, where the algorithm tells
-    checked: int  # combinations that the verifier looked at
+    passes: float | None  # over the histories, if the algorithm reports it
+    checked: int  # combinations that the verifier checked
     kept: Mapping[str, float]  # measure → % of the original
 
 
+@dataclass(frozen=True)
+class TimedRuns:
+    """The runs of one target that section 5.2 reports times of."""
+
+    complete: Mapping[tuple[int, int], KmRun]  # (k, m) → run on the log itself
+    started: KmRun  # (2,3) started from the result of (2,2)
+
+
 @dataclass(frozen=True, eq=False)
-class Task:
+class KmSetup:
     """What all runs share."""
 
     profiles: Profiles
@@ -50,81 +61,99 @@ class Task:
     rng: np.random.Generator
 
     @cached_property
-    def values(self) -> Mapping[str, NDArray[np.float64]]:
-        """Return, for each measure that sums up values, that of one occurrence of each term."""
+    def values(self) -> Mapping[str, FloatArray]:
+        """Return the value of one occurrence of each term, for each measure that is a sum of values."""
         found = {name: value_of_terms(target, self.profiles, self.worth) for name, target in OWN_TARGET.items()}
         return {name: value for name, value in found.items() if value is not None}
 
     def method(self, k: int, m: int, target: str) -> ResolvedName:
-        """Return a run by its name."""
+        """Return the method of a run."""
         return resolve("method", f"km(k={k}, m={m}, target={target}, algorithm={self.algorithm})")
 
+    def run(
+        self,
+        method: ResolvedName,
+        *,
+        start: NDArray[np.bool_] | None = None,
+        progress: Progress = silent,
+    ) -> KeptPairs:
+        """Run a method; `start` is the mask of a run under a weaker guarantee."""
+        begin = None if start is None else StartingPoint(start)
+        kept: KeptPairs = run_method(method, self.profiles, self.rng, self.worth, begin, progress=progress)
+        return kept
 
-def run_grid(task: Task, progress: Progress = silent) -> list[Outcome]:
-    """Make all runs of tables 5 to 7: m outside, then k, then the targets."""
-    wanted = [(k, m, target) for m in MS for k in KS for target in TARGETS]
-    outcomes = []
-    for number, (k, m, target) in enumerate(wanted, 1):
-        watched = within(f"run {number} of {len(wanted)}", progress)
-        runs = [run_once(task, k, m, target, progress=watched)[0] for _ in range(2 if target == "random" else 1)]
-        outcomes.append(mean_of(runs))
-    return outcomes
+
+def warm_up(setup: KmSetup) -> None:
+    """Run every target on a tiny log, so that kernels are compiled before times are taken."""
+    tiny = KmSetup(smith_log(), setup.worth, setup.algorithm, setup.rng)
+    for m in printed.MS:
+        for target in TARGETS:
+            tiny.run(tiny.method(2, m, target))
 
 
-def within(stage: str, progress: Progress) -> Progress:
-    """Return progress that says which run it is about."""
-    return lambda inner, done, total: progress(f"{stage}: {inner}", done, total)
+def run_times(setup: KmSetup, progress: Progress = silent) -> TimedRuns:
+    """Make the runs that section 5.2 reports times of."""
+    complete, kept = {}, None
+    for k, m in printed.FIRST_PASS:
+        stage = nested_progress(f"timing ({k},{m})", progress)
+        complete[k, m], mask = run_once(setup, k, m, TIMED_TARGET, progress=stage)
+        kept = mask if (k, m) == (2, 2) else kept
+    stage = nested_progress("timing (2,3) from (2,2)", progress)
+    started, _ = run_once(setup, 2, 3, TIMED_TARGET, start=kept, progress=stage)
+    return TimedRuns(complete, started)
+
+
+def run_grid(setup: KmSetup, progress: Progress = silent) -> list[KmRun]:
+    """Make all runs of tables 5 to 7, ordered by m, k and target."""
+    cells = [(k, m, target) for m in printed.MS for k in printed.KS for target in TARGETS]
+    means = []
+    for number, (k, m, target) in enumerate(cells, 1):
+        stage = nested_progress(f"run {number} of {len(cells)}", progress)
+        repeats = RANDOM_RUNS if target == "random" else 1
+        means.append(mean_of([run_once(setup, k, m, target, progress=stage)[0] for _ in range(repeats)]))
+    return means
 
 
 def run_once(
-    task: Task, k: int, m: int, target: str, *, start: NDArray[np.bool_] | None = None, progress: Progress = silent
-) -> tuple[Outcome, NDArray[np.bool_]]:
-    """Make one run, verify it and measure what it kept; return also which pairs those are."""
-    bound = task.method(k, m, target)
+    setup: KmSetup,
+    k: int,
+    m: int,
+    target: str,
+    *,
+    start: NDArray[np.bool_] | None = None,
+    progress: Progress = silent,
+) -> tuple[KmRun, NDArray[np.bool_]]:
+    """Run a method, verify the result and measure it; return also the mask of kept pairs."""
+    method = setup.method(k, m, target)
     began = time.perf_counter()
-    begin = None if start is None else StartingPoint(start)
-    kept: KeptPairs = run_method(bound, task.profiles, task.rng, task.worth, begin, progress=progress)
+    kept = setup.run(method, start=start, progress=progress)
     seconds = time.perf_counter() - began
-    checked = _verify(task.profiles, kept.mask, bound, progress)
-    outcome = Outcome(
-        str(bound), k, m, target, seconds, kept.summary.get("passes"), checked, kept_shares(task, kept.mask)
-    )
-    return outcome, kept.mask
+    checked = confirm_kept(method, setup.profiles, kept.mask, progress=progress)
+    shares = kept_shares(setup, kept.mask)
+    return KmRun(str(method), k, m, target, seconds, kept.summary.get("passes"), checked, shares), kept.mask
 
 
-def mean_of(runs: Sequence[Outcome]) -> Outcome:
-    """Return the mean of runs of one method."""
+def mean_of(runs: Sequence[KmRun]) -> KmRun:
+    """Return the mean of several runs of one method."""
     passes = [run.passes for run in runs if run.passes is not None]
     return replace(
         runs[0],
-        seconds=sum(run.seconds for run in runs) / len(runs),
-        passes=sum(passes) / len(passes) if passes else None,
+        seconds=fmean(run.seconds for run in runs),
+        passes=fmean(passes) if passes else None,
         checked=sum(run.checked for run in runs),
-        kept={name: sum(run.kept[name] for run in runs) / len(runs) for name in runs[0].kept},
+        kept=mean_figures([run.kept for run in runs]),
     )
 
 
-def _verify(profiles: Profiles, mask: NDArray[np.bool_], bound: ResolvedName, progress: Progress) -> int:
-    """Have the guarantee's verifier look at what was kept; return how many combinations it checked."""
-    if not mask.any():
-        return 0
-    users, indptr = np.arange(profiles.n_histories), select_entries(profiles.indptr, mask)
-    entries = profiles.vocabulary.entries
-    released = ReleasedHistories(users, indptr, profiles.ids[mask], profiles.counts[mask], entries, None)
-    owners = Owners(profiles.owner, users, profiles.holders_by_text)
-    verdict = confirm(bound, Evidence.of(released, owners, Floor()), progress=progress)
-    return int(verdict.checked)
-
-
-def kept_shares(task: Task, mask: NDArray[np.bool_]) -> dict[str, float]:
-    """Return what is left of each thing in percent of the original."""
-    profiles = task.profiles
+def kept_shares(setup: KmSetup, mask: NDArray[np.bool_]) -> dict[str, float]:
+    """Return how much of each measure is kept, in percent of the original."""
+    profiles = setup.profiles
     history = profiles.row_numbers()[mask]
     shares = {
         "distinct terms": 100.0 * len(np.unique(profiles.ids[mask])) / len(profiles.vocabulary),
         "users": 100.0 * len(np.unique(profiles.owner[history])) / profiles.n_people,
     }
-    for measure, value in task.values.items():
+    for measure, value in setup.values.items():
         worth = value[profiles.ids] * profiles.counts
         shares[measure] = 100.0 * float(worth[mask].sum()) / float(worth.sum())
     return shares

@@ -1,4 +1,4 @@
-"""Tables 1 to 4: what the log and the market are like, before anything is deleted."""
+"""Tables 1 to 4: the log and the market before anything is deleted."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from queryveil.experiments.burghardt import examples, printed
-from queryveil.experiments.burghardt.examples import Step
-from queryveil.experiments.burghardt.supports import Holders
+from queryveil.experiments.burghardt.examples import Step, TermHolders
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures.utility.correlations import (
@@ -21,8 +20,8 @@ from queryveil.measures.utility.correlations import (
 )
 from queryveil.report.reproduction import PaperTable
 
-BESIDE = "ours | the paper's"
-NONE = "–"
+OURS_AND_THEIRS = "ours | the paper's"  # what a cell of two figures contains
+NO_VALUE = "–"
 
 
 def section_5_1(profiles: Profiles) -> PaperTable:
@@ -37,15 +36,15 @@ def section_5_1(profiles: Profiles) -> PaperTable:
     return PaperTable("Section 5.1", "The log after cleaning", ("", "paper", "ours"), rows)
 
 
-def table_1(holders: Holders) -> PaperTable:
+def table_1(holders: TermHolders) -> PaperTable:
     """Show how few people share a combination whose terms many people have."""
     found = examples.find_identified(holders)
     names = dict(zip(("georgia", "arnold", "lilburn"), found or (), strict=False))
     rows = []
     for combination, people in printed.TABLE_1.items():
         ours = [names[word] for word in combination if word in names]
-        terms = " & ".join(holders.profiles.vocabulary[term] for term in ours) or NONE
-        support = f"{holders.support(ours):,}" if ours else NONE
+        terms = " & ".join(holders.profiles.vocabulary[term] for term in ours) or NO_VALUE
+        support = f"{holders.support(ours):,}" if ours else NO_VALUE
         rows.append((" & ".join(combination), str(len(combination)), f"{people:,}", terms, support))
     notes = () if found else ("No such person was found among the first histories of this log.",)
     return PaperTable(
@@ -59,7 +58,7 @@ def table_1(holders: Holders) -> PaperTable:
 
 
 def table_2(profiles: Profiles, market: Market) -> tuple[PaperTable, list[dict[str, Any]]]:
-    """Show the term that is highest in each criterion; revenue is bid · clicks, without the frequency."""
+    """Show the term with the highest value of each criterion; revenue is bid · clicks, without the frequency."""
     figures = figures_of_terms(profiles, profiles.counts, profiles.owner, market)
     columns = (FREQUENCY, USERS, "bid", "impressions", "clicks", "revenue")
     rows: list[tuple[str, ...]] = []
@@ -77,12 +76,12 @@ def table_2(profiles: Profiles, market: Market) -> tuple[PaperTable, list[dict[s
 
 def _amount(value: float) -> str:
     if np.isnan(value):
-        return NONE
+        return NO_VALUE
     return f"{value:,.0f}" if value == round(value) or value >= 1000 else f"{value:,.2f}"
 
 
 def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correlation]]:
-    """Show how the criteria go together over terms."""
+    """Show how the criteria are correlated over terms."""
     found = correlations(known_to_market(figures_of_terms(profiles, profiles.counts, profiles.owner, market)))
     by_pair = {frozenset((each.first, each.second)): each for each in found}
     rows = []
@@ -99,7 +98,7 @@ def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correl
         f"Sign and significance are the paper's in {agree} of {len(printed.TABLE_3)} cells.",
     )
     heads = ("", "", "revenue", "impressions", "clicks", "max bid", "user frq.")
-    caption = f"Pearson correlation analysis of the input data ({BESIDE})"
+    caption = f"Pearson correlation analysis of the input data ({OURS_AND_THEIRS})"
     return PaperTable("Table 3", caption, heads, tuple(rows), words=(0, 1), notes=notes), found
 
 
@@ -109,19 +108,19 @@ def _correlation_cell(ours: Correlation, theirs: tuple[float, float, int]) -> st
 
 
 def _share(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
+    return NO_VALUE if value is None else f"{value:.3f}"
 
 
 def _agrees(ours: Correlation, theirs: tuple[float, float, int]) -> bool:
-    """Say whether a cell is significant where the paper's is, and then has its sign."""
+    """Return whether a correlation agrees with the paper's in sign and in whether it is significant."""
     significant = theirs[1] < LEVEL
     same_sign = ours.value is not None and ours.value * theirs[0] > 0
     return ours.is_significant == significant and same_sign
 
 
-def table_4(holders: Holders) -> list[PaperTable]:
-    """Show how `fis` chooses the term to delete: in the paper's example, and in this log."""
-    example = Holders(examples.profiles_of(examples.SMITH))
+def table_4(holders: TermHolders) -> list[PaperTable]:
+    """Show how `fis` chooses the term to delete, in the paper's example and in this log."""
+    example = TermHolders(examples.smith_log())
     number = {term: i for i, term in enumerate(example.profiles.vocabulary.entries)}
     figures = {term: example.fis_figures(number[term], 2, 3) for term in ("eugene", "chicago", "smith")}
     heads = ("iteration", "term", "m", "frequency", "state")
@@ -148,7 +147,7 @@ def _step(step: Step) -> tuple[str, ...]:
     return f"{iteration}.", term, str(m), str(frequency), state
 
 
-def _paper_step(place: int) -> str:
-    """Return the paper's frequency and state in the same line of its table."""
+def _paper_step(row: int) -> str:
+    """Return the paper's frequency and state in the same row of its table."""
     theirs: Sequence[Step] = printed.TABLE_4
-    return f"{theirs[place][3]}, {theirs[place][4]}" if place < len(theirs) else NONE
+    return f"{theirs[row][3]}, {theirs[row][4]}" if row < len(theirs) else NO_VALUE

@@ -1,12 +1,12 @@
 """The figures that the paper prints.
 
 Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement – Balancing Privacy
-with Economic Interests, 2010. In the words of the measures: `bid` is the paper's max bid, `users` its user frequency.
+with Economic Interests, 2010. In our terms, `bid` is the paper's max bid and `users` its user frequency.
 """
 
 from queryveil.measures.utility.correlations import FREQUENCY, USERS
 
-PAPER = "Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010"
+CITATION = "Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010"
 KS = (2, 10, 20, 40, 100)
 MS = (2, 3)
 GENERIC = ("distinct terms", "users", "log size")
@@ -120,4 +120,3 @@ TABLE_7 = {
 FIRST_PASS = {(2, 2): 10_558, (5, 2): 461, (2, 3): 324_504, (5, 3): 2925}
 FROM_2_2 = 23_722
 PASSES = {2: 6.7, 3: 4.8}  # m → passes on average
-SECONDS_PER_PASS = {2: 240, 3: 780}  # m → on average

@@ -1,7 +1,7 @@
 """The evaluation of Carpineto, Romano 2018: Figures 1 and 2, and the correlations the paper quotes.
 
-The paper shows its figures as pictures and its log is no longer given out, so the same is done to a log at hand and set
-beside what the paper says. How it is read, and where we chose: docs/decisions/0021.
+The paper shows its figures as pictures and its log is no longer distributed, so the evaluation is repeated on another
+log and compared to what the paper says. How we read it, and what we had to choose: docs/decisions/0021.
 """
 
 from dataclasses import asdict, replace
@@ -9,115 +9,145 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.experiments.carpineto import printed, tables
-from queryveil.experiments.carpineto.runs import By, ByPeople, Outcome, Task, drawn, heavy, outcome, release, up_to
-from queryveil.experiments.evaluation import Evaluation
+from queryveil.core.rows import FloatArray
+from queryveil.experiments.carpineto import tables
+from queryveil.experiments.carpineto.runs import (
+    BySize,
+    CommonQueriesFirst,
+    Mask,
+    QueryRun,
+    QuerySetup,
+    measure,
+    release,
+    select_heavy_users,
+    shuffled_pairs,
+    take_share,
+)
+from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions
+from queryveil.experiments.runs import mean_figures
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
+from queryveil.measures import CARPINETO
+from queryveil.sensitivity.lists import load_lists
+from queryveil.sensitivity.model import load_model
 
-PAPER = printed.PAPER
-DRAWS = 5  # of what is released by lot in Figure 2: one alone is mostly chance in a small log
-FEWEST = 3  # heavy people, below which means and correlations are of nothing
+DRAWS = 5  # repetitions of the random choices of Figure 2: in a small log a single one is mostly chance
+FEWEST = 3  # heavy users; of fewer, means and correlations are meaningless
+KS = (1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100, 200, 300, 500, 700, 1000)  # the paper: from 1 to 1000
+SIZES = (10.0, 20.0, 30.0, 40.0, 50.0)  # % of the queries of the log
 
 
 def evaluate(
     profiles: Profiles,
-    sensitivity: NDArray[np.float64],
+    sensitivity: FloatArray,
     lists: PersonalWordLists,
     *,
     rng: np.random.Generator,
     progress: Progress = silent,
-) -> Evaluation:
-    """Make the paper's figures on a log of whole queries, told how sensitive each different query is."""
-    chosen = heavy(profiles, rng)
-    if chosen.n_people < FEWEST:
+) -> PaperEvaluation:
+    """Compute the paper's figures on profiles of whole queries; `sensitivity` (entries,) is the probability of each."""
+    heavy = select_heavy_users(profiles, rng)
+    if heavy.n_people < FEWEST:
         raise InputError(
-            f"{chosen.n_people:,} people of the log have more queries than the mean, and the paper's figures are of "
+            f"{heavy.n_people:,} people of the log have more queries than the mean, and the paper's figures are of "
             f"such people; give a log with at least {FEWEST}."
         )
-    task = Task(chosen, sensitivity, lists, rng, progress)
-    pools = {"no-PPP": release(task, "ppp(release=none)"), "only-PPP": release(task, "ppp(release=only)")}
-    shares = {name: 100.0 * float(chosen.counts[pool].sum()) / task.issued() for name, pool in pools.items()}
-    first, draws = figure_1(task), figure_2(task, pools, sizes(min(shares.values())))
+    setup = QuerySetup(heavy, sensitivity, lists, rng, progress)
+    pools = {
+        name: release(setup, f"ppp(release={which})") for name, which in (("no-PPP", "none"), ("only-PPP", "only"))
+    }
+    shares = {name: 100.0 * float(heavy.counts[pool].sum()) / setup.n_issued for name, pool in pools.items()}
+    first, draws = figure_1(setup), figure_2(setup, pools, sizes(min(shares.values())))
     second = mean_of(draws)
     made = (
-        tables.the_log(profiles, task, shares["only-PPP"]),
+        tables.the_log(profiles, setup, shares["only-PPP"]),
         tables.figure_1(first),
         tables.correlation_table(first),
         *tables.figure_2(second, draws),
     )
     numbers = {
-        "heavy_people": chosen.n_people,
+        "heavy_people": heavy.n_people,
         "pools": shares,
-        "figure_1": [asdict(each) for each in first],
+        "figure_1": [asdict(run) for run in first],
         "correlations": [asdict(each) for each in tables.correlations_of(first)],
-        "figure_2": _listed(second),
-        "figure_2_draws": [_listed(draw) for draw in draws],
+        "figure_2": _records(second),
+        "figure_2_draws": [_records(draw) for draw in draws],
         "tables": [asdict(table) for table in made],
     }
     figures = (tables.figure_1_chart(first), *tables.figure_2_charts(second))
-    return Evaluation(made, figures, numbers, tables.reading(second, draws))
+    return PaperEvaluation(made, figures, numbers, tables.reading(second, draws))
 
 
-def figure_1(task: Task) -> list[Outcome]:
-    """Release queries by query k-anonymity, k from 1 to 1000 or the number of people."""
-    ks = [k for k in printed.KS if k <= task.profiles.n_people]
-    found = []
+def figure_1(setup: QuerySetup) -> list[QueryRun]:
+    """Release queries under query k-anonymity for every k up to the number of people."""
+    ks = [k for k in KS if k <= setup.profiles.n_people]
+    runs = []
     for number, k in enumerate(ks):
-        task.progress("figure 1", number, len(ks))
+        setup.progress("figure 1", number, len(ks))
         try:
-            mask = release(task, f"query_k(k={k})")
-        except GuaranteeError:  # so many people share no query: nothing is released, which the figure shows too
-            mask = np.zeros(len(task.profiles.ids), np.bool_)
-        found.append(outcome(task, "k-anonymity", mask, k))
-    return found
+            mask = release(setup, f"query_k(k={k})")
+        except GuaranteeError:  # no query has k people: nothing is released, which the figure shows too
+            mask = np.zeros(len(setup.profiles.ids), np.bool_)
+        runs.append(measure(setup, "k-anonymity", mask, k))
+    return runs
 
 
 def sizes(smallest: float) -> list[float]:
-    """Return the sizes of releases (% of all queries) that the smallest pool allows; its own is the last."""
-    allowed = [size for size in printed.SIZES if size <= smallest]
-    return allowed if smallest >= max(printed.SIZES) or smallest in allowed else [*allowed, smallest]
+    """Return the sizes of releases (% of all queries) up to that of the smallest pool, which is the last."""
+    allowed = [size for size in SIZES if size <= smallest]
+    return allowed if smallest >= max(SIZES) or smallest in allowed else [*allowed, smallest]
 
 
-def figure_2(task: Task, pools: dict[str, NDArray[np.bool_]], wanted: list[float]) -> list[By]:
-    """Release equally many queries by each strategy, ever larger sets of the same ones; several times by lot."""
-    everything = np.ones(len(task.profiles.ids), np.bool_)
-    draws: list[By] = []
+def figure_2(setup: QuerySetup, pools: dict[str, Mask], wanted: list[float]) -> list[BySize]:
+    """Release equally many queries by each strategy; larger releases contain the smaller ones of the same draw."""
+    everything = np.ones(len(setup.profiles.ids), np.bool_)
+    draws: list[BySize] = []
     for number in range(DRAWS):
-        orders = {name: drawn(task, pool) for name, pool in {**pools, "random": everything}.items()}
-        by_people = ByPeople(task)
-        found: dict[float, list[Outcome]] = {}
-        for place, size in enumerate(wanted):
-            task.progress("figure 2", number * len(wanted) + place, DRAWS * len(wanted))
-            mask, k = by_people.up_to(size)
-            found[size] = [
-                outcome(task, "no-PPP", up_to(task, orders["no-PPP"], size)),
-                outcome(task, "k-anonymity", mask, k),
-                outcome(task, "random", up_to(task, orders["random"], size)),
-                outcome(task, "only-PPP", up_to(task, orders["only-PPP"], size)),
+        orders = {name: shuffled_pairs(setup, pool) for name, pool in {**pools, "random": everything}.items()}
+        common_first = CommonQueriesFirst(setup)
+        by_size: dict[float, list[QueryRun]] = {}
+        for position, size in enumerate(wanted):
+            setup.progress("figure 2", number * len(wanted) + position, DRAWS * len(wanted))
+            mask, k = common_first.take_share(size)
+            by_size[size] = [
+                measure(setup, "no-PPP", take_share(setup, orders["no-PPP"], size)),
+                measure(setup, "k-anonymity", mask, k),
+                measure(setup, "random", take_share(setup, orders["random"], size)),
+                measure(setup, "only-PPP", take_share(setup, orders["only-PPP"], size)),
             ]
-        draws.append(found)
+        draws.append(by_size)
     return draws
 
 
-def mean_of(draws: list[By]) -> By:
-    """Return the mean of every figure over the draws; k is that of each."""
+def mean_of(draws: list[BySize]) -> BySize:
+    """Return the mean of every figure over the draws; k is that of the first draw."""
     return {
         size: [
             replace(
-                each,
-                figures={name: fmean(draw[size][i].figures[name] for draw in draws) for name in each.figures},
-                nothing=fmean(draw[size][i].nothing for draw in draws),
+                runs[0], figures=mean_figures([run.figures for run in runs]), nothing=fmean(run.nothing for run in runs)
             )
-            for i, each in enumerate(draws[0][size])
+            for runs in zip(*(draw[size] for draw in draws), strict=True)
         ]
         for size in draws[0]
     }
 
 
-def _listed(found: By) -> list[dict[str, Any]]:
-    return [{"size": size, **asdict(each)} for size, outcomes in found.items() for each in outcomes]
+def _records(by_size: BySize) -> list[dict[str, Any]]:
+    return [{"size": size, **asdict(run)} for size, runs in by_size.items() for run in runs]
+
+
+def _evaluate_inputs(inputs: PaperInputs) -> PaperEvaluation:
+    sensitivity = load_model().probabilities(inputs.profiles.vocabulary.entries)
+    return evaluate(inputs.profiles, sensitivity, load_lists(), rng=inputs.rng, progress=inputs.progress)
+
+
+def _check_options(options: PaperOptions) -> None:
+    options.refuse_generator_options()
+    if options.history != "user":
+        raise InputError("the paper compares all queries of a person, so it goes with --history user; leave it out.")
+
+
+PAPER = Paper(CARPINETO, "demo", _evaluate_inputs, _check_options, unit="query", shows_terms=False)

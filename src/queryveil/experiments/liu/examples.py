@@ -1,14 +1,13 @@
-"""The running example (Figures 1 to 3), and Table I: what became of one person's vocabulary."""
+"""The running example (Figures 1 to 3), and Table I: what each method publishes of one person's vocabulary."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
-import pyarrow as pa
 
 from queryveil.core.progress import Progress, silent
-from queryveil.experiments.liu import printed
-from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, Task, publish
-from queryveil.histories.assembly import assemble
+from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
+from queryveil.experiments.runs import example_log
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.matching import assign, make_sides
@@ -17,36 +16,57 @@ from queryveil.semantics.distances import distance
 from queryveil.semantics.network import Network
 from queryveil.semantics.taxonomy import taxonomy_of
 
-SHOWN = 9  # terms of a vocabulary in Table I, as many as in the paper
+TABLE_K = 5  # of Table I
+SHOWN_TERMS = 9  # of a vocabulary in Table I, as many as in the paper
+# Table I and section I-A: a user of the AOL log
+USER_TERMS, GENERALIZED_TERMS, SUPPRESSED = 181, 21, "over 90 %"
+
+# Figure 2(a): parent → children
+TAXONOMY = {
+    "Goods": ("Edibles", "Apparel"),
+    "Edibles": ("Alcohol", "Dairy"),
+    "Apparel": ("Outer", "Footwear"),
+    "Alcohol": ("Wine", "Vino"),
+    "Dairy": ("Raw-milk", "Homo-milk"),
+    "Outer": ("Jackets", "Pants"),
+    "Footwear": ("Boots", "Shoes"),
+}
+# Figure 1(b), in the spelling of the taxonomy
+VOCABULARIES = (
+    ("wine", "wine", "jackets", "boots"),
+    ("vino", "vino", "jackets", "shoes"),
+    ("wine", "vino", "raw-milk", "jackets", "shoes"),
+    ("vino", "raw-milk", "raw-milk", "homo-milk"),
+    ("raw-milk", "homo-milk", "homo-milk", "jackets", "pants"),
+)
+EXAMPLE_K, EXAMPLE_EPS = 2, 4
+# Section II-B: the typical vocabularies of the clusters, for t1 to t5
+TYPICAL = (*["jackets:1, shoes:1, vino:1, wine:1"] * 3, *["homo-milk:1, raw-milk:2"] * 2)
+# Sections III-A and III-B
+DISTANCES = {("wine", "vino"): 2, ("wine", "jackets"): 6}
+FIRST_TWO = 6  # distance of t1 and t2 by the first model
 _FAR = 1 << 40
 
 
-def example(rng: np.random.Generator) -> Task:
+def example(rng: np.random.Generator) -> VocabularySetup:
     """Return the running example as a log of five people with its taxonomy."""
-    words = sorted({term for bag in printed.VOCABULARIES for term in bag})
-    number = {word: i for i, word in enumerate(words)}
-    pairs = np.array([(h, number[t]) for h, bag in enumerate(printed.VOCABULARIES) for t in bag], np.int32)
-    owner = np.arange(len(printed.VOCABULARIES), dtype=np.int32)
-    persons = tuple(f"t{person + 1}" for person in owner)
-    log = assemble(pairs[:, 0], pairs[:, 1], pa.array(words, pa.large_string()), owner, persons)
-    return Task(log, taxonomy_of(printed.TAXONOMY), 1_000, rng)
+    log = example_log(VOCABULARIES, [f"t{number}" for number in range(1, len(VOCABULARIES) + 1)])
+    pairs = [(child, parent) for parent, children in TAXONOMY.items() for child in children]
+    return VocabularySetup(log, taxonomy_of(pairs), 1_000, rng)
 
 
-def figures_1_and_2(task: Task) -> PaperTable:
+def figures_1_and_2(setup: VocabularySetup) -> PaperTable:
     """Show the five vocabularies and what LG, LG(bag) and SSC publish of them."""
-    k, eps = printed.EXAMPLE_K, printed.EXAMPLE_EPS
+    k, eps = EXAMPLE_K, EXAMPLE_EPS
     methods = (f"generalize(k={k}, bags=false)", f"generalize(k={k})", f"vocabulary(k={k}, eps={eps}, floor=1)")
-    columns = [texts_of(publish(task, name)[1]) for name in methods]
+    columns = [texts_of(publish(setup, name)[1]) for name in methods]
     rows = [
-        (person, _bag(bag), *ours, theirs)
-        for person, bag, *ours, theirs in zip(
-            task.profiles.persons, printed.VOCABULARIES, *columns, printed.TYPICAL, strict=True
-        )
+        (person, _format_bag(Counter(bag)), *ours, theirs)
+        for person, bag, *ours, theirs in zip(setup.profiles.persons, VOCABULARIES, *columns, TYPICAL, strict=True)
     ]
-    same = columns[-1] == list(printed.TYPICAL)
     note = (
         "SSC gives the paper's clusters and typical vocabularies."
-        if same
+        if columns[-1] == list(TYPICAL)
         else "SSC does not give the paper's typical vocabularies here."
     )
     return PaperTable(
@@ -64,31 +84,28 @@ def figures_1_and_2(task: Task) -> PaperTable:
     )
 
 
-def figure_3(task: Task) -> PaperTable:
-    """Show the distances of the example beside the paper's."""
+def figure_3(setup: VocabularySetup) -> PaperTable:
+    """Compare the distances of the example to the paper's."""
     rows = [
-        (f"{one}, {other}", str(theirs), f"{distance(task.network, one, other):.0f}")
-        for (one, other), theirs in printed.DISTANCES.items()
+        (f"{one}, {other}", str(theirs), f"{distance(setup.network, one, other):.0f}")
+        for (one, other), theirs in DISTANCES.items()
     ]
-    eps = printed.EXAMPLE_EPS
-    first, second = printed.VOCABULARIES[:2]
-    by_first, by_second = _models(task.network, first, second, eps)
-    rows.append((f"t1, t2 by the first model, ε = {eps}", str(printed.FIRST_TWO), str(by_first)))
-    rows.append((f"t1, t2 by the second model, ω = {eps + 1}", "–", str(by_second)))
-    by_first, by_second = _models(task.network, first, printed.VOCABULARIES[2], eps)
-    rows.append((f"t1, t3 by the first model, ε = {eps}", "–", str(by_first)))
-    rows.append((f"t1, t3 by the second model, ω = {eps + 1}", "–", str(by_second)))
+    eps = EXAMPLE_EPS
+    for other, theirs in ((1, str(FIRST_TWO)), (2, "–")):
+        first, second = _distances_by_model(setup.network, VOCABULARIES[0], VOCABULARIES[other], eps)
+        rows.append((f"t1, t{other + 1} by the first model, ε = {eps}", theirs, str(first)))
+        rows.append((f"t1, t{other + 1} by the second model, ω = {eps + 1}", "–", str(second)))
     return PaperTable(
         "Figure 3", "Distances between terms and between vocabularies", ("", "paper", "ours"), tuple(rows)
     )
 
 
-def _models(network: Network, one: tuple[str, ...], other: tuple[str, ...], eps: int) -> tuple[int, int]:
-    """Return the distance of two vocabularies by either model."""
+def _distances_by_model(network: Network, one: tuple[str, ...], other: tuple[str, ...], eps: int) -> tuple[int, int]:
+    """Return the distance of two vocabularies by the first and by the second model."""
     steps = np.array([[distance(network, a, b) for b in other] for a in one])
     near = steps <= eps
     ones, others = np.ones(len(one), np.int64), np.ones(len(other), np.int64)
-    many = np.where(near, steps - 10_000, 0).astype(np.int64)  # as many as can be matched, then the nearest
+    many = np.where(near, steps - 10_000, 0).astype(np.int64)  # match as many terms as possible, then the nearest
     fewest, _ = assign(make_sides(many, ones, others), -_FAR, _FAR)
     omega = eps + 1
     saving = np.where(near, np.minimum(steps - 2 * omega, 0), 0).astype(np.int64)
@@ -96,31 +113,26 @@ def _models(network: Network, one: tuple[str, ...], other: tuple[str, ...], eps:
     return int(fewest % 10_000), int(omega * (len(one) + len(other)) + saved)
 
 
-def table_1(task: Task, progress: Progress = silent) -> PaperTable:
-    """Show what every method makes of the vocabulary of one person.
+def table_1(setup: VocabularySetup, progress: Progress = silent) -> PaperTable:
+    """Show what every method publishes of one person's vocabulary.
 
-    It is the person with most terms of those for whom LG publishes more than the root, as it did in the paper.
+    The person has the most terms among those for whom LG publishes more than the root, as in the paper.
     """
-    k, profiles = printed.TABLE_K, task.profiles
+    k, profiles = TABLE_K, setup.profiles
     methods = {
         f"{LG_SET}, k = {k}": f"generalize(k={k}, bags=false)",
         f"{LG_BAG}, k = {k}": f"generalize(k={k})",
         f"{SUPPRESSION}, k = {k}": f"suppress(k={k})",
         f"SSC, k = {k}, ε = 8": f"vocabulary(k={k}, eps=8)",
     }
-    made = {label: publish(task, name, progress)[1] for label, name in methods.items()}
-    person, n_root = _person(profiles, made[f"{LG_SET}, k = {k}"])
+    made = {label: publish(setup, name, progress)[1] for label, name in methods.items()}
+    person, n_root = _choose_person(profiles, made[f"{LG_SET}, k = {k}"])
     begin, end = profiles.indptr[person], profiles.indptr[person + 1]
-    original = _shown(
-        {
-            profiles.vocabulary[i]: int(n)
-            for i, n in zip(profiles.ids[begin:end], profiles.counts[begin:end], strict=True)
-        }
-    )
-    rows = [("original", f"{end - begin:,}", original)]
+    own = zip(profiles.ids[begin:end].tolist(), profiles.counts[begin:end].tolist(), strict=True)
+    rows = [("original", f"{end - begin:,}", _format_most_frequent({profiles.vocabulary[i]: n for i, n in own}))]
     for label, published in made.items():
-        bag = {} if published is None else _bag_of(published, person)
-        rows.append((label, f"{len(bag):,}", _shown(bag) or "nothing"))
+        bag = Counter() if published is None else _bag_of(published, person)
+        rows.append((label, f"{len(bag):,}", _format_most_frequent(bag) or "nothing"))
     return PaperTable(
         "Table I",
         "One person's vocabulary: that of most terms for which LG publishes more than one name",
@@ -128,16 +140,16 @@ def table_1(task: Task, progress: Progress = silent) -> PaperTable:
         tuple(rows),
         words=(0, 2),
         notes=(
-            f"The paper's person had {printed.USER_TERMS} terms; LG left {printed.GENERALIZED_TERMS} general ones, "
-            f"such as activity, artifact, attribute; suppression took {printed.SUPPRESSED} of them.",
+            f"The paper's person had {USER_TERMS} terms; LG left {GENERALIZED_TERMS} general ones, "
+            f"such as activity, artifact, attribute; suppression took {SUPPRESSED} of them.",
             f"For {n_root:,} of {profiles.n_histories:,} vocabularies LG publishes one name alone.",
             "Names in brackets stand above a part of speech, or above the terms that no dictionary has.",
         ),
     )
 
 
-def _person(profiles: Profiles, generalized: PublishedVocabularies | None) -> tuple[int, int]:
-    """Return the person to be shown, and for how many LG publishes one name at most."""
+def _choose_person(profiles: Profiles, generalized: PublishedVocabularies | None) -> tuple[int, int]:
+    """Return the person to show, and for how many people LG publishes at most one name."""
     n_terms = np.diff(profiles.indptr)
     names = np.zeros_like(n_terms) if generalized is None else np.diff(generalized.indptr)
     is_shown = names > 1
@@ -146,30 +158,24 @@ def _person(profiles: Profiles, generalized: PublishedVocabularies | None) -> tu
 
 
 def texts_of(published: PublishedVocabularies | None) -> list[str]:
-    """Return the bag of every history as the paper writes it."""
+    """Return the bag of every history in the notation of the paper."""
     if published is None:
         return []
-    return [_bag_text(_bag_of(published, history)) for history in range(len(published.indptr) - 1)]
+    return [_format_bag(_bag_of(published, history)) for history in range(len(published.indptr) - 1)]
 
 
-def _bag_of(published: PublishedVocabularies, history: int) -> dict[str, int]:
-    rows = range(*published.indptr[history : history + 2].tolist())
-    bag: dict[str, int] = {}
-    for i in rows:
-        name = published.terms[published.ids[i]]
-        bag[name] = bag.get(name, 0) + int(published.counts[i])
+def _bag_of(published: PublishedVocabularies, history: int) -> Counter[str]:
+    bag: Counter[str] = Counter()
+    for i in range(*published.indptr[history : history + 2].tolist()):
+        bag[published.terms[published.ids[i]]] += int(published.counts[i])
     return bag
 
 
-def _bag(terms: tuple[str, ...]) -> str:
-    return _bag_text({term: terms.count(term) for term in terms})
-
-
-def _bag_text(bag: Mapping[str, int]) -> str:
+def _format_bag(bag: Mapping[str, int]) -> str:
     return ", ".join(f"{term}:{count}" for term, count in sorted(bag.items()))
 
 
-def _shown(bag: Mapping[str, int]) -> str:
-    """Write the most frequent terms of a bag."""
-    most = sorted(bag.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
-    return ", ".join(f"{term}:{count}" for term, count in most) + (", …" if len(bag) > SHOWN else "")
+def _format_most_frequent(bag: Mapping[str, int]) -> str:
+    """Format the most frequent terms of a bag."""
+    most = sorted(bag.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_TERMS]
+    return ", ".join(f"{term}:{count}" for term, count in most) + (", …" if len(bag) > SHOWN_TERMS else "")

@@ -1,16 +1,15 @@
-"""The runs: clusters for every eps, generalising bags and sets, suppressing, for every k; each is verified."""
+"""The runs of the evaluation: clustering (SSC) for every ε, generalization (LG) and suppression, for every k."""
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.evidence import Evidence, Floor, Owners
 from queryveil.core.names import ResolvedName, resolve
-from queryveil.core.progress import Progress, silent
-from queryveil.experiments.liu.printed import EPSILONS, KS
+from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.experiments.runs import confirm, run_method
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
@@ -18,14 +17,15 @@ from queryveil.measures.utility import blm, patterns
 from queryveil.measures.vocabularies import Vocabularies, released_from
 from queryveil.semantics.network import Network
 
+KS = (2, 5, 10, 20)
 LG_BAG, LG_SET, SUPPRESSION = "LG (bag)", "LG (set)", "suppression"
-SSC = {eps: f"SSC, ε = {eps}" for eps in EPSILONS}
+SSC = {eps: f"SSC, ε = {eps}" for eps in (4, 6, 8)}
 SERIES = (*SSC.values(), LG_BAG, LG_SET, SUPPRESSION)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one run kept, verified."""
+class VocabularyRun:
+    """What one verified run kept."""
 
     series: str
     method: str
@@ -38,13 +38,9 @@ class Outcome:
     published: float  # % of the occurrences
     nothing_left: bool = False
 
-    def as_record(self) -> dict[str, object]:
-        """Return the figures by name, for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class VocabularySetup:
     """What all runs share."""
 
     profiles: Profiles
@@ -63,57 +59,51 @@ def methods(k: int) -> Mapping[str, str]:
     }
 
 
-def run_grid(task: Task, progress: Progress = silent) -> list[Outcome]:
-    """Make all runs, k outside."""
-    wanted = [(k, series, name) for k in KS for series, name in methods(k).items()]
+def run_grid(setup: VocabularySetup, progress: Progress = silent) -> list[VocabularyRun]:
+    """Make all runs, ordered by k and series."""
+    cells = [(k, series, name) for k in KS for series, name in methods(k).items()]
     return [
-        run_once(task, series, name, k, within(f"run {number} of {len(wanted)}", progress))
-        for number, (k, series, name) in enumerate(wanted, 1)
+        run_once(setup, series, name, k, nested_progress(f"run {number} of {len(cells)}", progress))
+        for number, (k, series, name) in enumerate(cells, 1)
     ]
-
-
-def within(stage: str, progress: Progress) -> Progress:
-    """Return progress that says which run it is about."""
-    return lambda inner, done, total: progress(f"{stage}: {inner}", done, total)
 
 
 def publish(
-    task: Task, name: str, progress: Progress = silent
+    setup: VocabularySetup, name: str, progress: Progress = silent
 ) -> tuple[ResolvedName, PublishedVocabularies | None, float]:
-    """Run a method and have the verifier look at what it publishes; None where nothing would be left."""
-    bound = resolve("method", name)
+    """Run a method and verify what it publishes, None if nothing would be left; return also its seconds."""
+    method = resolve("method", name)
     began = time.perf_counter()
     try:
-        published = run_method(bound, task.profiles, task.rng, task.network, progress=progress)
+        published: PublishedVocabularies = run_method(
+            method, setup.profiles, setup.rng, setup.network, progress=progress
+        )
     except GuaranteeError:
-        return bound, None, time.perf_counter() - began
+        return method, None, time.perf_counter() - began
     seconds = time.perf_counter() - began
-    _verify(task.profiles, published, bound, progress)
-    return bound, published, seconds
+    released, history_of = released_from(published)
+    owners = Owners(setup.profiles.owner[history_of], history_of, setup.profiles.holders_by_text)
+    confirm(method, Evidence.of(released, owners, Floor()), progress=progress)
+    return method, published, seconds
 
 
-def run_once(task: Task, series: str, name: str, k: int, progress: Progress = silent) -> Outcome:
-    """Make one run and measure what it kept."""
-    bound, published, seconds = publish(task, name, progress)
+def run_once(setup: VocabularySetup, series: str, name: str, k: int, progress: Progress = silent) -> VocabularyRun:
+    """Run a method, verify the result and measure it."""
+    method, published, seconds = publish(setup, name, progress)
     if published is None:
-        alone = resolve("measure", "patterns").integer("eps") + 1
-        return Outcome(series, str(bound), k, seconds, 1.0, 1.0, 0.0, float(alone), 0.0, nothing_left=True)
-    released, behind = released_from(published)
-    eps = int(bound.values.get("eps", 0))
-    evidence = Evidence.of(Vocabularies(task.profiles, released, behind, task.network, eps))
-    scores = [
-        *blm.compute_blm(evidence, resolve("measure", "blm"), rng=task.rng, progress=progress),
-        *blm.compute_lm(evidence, resolve("measure", "lm"), rng=task.rng, progress=progress),
-        *patterns.compute(
-            evidence, resolve("measure", f"patterns(n={task.n_patterns})"), rng=task.rng, progress=progress
-        ),
-    ]
-    loss, kept, as_sets, recall, distance = (float(score.value or 0.0) for score in scores)
-    return Outcome(series, str(bound), k, seconds, loss, as_sets, recall, distance, kept)
-
-
-def _verify(profiles: Profiles, published: PublishedVocabularies, bound: ResolvedName, progress: Progress) -> None:
-    """Have the guarantee's verifier look at what is published."""
-    released, behind = released_from(published)
-    owners = Owners(profiles.owner[behind], behind, profiles.holders_by_text)
-    confirm(bound, Evidence.of(released, owners, Floor()), progress=progress)
+        no_match = resolve("measure", "patterns").integer("eps") + 1
+        return VocabularyRun(series, str(method), k, seconds, 1.0, 1.0, 0.0, float(no_match), 0.0, nothing_left=True)
+    released, history_of = released_from(published)
+    eps = int(method.values.get("eps", 0))
+    evidence = Evidence.of(Vocabularies(setup.profiles, released, history_of, setup.network, eps))
+    measures = {
+        "blm": blm.compute_blm,
+        "lm": blm.compute_lm,
+        f"patterns(n={setup.n_patterns})": patterns.compute,
+    }
+    loss, kept, loss_as_sets, recall, distance = (
+        float(score.value or 0.0)
+        for measure, compute in measures.items()
+        for score in compute(evidence, resolve("measure", measure), rng=setup.rng, progress=progress)
+    )
+    return VocabularyRun(series, str(method), k, seconds, loss, loss_as_sets, recall, distance, kept)

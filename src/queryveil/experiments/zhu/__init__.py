@@ -1,50 +1,42 @@
 """The evaluation of Zhu and Xiong 2010: tables 1 to 5 and figures 2 to 6.
 
-AOL's log and the TIPSTER corpus are not ours to ship, so people come from a log at hand or a generated one and
-documents from any index. Where we read it differently, and why: the precision is given in several definitions, since
-the paper has no formula; beside the groups stand random ones, everybody, and each with the own profile left out, since
-the headline figure is high for any groups; figure 3's p is taken to be that of figure 2.
+AOL's log and the TIPSTER corpus cannot be shipped, so people come from another log or a generated one, and documents
+from any index. Where we read the paper differently, and why: precision is given in several definitions, because the
+paper has no formula; next to the groups there are random groups, one group of everybody, and each with the person's own
+profile left out, because the headline figure is high for any groups; figure 3 is taken to have the p of figure 2.
 """
 
 from dataclasses import asdict
 
-import numpy as np
-
-from queryveil.core.progress import Progress, silent
-from queryveil.experiments.evaluation import Evaluation
-from queryveil.experiments.zhu import printed
+from queryveil.core.errors import InputError
+from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, required
 from queryveil.experiments.zhu.examples import example_tables
 from queryveil.experiments.zhu.figures import all_runs, figure_2, figure_3, figure_4, figure_5, figure_6
-from queryveil.experiments.zhu.grid import Grid, run_grid
-from queryveil.experiments.zhu.people import FEWEST, equal_profiles
+from queryveil.experiments.zhu.grid import FEWEST, GroupGrid, equal_profiles, run_grid
 from queryveil.experiments.zhu.reading import read
-from queryveil.histories.profiles import Profiles
-from queryveil.search.index import Index
+from queryveil.search.index import open_index
 
-__all__ = ("FEWEST", "PAPER", "PEOPLE", "evaluate")
+CITATION = "Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010"
+PEOPLE = 720
+USERS_PER_PERSON = 110  # of a generated log like aol: so many are needed for one who searched enough to take part
 
-PAPER, PEOPLE = printed.PAPER, printed.PEOPLE
 
-
-def evaluate(
-    profiles: Profiles,
-    index: Index,
-    *,
-    people: int = PEOPLE,
-    rng: np.random.Generator,
-    progress: Progress = silent,
-) -> Evaluation:
-    """Make the paper's tables and figures with people of a log and the documents of an index."""
+def evaluate(inputs: PaperInputs) -> PaperEvaluation:
+    """Compute the paper's tables and figures with people of a log and the documents of an index."""
+    index, rng, progress = open_index(required(inputs.index)), inputs.rng, inputs.progress
     progress("choosing people", 0, 0)
-    grid = run_grid(equal_profiles(profiles, people, rng), index, rng, progress)
+    people = equal_profiles(inputs.profiles, inputs.options.users or PEOPLE, rng)
+    grid = run_grid(people, index, rng, progress)
     drawn = [figure(grid) for figure in (figure_3, figure_4, figure_5, figure_6)]
     tables = (*example_tables(), *figure_2(grid), *(table for _, table in drawn), all_runs(grid))
-    numbers = {"people": grid.people, "queries": grid.queries, "runs": _runs(grid)}
+    numbers = {"people": grid.people, "queries": grid.queries, "runs": _records(grid)}
     numbers["tables"] = [asdict(table) for table in tables]
-    return Evaluation(tables, tuple(figure for figure, _ in drawn), numbers, read(grid))
+    documents = f"{len(index.documents):,} documents ({inputs.options.index or 'the bundled corpus'})"
+    setting = f"; {grid.people:,} of them take part and search {documents}"
+    return PaperEvaluation(tables, tuple(figure for figure, _ in drawn), numbers, read(grid), setting)
 
 
-def _runs(grid: Grid) -> list[dict[str, object]]:
+def _records(grid: GroupGrid) -> list[dict[str, object]]:
     """Return every run with the estimates of all its variants and metrics."""
     return [
         {
@@ -61,3 +53,21 @@ def _runs(grid: Grid) -> list[dict[str, object]]:
         }
         for (settings, p, a), run in grid.runs.items()
     ]
+
+
+def _check_options(options: PaperOptions) -> None:
+    if options.has_log and options.like is not None:
+        raise InputError("--like is about a generated log; leave it out, or leave --log out.")
+    if options.history != "user":
+        raise InputError("a profile is of a person, so it goes with --history user; leave --history out.")
+    if options.users is not None and options.users < FEWEST:
+        raise InputError(f"--users must be a whole number of at least {FEWEST} for zhu, not {options.users}.")
+    if options.index is not None:
+        open_index(options.index)  # refuse a bad index before a log is generated
+
+
+def _generated_users(options: PaperOptions) -> int:
+    return USERS_PER_PERSON * (options.users or PEOPLE)
+
+
+PAPER = Paper(CITATION, "aol", evaluate, _check_options, generated_users=_generated_users, needs_index=True)

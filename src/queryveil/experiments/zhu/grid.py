@@ -1,10 +1,11 @@
-"""The runs behind figures 2 to 6: every p and a, by the paper's settings and by ours; each is verified.
+"""The runs behind figures 2 to 6: every p and a, with the paper's settings and with our defaults.
 
-The queries, what is relevant, and the resamples of people are the same for all runs.
+The people have equally many terms, as in the paper. Queries, relevance judgments and bootstrap resamples are the same
+for all runs.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -14,12 +15,12 @@ from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import row_numbers
+from queryveil.core.rows import FloatArray, IntArray, row_numbers
 from queryveil.experiments.runs import confirm
-from queryveil.experiments.zhu import printed
 from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.measures.privacy.linkability import compute as link
+from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
+from queryveil.lexicons.word_lists import STOP_WORDS
+from queryveil.measures.privacy.linkability import compute as measure_linkability
 from queryveil.methods.linkability import group_profiles
 from queryveil.methods.linkability.principles import floor_of, without_rare
 from queryveil.search.evaluation.group_profiles import PublicationRule, map_terms
@@ -40,10 +41,15 @@ from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Weighting
 from queryveil.semantics.network import wordnet
 
-PAPERS, OURS_SET = "the paper's settings", "our defaults"
+TERMS = 150  # of every person
+FEWEST = 100  # people; of fewer there may be no legal group at p = 0.1, where only terms of ten people are published
+PS = (0.1, 0.2, 0.3, 0.4)
+LEVELS = (0, 1, 2, 3)  # a
+USUAL_P, USUAL_A = 0.4, 1  # while the other one varies; the paper does not say which p figure 3 has
+PAPERS, DEFAULTS = "the paper's settings", "our defaults"
 SETTINGS = {
     PAPERS: "linkability(p={p}, a={a}, closest=seed, average=global, weighting=paper, floor=1)",
-    OURS_SET: "linkability(p={p}, a={a})",
+    DEFAULTS: "linkability(p={p}, a={a})",
 }
 GROUP_SIZE, LINKING, WORST = "group size", "linking probability", "linking probability of the worst term"
 
@@ -51,87 +57,109 @@ Cell = tuple[str, float, int]  # settings, p, a
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What one run is worth, verified."""
+class GroupRun:
+    """The figures of one verified run."""
 
     method: str
     groups: int
     privacy: Mapping[str, float]  # GROUP_SIZE, LINKING, WORST
-    figures: Mapping[str, MetricValues]  # variant → metric → (queries,)
+    figures: Mapping[str, MetricValues]  # by variant
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """All runs, and what does not depend on them."""
+class GroupGrid:
+    """All runs, and what they share."""
 
-    runs: Mapping[Cell, Outcome]
-    common: Mapping[str, MetricValues]  # EVERYBODY, UNPERSONALISED
+    runs: Mapping[Cell, GroupRun]
+    common: Mapping[str, MetricValues]  # of the variants EVERYBODY and UNPERSONALISED
     resamples: BootstrapResamples
     people: int
     queries: int
 
 
-def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progress: Progress = silent) -> Grid:
-    """Make all runs; the people are those of the profiles, 5 queries each."""
-    nobody = GroupMembers(np.full(profiles.n_histories, -1, np.int32), *_by_text(profiles))
-    mapping = map_terms(index, nobody.terms)
-    topics = choose_topics(index, mapping, nobody, TopicPlan(people=profiles.n_histories), rng=rng, progress=progress)
+def equal_profiles(profiles: Profiles, most: int, rng: np.random.Generator) -> Profiles:
+    """Return the first people with enough terms in WordNet, each with TERMS of them, drawn at random, of weight 1."""
+    entries = profiles.vocabulary.entries
+    known = (wordnet().find_all(entries) >= 0) & np.array([entry not in STOP_WORDS for entry in entries])
+    usable = profiles.select(known[profiles.ids])
+    people = np.flatnonzero(np.diff(usable.indptr) >= TERMS)[:most]
+    if len(people) < FEWEST:
+        raise InputError(
+            f"{len(people):,} people of the log have {TERMS} terms that WordNet knows, and the paper's "
+            f"evaluation takes {FEWEST} at least; give a larger log."
+        )
+    rows = [rng.permutation(usable.ids[usable.indptr[h] : usable.indptr[h + 1]])[:TERMS] for h in people]
+    found, ids = np.unique(np.concatenate(rows), return_inverse=True)
+    ids = np.sort(ids.reshape(len(people), TERMS), axis=1).ravel()
+    return Profiles(
+        Vocabulary(tuple(entries[entry] for entry in found.tolist())),
+        np.arange(len(people) + 1) * TERMS,
+        ids.astype(np.int32),
+        np.ones(len(ids), np.int32),
+        np.arange(len(people), dtype=np.int32),
+        ("",) * len(people),
+    )
+
+
+def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progress: Progress = silent) -> GroupGrid:
+    """Make all runs for the people of the profiles, with 5 queries each."""
+    n_people = profiles.n_histories
+    ungrouped = GroupMembers(np.full(n_people, -1, np.int32), *_rows_by_text(profiles))
+    mapping = map_terms(index, ungrouped.terms)
+    topics = choose_topics(index, mapping, ungrouped, TopicPlan(people=n_people), rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(f"no query finds enough documents in {index.path}; index more documents.")
-    setup = SearchSetup(index, mapping, nobody, topics)
-    everybody = rank_by_published_groups(
-        setup, np.zeros(profiles.n_histories, np.int64), PublicationRule(printed.USUAL_P)
-    )
+    setup = SearchSetup(index, mapping, ungrouped, topics)
+    everybody = rank_by_published_groups(setup, np.zeros(n_people, np.int64), PublicationRule(USUAL_P))
     common = {EVERYBODY: metrics_of(topics, everybody), UNPERSONALISED: metrics_of(topics, engine_order(topics))}
     runs = {}
-    cells = list(product(SETTINGS, printed.PS, printed.LEVELS))
+    cells = list(product(SETTINGS, PS, LEVELS))
     for number, cell in enumerate(cells):
         progress(f"run {number + 1} of {len(cells)}", number, len(cells))
-        runs[cell] = _run(profiles, setup, cell, rng)
-    return Grid(runs, common, draw_resamples(topics.person, rng), len(topics.people), len(topics.queries))
+        runs[cell] = run_once(profiles, setup, cell, rng)
+    return GroupGrid(runs, common, draw_resamples(topics.person, rng), len(topics.people), len(topics.queries))
 
 
-def _run(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.Generator) -> Outcome:
+def run_once(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.Generator) -> GroupRun:
+    """Group the people, verify the groups, and measure them."""
     settings, p, a = cell
-    bound = resolve("method", SETTINGS[settings].format(p=p, a=a))
-    grouped: Grouping = group_profiles(profiles, _features(profiles, bound), bound, rng=rng)
-    released, members = _sides(profiles, grouped)
-    evidence = Evidence.of(released, members, Floor(floor_of(bound)))
-    confirm(bound, evidence)
-    scores = {score.label: score.value for score in link(evidence, resolve("measure", f"linkability(p={p})"), rng=rng)}
+    method = resolve("method", SETTINGS[settings].format(p=p, a=a))
+    grouped = group_profiles(profiles, _features(profiles, method), method, rng=rng)
+    released, members = _as_released(profiles, grouped)
+    evidence = Evidence.of(released, members, Floor(floor_of(method)))
+    confirm(method, evidence)
+    measure = resolve("measure", f"linkability(p={p})")
+    scores = {score.label: score.value for score in measure_linkability(evidence, measure, rng=rng)}
     privacy = {label: float(scores[label] or 0.0) for label in (GROUP_SIZE, LINKING, WORST)}
-    within = SearchSetup(setup.index, setup.mapping, members, setup.topics)
-    orders = rank_by_group_variants(within, released, PublicationRule.of(bound), rng)
+    orders = rank_by_group_variants(replace(setup, members=members), released, PublicationRule.of(method), rng)
     figures = {variant: metrics_of(setup.topics, order) for variant, order in orders.items()}
-    return Outcome(str(bound), grouped.n_groups, privacy, figures)
+    return GroupRun(str(method), grouped.n_groups, privacy, figures)
 
 
-def _features(profiles: Profiles, bound: ResolvedName) -> FeatureMatrix:
-    weighting: Weighting = "paper" if bound.word("weighting") == "paper" else "content"
-    return augment(without_rare(profiles, bound), wordnet(), a=bound.integer("a"), weighting=weighting)
+def _features(profiles: Profiles, method: ResolvedName) -> FeatureMatrix:
+    weighting: Weighting = "paper" if method.word("weighting") == "paper" else "content"
+    return augment(without_rare(profiles, method), wordnet(), a=method.integer("a"), weighting=weighting)
 
 
-def _by_text(profiles: Profiles) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], tuple[str, ...]]:
-    """Return the rows of profiles over terms numbered by their texts, as they are in a release."""
-    place, terms = _places(profiles)
-    rows = profiles.row_numbers()
-    order = np.lexsort((place[profiles.ids], rows))
-    return profiles.indptr, place[profiles.ids][order], np.ones(len(order)), terms
-
-
-def _places(profiles: Profiles) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Return the rank of every entry by its text, and the texts in order."""
-    order = sorted(range(len(profiles.vocabulary)), key=profiles.vocabulary.entries.__getitem__)
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    return place, tuple(profiles.vocabulary[entry] for entry in order)
-
-
-def _sides(profiles: Profiles, grouped: Grouping) -> tuple[ReleasedGroups, GroupMembers]:
-    """Return what would be released of groups, and its private side."""
-    place, terms = _places(profiles)
-    rows = row_numbers(grouped.indptr)
-    order = np.lexsort((place[grouped.ids], rows))
-    ids, weights = place[grouped.ids][order], grouped.weights[order]
+def _as_released(profiles: Profiles, grouped: Grouping) -> tuple[ReleasedGroups, GroupMembers]:
+    """Return groups as they would be released, and the private side of the release."""
+    rank, terms = _ranks_by_text(profiles)
+    order = np.lexsort((rank[grouped.ids], row_numbers(grouped.indptr)))
+    ids, weights = rank[grouped.ids][order], grouped.weights[order]
     released = ReleasedGroups(np.arange(grouped.n_groups), grouped.indptr, ids, weights, terms)
-    return released, GroupMembers(grouped.group, *_by_text(profiles))
+    return released, GroupMembers(grouped.group, *_rows_by_text(profiles))
+
+
+def _rows_by_text(profiles: Profiles) -> tuple[IntArray, NDArray[np.int32], FloatArray, tuple[str, ...]]:
+    """Return the profiles as indptr, ids, weights and terms, with terms in alphabetical order as in a release."""
+    rank, terms = _ranks_by_text(profiles)
+    order = np.lexsort((rank[profiles.ids], profiles.row_numbers()))
+    return profiles.indptr, rank[profiles.ids][order], np.ones(len(order)), terms
+
+
+def _ranks_by_text(profiles: Profiles) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Return the alphabetical rank of every entry, and the entries in that order."""
+    order = sorted(range(len(profiles.vocabulary)), key=profiles.vocabulary.entries.__getitem__)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank, tuple(profiles.vocabulary[entry] for entry in order)

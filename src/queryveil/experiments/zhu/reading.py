@@ -1,8 +1,7 @@
-"""What the figures mean and what they do not, in plain words and with the numbers of the run."""
+"""The interpretation of the figures: what they mean and what they do not, in plain words with the numbers found."""
 
-from queryveil.experiments.zhu import printed
-from queryveil.experiments.zhu.figures import USUAL, estimate, written
-from queryveil.experiments.zhu.grid import OURS_SET, PAPERS, WORST, Grid
+from queryveil.experiments.zhu.figures import PAPER_AP, USUAL, estimate, format_percent
+from queryveil.experiments.zhu.grid import DEFAULTS, LEVELS, PAPERS, PS, USUAL_A, USUAL_P, WORST, GroupGrid
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP
 from queryveil.search.evaluation.variants import (
     EVERYBODY,
@@ -14,25 +13,25 @@ from queryveil.search.evaluation.variants import (
 )
 
 
-def read(grid: Grid) -> tuple[str, ...]:
-    """Return a paragraph for each question that the figures answer or leave open."""
+def read(grid: GroupGrid) -> tuple[str, ...]:
+    """Return one paragraph per question that the figures answer or leave open."""
     return (_headline(grid), _left_out(grid), _everybody(grid), _levels(grid), _privacy(grid), _limits())
 
 
-def _headline(grid: Grid) -> str:
+def _headline(grid: GroupGrid) -> str:
     cell = USUAL[PAPERS]
-    ours, random = (written(estimate(grid, cell, variant, AP_TOP)) for variant in (GROUPS, RANDOM_GROUPS))
+    ours, random = (format_percent(estimate(grid, cell, variant, AP_TOP)) for variant in (GROUPS, RANDOM_GROUPS))
     return (
-        f"What a member gets: groups rank as one's own profile would by {AP_TOP} of {ours} % (the paper: {printed.AP} "
+        f"What a member gets: groups rank as one's own profile would by {AP_TOP} of {ours} % (the paper: {PAPER_AP} "
         f"%). Random groups of the same sizes reach {random} %. Most of the headline is that a person is a large part "
         "of their own group, not that the group is alike."
     )
 
 
-def _left_out(grid: Grid) -> str:
+def _left_out(grid: GroupGrid) -> str:
     parts = []
-    for p in (printed.USUAL_P, printed.PS[0]):
-        figures = grid.runs[PAPERS, p, printed.USUAL_A].figures
+    for p in (USUAL_P, PS[0]):
+        figures = grid.runs[PAPERS, p, USUAL_A].figures
         ratio = grid.resamples.ratio(figures[GROUPS_WITHOUT_SELF][AP_ALL], figures[RANDOM_WITHOUT_SELF][AP_ALL])
         share = "" if ratio is None else f", {ratio.value:.2f} times as much ({ratio.low:.2f}–{ratio.high:.2f})"
         ours, random = (100 * figures[variant][AP_ALL].mean() for variant in (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF))
@@ -44,36 +43,37 @@ def _left_out(grid: Grid) -> str:
     )
 
 
-def _everybody(grid: Grid) -> str:
+def _everybody(grid: GroupGrid) -> str:
     cell = USUAL[PAPERS]
-    found = {v: written(estimate(grid, cell, v, AP_ALL)) for v in (EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF)}
+    found = {
+        v: format_percent(estimate(grid, cell, v, AP_ALL)) for v in (EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF)
+    }
     return (
-        f"The simple alternatives at p = {printed.USUAL_P}: one group of everybody has an {AP_ALL} of "
+        f"The simple alternatives at p = {USUAL_P}: one group of everybody has an {AP_ALL} of "
         f"{found[EVERYBODY]} %, no personalisation {found[UNPERSONALISED]} %, the groups without oneself "
         f"{found[GROUPS_WITHOUT_SELF]} %. "
         "Few other people may say less about a person than all people together do."
     )
 
 
-def _levels(grid: Grid) -> str:
+def _levels(grid: GroupGrid) -> str:
     parts = []
-    for settings in (PAPERS, OURS_SET):
+    for settings in (PAPERS, DEFAULTS):
         low, high = (
-            grid.runs[settings, printed.USUAL_P, a].figures[GROUPS_WITHOUT_SELF][AP_ALL]
-            for a in (printed.LEVELS[0], printed.LEVELS[-1])
+            grid.runs[settings, USUAL_P, a].figures[GROUPS_WITHOUT_SELF][AP_ALL] for a in (LEVELS[0], LEVELS[-1])
         )
         change = grid.resamples.difference(high, low)
         parts.append(
             f"{100 * change.value:+.1f} points ({100 * change.low:+.1f} to {100 * change.high:+.1f}) by {settings}"
         )
     return (
-        f"Augmentation: from a = {printed.LEVELS[0]} to a = {printed.LEVELS[-1]} the left-out {AP_ALL} changes by "
+        f"Augmentation: from a = {LEVELS[0]} to a = {LEVELS[-1]} the left-out {AP_ALL} changes by "
         f"{' and '.join(parts)}. The paper reads its figure 3 as the higher a the better; an interval that holds 0 "
         "bears neither that nor the opposite out."
     )
 
 
-def _privacy(grid: Grid) -> str:
+def _privacy(grid: GroupGrid) -> str:
     worst = grid.runs[USUAL[PAPERS]].privacy[WORST]
     return (
         f"Privacy: the linking probability of figure 6 is a mean over a group's terms. The worst term of a group is "

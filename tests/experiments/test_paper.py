@@ -1,0 +1,80 @@
+"""Declarations of papers: which options each refuses, and lines over a parameter as figure and table."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from queryveil.core.errors import InputError, InternalError
+from queryveil.experiments import burghardt, carpineto, liu, zhu
+from queryveil.experiments.paper import Lines, Paper, PaperOptions, required
+
+GIVEN, GENERATED = PaperOptions(has_log=True), PaperOptions(has_log=False)
+FILE = Path("file")
+
+
+@pytest.mark.parametrize(
+    ("paper", "options"),
+    [
+        (burghardt.PAPER, GENERATED),
+        (burghardt.PAPER, replace(GENERATED, users=200, like="demo", algorithm="best")),
+        (burghardt.PAPER, replace(GIVEN, market=FILE)),
+        (zhu.PAPER, replace(GIVEN, users=200)),
+        (zhu.PAPER, replace(GENERATED, users=200, like="demo")),
+        (liu.PAPER, replace(GENERATED, history="day", users=30)),
+        (carpineto.PAPER, GIVEN),
+    ],
+)
+def test_accepted_options(paper: Paper, options: PaperOptions) -> None:
+    paper.check(options)
+
+
+@pytest.mark.parametrize(
+    ("paper", "options", "message"),
+    [
+        (burghardt.PAPER, replace(GENERATED, index=FILE), "--index is for zhu"),
+        (burghardt.PAPER, replace(GIVEN, market=FILE, like="demo"), "--like and --users are about a generated log"),
+        (burghardt.PAPER, GIVEN, "--log needs the market table of its terms"),
+        (burghardt.PAPER, replace(GENERATED, market=FILE), "--market goes with the log that it is about"),
+        (burghardt.PAPER, replace(GENERATED, algorithm="worst"), "algorithm must be one of"),
+        (zhu.PAPER, replace(GIVEN, market=FILE), "--market and --algorithm are for burghardt"),
+        (zhu.PAPER, replace(GIVEN, like="aol"), "--like is about a generated log"),
+        (zhu.PAPER, replace(GIVEN, history="day"), "a profile is of a person, so it goes with --history user"),
+        (zhu.PAPER, replace(GENERATED, users=99), "--users must be a whole number of at least 100 for zhu, not 99"),
+        (liu.PAPER, replace(GENERATED, algorithm="best"), "--market and --algorithm are for burghardt"),
+        (liu.PAPER, replace(GIVEN, users=30), "--like and --users are about a generated log"),
+        (carpineto.PAPER, replace(GIVEN, history="session"), "the paper compares all queries of a person"),
+    ],
+)
+def test_refused_options(paper: Paper, options: PaperOptions, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        paper.check(options)
+
+
+def test_only_some_searchers_of_a_generated_log_take_part_in_zhu() -> None:
+    assert zhu.PAPER.generated_users(GENERATED) == 110 * 720
+    assert zhu.PAPER.generated_users(replace(GENERATED, users=200)) == 110 * 200
+    assert liu.PAPER.generated_users(replace(GENERATED, users=200)) == 200
+    assert liu.PAPER.generated_users(GENERATED) is None
+
+
+def test_lines_are_drawn_and_tabulated() -> None:
+    lines = Lines.formatted("k", (2, 10), {"a": (0.25, 0.5), "b": (0.0, 1.0)}, ".2f")
+    figure = lines.figure("Figure 1", "Two lines.", "share", scale=100.0)
+    assert [(point.series, point.x, point.y) for point in figure.points] == [
+        ("a", 2.0, 25.0),
+        ("a", 10.0, 50.0),
+        ("b", 2.0, 0.0),
+        ("b", 10.0, 100.0),
+    ]
+    assert (figure.series, figure.over) == (("a", "b"), "k")
+    table = lines.table("Figure 1", "Two lines", ("a note",), corner="line")
+    assert table.headings == ("line", "k = 2", "k = 10")
+    assert table.rows == (("a", "0.25", "0.50"), ("b", "0.00", "1.00"))
+    assert table.notes == ("a note",)
+
+
+def test_a_missing_input_is_an_internal_error() -> None:
+    assert required(5) == 5
+    with pytest.raises(InternalError, match="an input of the evaluation is missing"):
+        required(None)
