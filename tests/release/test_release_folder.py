@@ -64,7 +64,7 @@ def test_a_release_holds_what_its_kind_says_and_nothing_else(
     assert sorted(files_of(out)) == ["data/part-00000.parquet", "manifest.json", "report.html"]
     assert queryveil.load(out).rows.column_names == columns
     manifest = manifest_of(out)
-    assert manifest == json.loads(json.dumps(done.manifest))
+    assert manifest == json.loads(json.dumps(done.manifest.record()))
     assert (manifest["kind"], manifest["columns"], manifest["uncovered_columns"]) == (kind, columns, list(keep))
     assert (manifest["method"], manifest["guarantee"], manifest["floor"]) == ("km(k=4, m=2)", "km(k=4, m=2)", 4)
     assert manifest["files"][0]["rows"] == len(rows_of(out))

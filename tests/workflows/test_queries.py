@@ -88,7 +88,7 @@ def test_a_list_of_places_belongs_to_its_release(log: Path, tmp_path: Path) -> N
     places.write_text("soup\n")
     done = queryveil.anonymize(log, "ppp(release=none)", tmp_path / "out", places=places)
     assert {row[1] for row in released(tmp_path / "out")} == {"cheap flights"}
-    assert "soup" not in json.dumps(done.manifest)
+    assert "soup" not in json.dumps(done.manifest.record())
     assert queryveil.verify(tmp_path / "out", places=places).holds
     assert queryveil.verify(tmp_path / "out").state == "unchecked"
     (tmp_path / "other.txt").write_text("stew\n")

@@ -27,6 +27,11 @@ class Views:
         """Say how a further object is built."""
         self._providers[view] = provider
 
+    def remove(self, view: type[Any]) -> None:
+        """Forget an object, or how it is built."""
+        self._providers.pop(view, None)
+        self._views.pop(view, None)
+
     def existing(self) -> tuple[object, ...]:
         """Return every object, building those that have not been asked for yet."""
         return tuple(filter(None, (self.find(view) for view in {**self._views, **self._providers})))

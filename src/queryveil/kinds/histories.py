@@ -109,7 +109,8 @@ class HistoriesKind(Kind):
         except ReleaseError:
             if is_intact:
                 raise
-            return []  # the rows are not those that the folder is about
+            evidence.remove(Owners)  # the rows are not those that the folder is about
+            return []
         return [*self._invented(evidence, private, owners), *other_people(owners, counts)]
 
     def _invented(self, evidence: Evidence, private: PrivateFolder, owners: Owners) -> list[str]:

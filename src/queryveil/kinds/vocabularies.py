@@ -87,7 +87,10 @@ class VocabulariesKind(HistoriesKind):
         self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
     ) -> list[str]:
         """Return whether the manifest gives another number of people."""
-        return other_people(evidence.get(Owners), counts) if is_intact else []
+        if not is_intact:
+            evidence.remove(Owners)
+            return []
+        return other_people(evidence.get(Owners), counts)
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return the vocabulary of every released history, equal ones with the same number."""

@@ -50,8 +50,8 @@ class PartitionRecord:
     """How the log was cut into partitions."""
 
     column: str
-    values: int
-    left_out: int  # partitions with too few people
+    values: int = 0
+    left_out: int = 0  # partitions with too few people
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:
 
 def _is_partition(record: object) -> bool:
     keys = PartitionRecord.__dataclass_fields__.keys()
-    return record is None or (isinstance(record, dict) and record.keys() == keys)
+    return record is None or (isinstance(record, dict) and "column" in record and record.keys() <= keys)
 
 
 def _is_file_entry(entry: object) -> bool:

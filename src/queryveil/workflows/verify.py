@@ -23,7 +23,7 @@ from queryveil.logs.options import Cleaning, Reading
 from queryveil.release.reader import Release, load_release
 from queryveil.release.verification import check_claim, collect_evidence
 from queryveil.release.verification import verify as verify_evidence
-from queryveil.workflows.requests import VerifyRequest
+from queryveil.workflows.requests import VerifyRequest, arrow_table
 
 _AS_IT_STANDS = Cleaning(scrub=False, duplicates="keep", bots=0)
 _ON_ENGINE: Mapping[str, str] = MappingProxyType(
@@ -43,7 +43,7 @@ def verify(request: VerifyRequest, progress: Progress = silent) -> Verdict:
 
 def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     """Verify a release folder, a file or a table on this machine."""
-    release = Path(request.release) if isinstance(request.release, str | Path) else request.release
+    release = Path(request.release) if isinstance(request.release, str | Path) else arrow_table(request.release)
     claim = None if request.claim is None else resolve("guarantee", request.claim)
     if isinstance(release, Path) and release.is_dir():
         return verify_release(load_release(release), claim, request.private_path, request.places, progress)
