@@ -24,6 +24,7 @@ from queryveil.measures.utility import retention
 from queryveil.measures.utility.correlations import significance
 from queryveil.methods.utilities import Worth
 from tests.builders import profiles_of, rows
+from tests.papers.test_burghardt import ARNOLD
 from tests.twins.km import Supports, fis_figures
 
 
@@ -47,15 +48,6 @@ def small_market(profiles: Profiles) -> Market:
 
 LOG = small_log()
 MARKET = small_market(LOG)
-# Table 1: people with the counts that the paper prints
-ARNOLD = (
-    *[("arnold", "lilburn", "georgia")],
-    *[("arnold", "georgia")] * 14,
-    *[("lilburn", "georgia")] * 4,
-    *[("arnold",)] * 152,
-    *[("lilburn",)],
-    *[("georgia",)] * 1361,
-)
 
 
 def evaluation_of(profiles: Profiles, market: Market) -> PaperEvaluation:

@@ -1,16 +1,27 @@
 """The worked examples of Burghardt, Böhm, Guttman, Clifton 2010."""
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pytest
 
 from queryveil.core.names import resolve
 from queryveil.core.results import Verdict
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import anonymize as run
+from queryveil.methods.km import anonymize
 from queryveil.methods.utilities import Worth
 from tests.builders import histories_in, profiles_of, rows, verify_histories
 from tests.twins.km import Supports, algorithm_1, fis_figures
 
+# Table 1: people with the counts that the paper prints
+ARNOLD = (
+    *[("arnold", "lilburn", "georgia")],
+    *[("arnold", "georgia")] * 14,
+    *[("lilburn", "georgia")] * 4,
+    *[("arnold",)] * 152,
+    *[("lilburn",)],
+    *[("georgia",)] * 1361,
+)
 EXAMPLE_7 = ("abc", "abd", "bcd")
 EXAMPLE_8 = (*EXAMPLE_7, "ace")
 UTILITY = {"a": 1.0, "b": 1.1, "c": 1.2, "d": 1.3, "e": 1.4}
@@ -18,27 +29,19 @@ FIRST_VARIANT = ("c", "bd", "bd", "c")  # S'
 SECOND_VARIANT = ("abc", "ab", "bc", "ac")  # S''
 
 
-def check(histories: tuple[str, ...] | list[list[str]], claim: str) -> Verdict:
+def verify(histories: Sequence[Iterable[str]], claim: str) -> Verdict:
     return verify_histories(claim, histories_in(profiles_of(histories)))
 
 
 def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None) -> list[str]:
-    mask = run(profiles, resolve("method", method), rng=np.random.default_rng(0), worth=Worth(values)).mask
+    mask = anonymize(profiles, resolve("method", method), rng=np.random.default_rng(0), worth=Worth(values)).mask
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return ["".join(sorted(profiles.vocabulary[i] for i in profiles.ids[a:b][mask[a:b]])) for a, b in bounds]
 
 
-def test_table_1_arnold_and_lilburn() -> None:
-    histories = [
-        *[["arnold", "lilburn", "georgia"]],
-        *[["arnold", "georgia"]] * 14,
-        *[["lilburn", "georgia"]] * 4,
-        *[["arnold"]] * 152,
-        *[["lilburn"]],
-        *[["georgia"]] * 1361,
-    ]
-    assert check(histories, "km(k=6, m=1)").holds
-    verdict = check(histories, "km(k=2, m=2)")
+def test_table_1_arnold_and_lilburn_single_a_person_out() -> None:
+    assert verify(ARNOLD, "km(k=6, m=1)").holds
+    verdict = verify(ARNOLD, "km(k=2, m=2)")
     assert verdict.state == "violated"
     assert verdict.counterexample is not None
     assert set(verdict.counterexample.entries) == {"arnold", "lilburn"}
@@ -47,17 +50,17 @@ def test_table_1_arnold_and_lilburn() -> None:
 
 @pytest.mark.parametrize("variant", [("ab", "ab", "b"), ("bc", "b", "bc")])
 def test_example_7_both_variants_are_anonymous(variant: tuple[str, ...]) -> None:
-    assert check(variant, "km(k=2, m=2)").holds
-    assert not check(EXAMPLE_7, "km(k=2, m=2)").holds
+    assert verify(variant, "km(k=2, m=2)").holds
+    assert not verify(EXAMPLE_7, "km(k=2, m=2)").holds
 
 
 @pytest.mark.parametrize(("variant", "worth"), [(FIRST_VARIANT, 7.2), (SECOND_VARIANT, 9.9)])
-def test_example_8_variants_and_their_worth(variant: tuple[str, ...], worth: float) -> None:
-    assert check(variant, "km(k=2, m=2)").holds
+def test_example_8_variants_are_anonymous_and_worth_what_is_printed(variant: tuple[str, ...], worth: float) -> None:
+    assert verify(variant, "km(k=2, m=2)").holds
     assert sum(UTILITY[term] for history in variant for term in history) == pytest.approx(worth)
 
 
-def test_example_8_greedy_gives_the_first_variant() -> None:
+def test_example_8_algorithm_1_returns_the_first_variant() -> None:
     profiles = profiles_of(EXAMPLE_8)
     occurrences = {term: sum(term in history for history in EXAMPLE_8) for term in UTILITY}
     # the example ranks by the utility alone, the method by value · occurrences
@@ -69,7 +72,7 @@ def test_example_8_greedy_gives_the_first_variant() -> None:
 
 
 def test_example_8_second_variant_has_a_unique_triple() -> None:
-    verdict = check(SECOND_VARIANT, "km(k=2, m=3)")
+    verdict = verify(SECOND_VARIANT, "km(k=2, m=3)")
     assert verdict.counterexample is not None
     assert verdict.counterexample.entries == ("a", "b", "c")
     assert verdict.counterexample.support == 1
@@ -83,7 +86,7 @@ def test_example_9_frequent_pairs() -> None:
     assert frequent == {"ab", "bc", "bd"}
 
 
-def test_example_10_table_4_smith_goes() -> None:
+def test_example_10_and_table_4_delete_smith() -> None:
     target = ["eugene", "chicago", "smith", "x2"]
     others = [
         ["chicago", "smith", "x2"],
@@ -101,7 +104,7 @@ def test_example_10_table_4_smith_goes() -> None:
     assert eugene[0] == 4
     assert chicago == (2, 4, 6)
     assert smith == (2, 4, 4)
-    mask = run(profiles, resolve("method", "km(k=2, m=3, target=fis)"), rng=np.random.default_rng(0)).mask
+    mask = anonymize(profiles, resolve("method", "km(k=2, m=3, target=fis)"), rng=np.random.default_rng(0)).mask
     kept = {profiles.vocabulary[i] for i in profiles.ids[: profiles.indptr[1]][mask[: profiles.indptr[1]]]}
     assert "smith" not in kept
     assert {"eugene", "chicago"} <= kept

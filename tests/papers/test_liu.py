@@ -11,8 +11,7 @@ from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import best_savings, distance
 from queryveil.kernels.clustering.growing import begin, centre_of
-from queryveil.methods.vocabulary import publish as run
-from queryveil.methods.vocabulary import rule_of
+from queryveil.methods.vocabulary import publish, rule_of
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import distance as term_distance
@@ -58,7 +57,7 @@ def profiles() -> Profiles:
     return profiles_of([vocabulary.split() for vocabulary in VOCABULARIES])
 
 
-def away(profiles: Profiles, network: Network, method: str, one: int, other: int) -> int:
+def vocabulary_distance(profiles: Profiles, network: Network, method: str, one: int, other: int) -> int:
     """Return the distance of two vocabularies."""
     rule = rule_of(resolve("method", method))
     bags, numbers = bags_of(profiles, network)
@@ -67,7 +66,7 @@ def away(profiles: Profiles, network: Network, method: str, one: int, other: int
     return int(distance(centre, bags, other, reach, -(1 << 60), 1 << 60)[0])
 
 
-def shown(published: PublishedVocabularies) -> list[dict[str, int]]:
+def bags_of_histories(published: PublishedVocabularies) -> list[dict[str, int]]:
     """Return the published bag of every history."""
     rows = np.split(np.arange(len(published.ids)), published.indptr[1:-1])
     return [{published.terms[published.ids[i]]: int(published.counts[i]) for i in row} for row in rows]
@@ -79,39 +78,40 @@ def test_distances_of_terms(network: Network) -> None:
 
 
 def test_distance_of_the_first_two_vocabularies(profiles: Profiles, network: Network) -> None:
-    assert away(profiles, network, "vocabulary(k=2, eps=4, model=maximum)", 0, 1) == 6
-    assert away(profiles, network, "vocabulary(k=2, eps=4)", 0, 1) == 6
+    assert vocabulary_distance(profiles, network, "vocabulary(k=2, eps=4, model=maximum)", 0, 1) == 6
+    assert vocabulary_distance(profiles, network, "vocabulary(k=2, eps=4)", 0, 1) == 6
 
 
-def test_the_two_models_do_not_agree_for_large_omega(profiles: Profiles, network: Network) -> None:
-    assert away(profiles, network, "vocabulary(k=2, eps=4, model=maximum)", 0, 2) == 4
-    assert away(profiles, network, "vocabulary(k=2, eps=4, omega=100)", 0, 2) == 104
+def test_the_two_models_differ_for_large_omega(profiles: Profiles, network: Network) -> None:
+    assert vocabulary_distance(profiles, network, "vocabulary(k=2, eps=4, model=maximum)", 0, 2) == 4
+    assert vocabulary_distance(profiles, network, "vocabulary(k=2, eps=4, omega=100)", 0, 2) == 104
 
 
-def test_clusters(profiles: Profiles, network: Network) -> None:
+def test_the_clusters_equal_the_paper(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD))
     bags, numbers = bags_of(profiles, network)
     found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)
     assert [cluster.members for cluster in found] == [(0, 1, 2), (3, 4)]
 
 
-def test_typical_vocabularies(profiles: Profiles, network: Network) -> None:
+def test_the_typical_vocabularies_equal_the_paper(profiles: Profiles, network: Network) -> None:
     one = {"wine": 1, "vino": 1, "jackets": 1, "shoes": 1}
     other = {"raw-milk": 2, "homo-milk": 1}
-    assert shown(run(profiles, network, resolve("method", METHOD))) == [one, one, one, other, other]
+    assert bags_of_histories(publish(profiles, network, resolve("method", METHOD))) == [one, one, one, other, other]
 
 
-def test_bags_and_what_they_have_in_common(profiles: Profiles, network: Network) -> None:
+def test_typical_vocabularies_as_bags_and_generalized(profiles: Profiles, network: Network) -> None:
     one = {"vino|wine": 2, "jackets": 1, "boots|shoes": 1}
     other = {"raw-milk": 1, "homo-milk": 1, "homo-milk|raw-milk": 1}
-    assert shown(run(profiles, network, resolve("method", METHOD[:-1] + ", typical=bags)"))) == [one] * 3 + [other] * 2
+    made = publish(profiles, network, resolve("method", METHOD[:-1] + ", typical=bags)"))
+    assert bags_of_histories(made) == [one] * 3 + [other] * 2
     one, other = {"alcohol": 2, "jackets": 1, "footwear": 1}, {"raw-milk": 1, "homo-milk": 1, "dairy": 1}
-    made = run(profiles, network, resolve("method", METHOD[:-1] + ", typical=generalize)"))
-    assert shown(made) == [one] * 3 + [other] * 2
-    assert sorted(zip(made.ids.tolist(), made.levels.tolist(), strict=True))[0] == (0, 1)  # alcohol is one step up
+    made = publish(profiles, network, resolve("method", METHOD[:-1] + ", typical=generalize)"))
+    assert bags_of_histories(made) == [one] * 3 + [other] * 2
+    assert sorted(zip(made.ids.tolist(), made.levels.tolist(), strict=True))[0] == (0, 1)  # alcohol is one level up
 
 
-def test_the_papers_own_seed_rule_gives_other_clusters(profiles: Profiles, network: Network) -> None:
+def test_the_seed_rule_of_the_pseudo_code_gives_other_clusters(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD[:-1] + ", seed_rule=first)"))
     bags, numbers = bags_of(profiles, network)
     found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)

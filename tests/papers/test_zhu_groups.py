@@ -1,8 +1,8 @@
 """Zhu & Xiong 2010: Table 5, the groups of the four example profiles.
 
-By the paper's weighting UP_3 (coffee) and UP_4 (programming) share no meaning: they come together because they are left
-when the first seed is UP_1 or UP_2. From 0.625 on four terms are enough for two profiles of 2.5 on average, and up to
-0.833 the three terms of UP_3 are not enough for it alone.
+With the paper's weighting UP_3 (coffee) and UP_4 (programming) share no meaning: they form a group because they remain
+when the first seed is UP_1 or UP_2. From p = 0.625 on, four terms are enough for two profiles of 2.5 terms on average;
+up to p = 0.833, the three terms of UP_3 are not enough for it alone.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.methods.linkability import group_profiles as run
+from queryveil.methods.linkability import group_profiles
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import wordnet
 
@@ -22,7 +22,7 @@ PROFILES = (
     {"programming language": 0.6, "java": 1.0, "c++": 0.4},
 )
 WORDS = ("java", "c++", "coffee", "equitation", "kitten", "mocha", "programming language", "pup", "riding")
-FIRST = [seed for seed in range(10) if np.random.default_rng(seed).integers(4) < 2]  # UP_1 or UP_2 is drawn first
+SEEDS = [seed for seed in range(10) if np.random.default_rng(seed).integers(4) < 2]  # UP_1 or UP_2 is drawn first
 
 
 def example() -> Profiles:
@@ -39,7 +39,7 @@ def example() -> Profiles:
     )
 
 
-def terms(grouped: Grouping, g: int) -> set[str]:
+def published_terms(grouped: Grouping, g: int) -> set[str]:
     return {WORDS[i] for i in grouped.ids[grouped.indptr[g] : grouped.indptr[g + 1]]}
 
 
@@ -47,12 +47,18 @@ def terms(grouped: Grouping, g: int) -> set[str]:
 @pytest.mark.parametrize("closest", ["seed", "centroid"])
 @pytest.mark.parametrize("average", ["group", "global"])
 @pytest.mark.parametrize("a", [0, 1, 3])
-def test_table_5(p: float, closest: str, average: str, a: int) -> None:
+def test_table_5_groups_the_four_profiles_in_pairs(p: float, closest: str, average: str, a: int) -> None:
     name = f"linkability(p={p}, a={a}, closest={closest}, average={average}, representative=union, floor=1)"
     features = augment(example(), wordnet(), a=a, weighting="paper", unknown="keep")
-    assert FIRST
-    for seed in FIRST:
-        grouped = run(example(), features, resolve("method", name), rng=np.random.default_rng(seed))
+    assert SEEDS
+    for seed in SEEDS:
+        grouped = group_profiles(example(), features, resolve("method", name), rng=np.random.default_rng(seed))
         assert grouped.group[0] == grouped.group[1] != grouped.group[2] == grouped.group[3]
-        assert terms(grouped, int(grouped.group[0])) == {"kitten", "riding", "pup", "equitation"}
-        assert terms(grouped, int(grouped.group[2])) == {"mocha", "java", "coffee", "programming language", "c++"}
+        assert published_terms(grouped, int(grouped.group[0])) == {"kitten", "riding", "pup", "equitation"}
+        assert published_terms(grouped, int(grouped.group[2])) == {
+            "mocha",
+            "java",
+            "coffee",
+            "programming language",
+            "c++",
+        }

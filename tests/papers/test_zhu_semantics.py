@@ -1,10 +1,11 @@
-"""The worked examples of Zhu, Xiong 2010 on what terms mean: Tables 1 to 4 and Figure 1."""
+"""Zhu & Xiong 2010: Tables 1 to 4 and Figure 1, the meanings of the terms of the example profiles."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from queryveil.core.rows import row_numbers
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.expansion import Unknown
@@ -31,7 +32,7 @@ def profiles() -> Profiles:
 
 def dense(features: FeatureMatrix) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     table = np.zeros((len(features.indptr) - 1, features.n_dimensions))
-    table[np.repeat(np.arange(len(table)), np.diff(features.indptr)), features.ids] = features.values
+    table[row_numbers(features.indptr), features.ids] = features.values
     return table
 
 
@@ -57,7 +58,7 @@ def test_table_2_synonym_sets(term: str, synonyms: set[str]) -> None:
     ("a", "expected", "printed"), [(0, 0.53567, 0.536), (1, 0.73655, 0.737)], ids=["table 3", "table 4"]
 )
 @pytest.mark.parametrize("unknown", ["drop", "keep"])
-def test_similarity_of_up_1_and_up_2(
+def test_tables_3_and_4_similarity_of_up_1_and_up_2(
     profiles: Profiles, a: int, expected: float, printed: float, unknown: Unknown
 ) -> None:
     found = similarity(augment(profiles, wordnet(), a=a, weighting="paper", unknown=unknown), 0, 1)
@@ -65,8 +66,8 @@ def test_similarity_of_up_1_and_up_2(
     assert round(found, 3) == printed
 
 
-def named(profiles: Profiles, a: int) -> list[dict[tuple[str, ...], float]]:
-    """Return the synonym sets of every profile with their weights; the twin knows which node a dimension is."""
+def weights_by_synonym_set(profiles: Profiles, a: int) -> list[dict[tuple[str, ...], float]]:
+    """Return the synonym sets of every profile with their weights; the twin tells which node a dimension is."""
     network = wordnet()
     features = augment(profiles, network, a=a, weighting="paper", unknown="drop")
     nodes = sorted({node for vector in augmented(profiles, network, a, "paper", "drop") for _, node in vector})
@@ -76,13 +77,13 @@ def named(profiles: Profiles, a: int) -> list[dict[tuple[str, ...], float]]:
 
 def test_table_4_the_augmented_profiles(profiles: Profiles) -> None:
     riding = ("riding", "horseback riding", "equitation")
-    up_1, up_2 = named(profiles, a=1)[:2]
+    up_1, up_2 = weights_by_synonym_set(profiles, a=1)[:2]
     assert up_1 == {("kitten", "kitty"): 1.0, riding: 0.8, ("young mammal",): 1.0, ("sport", "athletics"): 0.8}
     assert up_2 == {("pup", "whelp"): 0.6, riding: 1.0, ("young mammal",): 0.6, ("sport", "athletics"): 1.0}
 
 
 def test_figure_1_java_is_coffee_for_up_3_and_a_programming_language_for_up_4(profiles: Profiles) -> None:
-    up_3, up_4 = named(profiles, a=1)[2:]
+    up_3, up_4 = weights_by_synonym_set(profiles, a=1)[2:]
     island, coffee, language = (synonym_sets(wordnet(), "java")[sense] for sense in range(3))
     assert island == language == ("java",)
     assert up_3[coffee] == pytest.approx(0.7 + 0.6 + 0.8)  # coffee, java, and mocha, which is a coffee

@@ -14,7 +14,6 @@ from tests.search.small_index import index_of
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from queryveil.release import places
 from queryveil.search.builder import IndexBuilder
 from queryveil import index
 

@@ -1,4 +1,4 @@
-"""Indexing and searching as commands: what they print, and one sentence for everything that is wrong."""
+"""The commands index and search: what they print, and the one sentence of every error."""
 
 import json
 import threading
@@ -48,14 +48,14 @@ def released(indexed: Path) -> Path:
     return indexed
 
 
-def fails(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+def assert_refused(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words.split()) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == f"queryveil: {sentence}\n"
 
 
-def test_an_index_is_made_and_searched(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_corpus_is_indexed_and_searched(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("docs.jsonl").write_text(Path("docs.jsonl").read_text() + '\n{"id": 4}\n{"id": 5, "text": "?!"}\n')
     assert run(["index", "docs.jsonl", "--out", "index"]) == 0
     printed = capsys.readouterr()
@@ -69,7 +69,7 @@ def test_an_index_is_made_and_searched(folder: Path, capsys: pytest.CaptureFixtu
     assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3]
 
 
-def test_documents_are_added(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_are_added_to_an_index(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (indexed / "notes").mkdir()
     (indexed / "notes" / "javanese.txt").write_text("a language of Java")
     (indexed / "notes" / "image.png").write_bytes(b"\x89PNG\0")
@@ -81,7 +81,7 @@ def test_documents_are_added(indexed: Path, capsys: pytest.CaptureFixture[str]) 
     assert ", added 0 (" in printed.out
     assert printed.err == "in the index already: 3\n"
     Path("docs.jsonl").write_text('{"id": "island", "text": "another text"}')
-    fails(
+    assert_refused(
         "index docs.jsonl --out index --add",
         "docs.jsonl, line 1: the index has another text under the id island; make the index anew from all documents "
         "with --force.",
@@ -92,7 +92,7 @@ def test_documents_are_added(indexed: Path, capsys: pytest.CaptureFixture[str]) 
     assert sorted(path.name for path in indexed.iterdir()) == ["docs.jsonl", "index", "notes", "profiles.csv"]
 
 
-def test_bad_corpora_get_one_sentence_and_leave_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_corpus_is_refused_and_leaves_no_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty.jsonl").write_text("")
     Path("blank.jsonl").write_text('{"id": 1, "text": " "}\n')
     Path("twice.jsonl").write_text('{"id": 1, "text": "a b"}\n{"id": 1, "text": "c d"}\n')
@@ -100,35 +100,35 @@ def test_bad_corpora_get_one_sentence_and_leave_nothing(folder: Path, capsys: py
     before = sorted(folder.iterdir())
     for name in ("empty", "blank"):
         sentence = f"{name}.jsonl has no document with text; give documents that have some."
-        fails(f"index {name}.jsonl --out index", sentence, capsys)
+        assert_refused(f"index {name}.jsonl --out index", sentence, capsys)
     sentence = "twice.jsonl, line 2: the id 1 occurs a second time; give every document its own."
-    fails("index twice.jsonl --out index", sentence, capsys)
+    assert_refused("index twice.jsonl --out index", sentence, capsys)
     sentence = "bad.jsonl, line 2 is no JSON object; give one document per line."
-    fails("index bad.jsonl --out index", sentence, capsys)
+    assert_refused("index bad.jsonl --out index", sentence, capsys)
     assert sorted(folder.iterdir()) == before
 
 
-def test_bad_places_get_one_sentence(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_paths_are_refused(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sentence = "index exists already; choose another place, or replace it with --force."
-    fails("index docs.jsonl --out index", sentence, capsys)
+    assert_refused("index docs.jsonl --out index", sentence, capsys)
     sentence = "--add keeps the index there is and --force replaces it; give one of them."
-    fails("index docs.jsonl --out index --add --force", sentence, capsys)
+    assert_refused("index docs.jsonl --out index --add --force", sentence, capsys)
     sentence = "new is no index: it has no index.json; make one with queryveil index."
-    fails("index docs.jsonl --out new --add", sentence, capsys)
-    fails("search new java", sentence, capsys)
+    assert_refused("index docs.jsonl --out new --add", sentence, capsys)
+    assert_refused("search new java", sentence, capsys)
     (indexed / "mine").mkdir()
     (indexed / "mine" / "thesis.txt").write_text("precious")
     sentence = "mine was not made by queryveil, so --force does not replace it; choose another place."
-    fails("index docs.jsonl --out mine --force", sentence, capsys)
+    assert_refused("index docs.jsonl --out mine --force", sentence, capsys)
     sentence = "mine/index would lie among the documents of mine; choose another place."
-    fails("index mine --out mine/index", sentence, capsys)
+    assert_refused("index mine --out mine/index", sentence, capsys)
     (indexed / "index" / "ids.npy").write_bytes(b"")
     sentence = "index is damaged: ids.npy has been changed; make it anew with queryveil index --force."
-    fails("search index java", sentence, capsys)
-    fails("index docs.jsonl --out index --add", sentence, capsys)
+    assert_refused("search index java", sentence, capsys)
+    assert_refused("index docs.jsonl --out index --add", sentence, capsys)
 
 
-def test_queries_without_words_or_results_are_no_errors(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_without_words_or_results_is_not_an_error(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for query, note in (("?!", "the query has no word to search for.\n"), ("zebra", "nothing was found.\n")):
         assert run(["search", "index", query]) == 0
         printed = capsys.readouterr()
@@ -137,46 +137,50 @@ def test_queries_without_words_or_results_are_no_errors(indexed: Path, capsys: p
     assert json.loads(capsys.readouterr().out)["hits"] == []
 
 
-def test_a_profile_without_known_terms_changes_nothing(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_without_known_terms_keeps_the_engines_order(
+    indexed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["search", "index", "java", "--as-user", "dan", "--profiles", "profiles.csv"]) == 0
     printed = capsys.readouterr()
     assert printed.err == "no term of the profile is in the index, so the order is the engine's own.\n"
     assert [line.split()[3] for line in printed.out.splitlines()[1:]] == ["island", "language", "coffee"]
 
 
-def test_bad_askers_get_one_sentence(released: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_groups_users_and_options_are_refused(released: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sentence = "--as-group names a group of the release that --groups gives; give both or none."
-    fails("search index java --as-group 0", sentence, capsys)
-    fails("search index java --groups groups", sentence, capsys)
+    assert_refused("search index java --as-group 0", sentence, capsys)
+    assert_refused("search index java --groups groups", sentence, capsys)
     sentence = "--as-user names a person of the file that --profiles gives; give both or none."
-    fails("search index java --as-user ann", sentence, capsys)
+    assert_refused("search index java --as-user ann", sentence, capsys)
     sentence = "a search is plain, as a group or as a user; give one of --plain, --as-group and --as-user."
-    fails("search index java --plain --as-user ann --profiles profiles.csv", sentence, capsys)
-    fails("search index java --as-group 99 --groups groups", "groups has no group 99; the nearest are 0.", capsys)
+    assert_refused("search index java --plain --as-user ann --profiles profiles.csv", sentence, capsys)
+    assert_refused(
+        "search index java --as-group 99 --groups groups", "groups has no group 99; the nearest are 0.", capsys
+    )
     sentence = "profiles.csv has no user 'anne'; the nearest are ann, dan, cyd."
-    fails("search index java --as-user anne --profiles profiles.csv", sentence, capsys)
+    assert_refused("search index java --as-user anne --profiles profiles.csv", sentence, capsys)
     sentence = "there is no file nowhere.csv; check --profiles."
-    fails("search index java --as-user ann --profiles nowhere.csv", sentence, capsys)
+    assert_refused("search index java --as-user ann --profiles nowhere.csv", sentence, capsys)
     sentence = "docs.jsonl is no profile file (user, term, weight); queryveil profiles writes one."
-    fails("search index java --as-user ann --profiles docs.jsonl", sentence, capsys)
-    fails("search index java --blend 2", "blend must be a number from 0 to 1, not 2.0; change it.", capsys)
-    fails("search index java -n 0", "n must be a whole number of at least 1, not 0; change it.", capsys)
+    assert_refused("search index java --as-user ann --profiles docs.jsonl", sentence, capsys)
+    assert_refused("search index java --blend 2", "blend must be a number from 0 to 1, not 2.0; change it.", capsys)
+    assert_refused("search index java -n 0", "n must be a whole number of at least 1, not 0; change it.", capsys)
     part = next((released / "groups" / "data").iterdir())
     part.write_bytes(part.read_bytes() + b" ")
     sentence = (
         f"groups is not as it was released: data/{part.name} has been changed since it was released; get it anew."
     )
-    fails("search index java --as-group 0 --groups groups", sentence, capsys)
+    assert_refused("search index java --as-group 0 --groups groups", sentence, capsys)
 
 
-def test_other_releases_have_no_groups(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_of_another_kind_is_refused(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("log.csv").write_text("user,query\n1,tea\n2,tea\n")
     queryveil.anonymize("log.csv", "km(k=2, m=1)", "histories")
     sentence = "histories is a release of histories, not of groups; make one with linkability."
-    fails("search index java --as-group 0 --groups histories", sentence, capsys)
+    assert_refused("search index java --as-group 0 --groups histories", sentence, capsys)
 
 
-def test_a_searcher_takes_groups_and_threads(released: Path) -> None:
+def test_a_searcher_serves_groups_from_several_threads(released: Path) -> None:
     searcher = queryveil.Searcher("index", groups="groups")
     assert searcher.groups == (0,)
     assert [hit.id for hit in searcher.search("java").hits] == ["island", "language", "coffee"]
@@ -195,7 +199,7 @@ def test_a_searcher_takes_groups_and_threads(released: Path) -> None:
     assert found == ["coffee"] * 8
 
 
-def test_an_index_put_aside_by_a_killed_run_comes_back(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_index_moved_aside_by_a_killed_run_is_recovered(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from queryveil.release import places
 
     with places.beside(Path("index")) as workspace:
