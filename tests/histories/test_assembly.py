@@ -1,38 +1,14 @@
-"""Profiles from pairs: the reference order, ties, partitions."""
+"""Profiles from pairs: the reference order, empty histories, partitions."""
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import queryveil
-from queryveil.histories.assembly import assemble, break_ties, partition_profiles
+from queryveil.histories.assembly import assemble, partition_profiles
 from tests.histories.test_build import table
 from tests.histories.twin import Row
 
 WORDS = pa.array(["apple", "apple pie", "applejack", "fig"], pa.large_string())
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 2), st.text("ab", max_size=3)), max_size=20))
-def test_ties_are_broken_by_text_and_equal_texts_keep_their_order(elements: list[tuple[int, str]]) -> None:
-    keys = np.array([key for key, _ in elements], np.int64)
-    texts = pa.array([text for _, text in elements], pa.string())
-    order = np.argsort(keys, kind="stable")
-    break_ties(order, keys[order[1:]] == keys[order[:-1]], lambda tied: texts.take(pa.array(tied)))
-    assert order.tolist() == sorted(range(len(elements)), key=lambda i: elements[i])
-
-
-def test_texts_are_only_compared_where_keys_are_equal() -> None:
-    asked: list[list[int]] = []
-
-    def texts(tied: np.ndarray) -> pa.Array:
-        asked.append(tied.tolist())
-        return pa.array([str(9 - element) for element in tied])
-
-    order = np.arange(5)
-    break_ties(order, np.array([False, True, False, False]), texts)
-    assert (order.tolist(), asked) == ([0, 2, 1, 3, 4], [[1, 2]])
 
 
 def test_entries_are_numbered_by_people_and_then_by_text() -> None:

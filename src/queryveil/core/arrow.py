@@ -1,5 +1,6 @@
-"""Arrow columns as NumPy arrays, and tables as Parquet bytes."""
+"""Arrow columns as NumPy arrays, tables as Parquet bytes, and sorting by Arrow keys."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,3 +34,18 @@ def encode_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], tuple[str,
     rank = np.empty(len(texts), np.int32)
     rank[order] = np.arange(len(texts), dtype=np.int32)
     return rank[as_array(encoded.indices.cast(pa.int64()))], tuple(texts[i] for i in order)
+
+
+def break_ties(order: NDArray[np.int64], equals_next: NDArray[np.bool_], keys: Callable[[Any], pa.Array]) -> None:
+    """Sort the runs of tied elements of an order by `keys`, in place; elements with equal keys keep their order.
+
+    The order is by a short key that decides nearly all comparisons; `equals_next` (elements - 1,) tells where the short
+    keys of neighbours are equal. So the full keys (texts or bytes), which cost more, are needed for tied elements only.
+    """
+    import pyarrow.compute as pc
+
+    tied = np.flatnonzero(np.append(equals_next, False) | np.insert(equals_next, 0, False))
+    run = np.cumsum(~np.insert(equals_next, 0, False))[tied]
+    table = pa.table({"run": run, "key": keys(order[tied])})
+    resolved = as_array(pc.sort_indices(table, [("run", "ascending"), ("key", "ascending")]))
+    order[tied] = order[tied[resolved]]

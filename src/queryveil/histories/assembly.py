@@ -5,15 +5,14 @@ The reference order is by falling number of people, ties by text.
 
 import itertools
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.arrow import break_ties
 from queryveil.core.rows import IntArray, gather_rows, indptr_of
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.histories.tokens import text_bytes
@@ -88,19 +87,6 @@ def entry_order(
     rank = np.full(len(people), -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return order, rank
-
-
-def break_ties(order: IntArray, equals_next: NDArray[np.bool_], texts: Callable[[IntArray], pa.Array]) -> None:
-    """Sort the runs of tied elements of an order by their texts, in place; equal texts keep their order.
-
-    The order is by a short key that decides nearly all comparisons; `equals_next` (elements - 1,) tells where the keys
-    of neighbours are equal. So the texts, which are costly to compare, are needed for the tied elements only.
-    """
-    tied = np.flatnonzero(np.append(equals_next, False) | np.insert(equals_next, 0, False))
-    run = np.cumsum(~np.insert(equals_next, 0, False))[tied]
-    table = pa.table({"run": run, "text": texts(order[tied])})
-    resolved = pc.sort_indices(table, [("run", "ascending"), ("text", "ascending")]).to_numpy()
-    order[tied] = order[tied[resolved]]
 
 
 def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArray]:

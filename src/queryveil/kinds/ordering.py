@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray
+from queryveil.core.arrow import break_ties
+from queryveil.core.rows import IntArray, gather_rows
 from queryveil.histories.profiles import Profiles
 
 
@@ -37,16 +38,16 @@ def order_rows(indptr: IntArray, ranks: NDArray[np.int32], partition: NDArray[np
     part = np.zeros(len(row), np.int32) if partition is None else partition[row]
     order = np.lexsort((beginning, part))
     row, length, beginning, part = row[order], length[order], beginning[order], part[order]
-    equals_next = (beginning[1:] == beginning[:-1]) & (part[1:] == part[:-1])
-    is_tied = np.append(equals_next, False) | np.insert(equals_next, 0, False)
-    tied = np.flatnonzero(is_tied[: len(row)] & (length > 2))
-    run = np.cumsum(~np.insert(equals_next, 0, False))[tied].tolist()
-    data = ranks.astype(">u4").tobytes()
-    bounds = zip((4 * indptr[row[tied]]).tolist(), (4 * indptr[row[tied] + 1]).tolist(), strict=True)
-    keys = [(number, data[a:b]) for number, (a, b) in zip(run, bounds, strict=True)]
-    resolved = sorted(range(len(tied)), key=keys.__getitem__)
-    row[tied] = row[tied[resolved]]
+    equals_next = (beginning[1:] == beginning[:-1]) & (part[1:] == part[:-1]) & (length[1:] > 2)
+    break_ties(row, equals_next, lambda tied: _rank_bytes(indptr, ranks, tied))
     return row
+
+
+def _rank_bytes(indptr: IntArray, ranks: NDArray[np.int32], rows: IntArray) -> pa.Array:
+    """Return some rows as bytes that sort as their ranks do."""
+    bounds, entries = gather_rows(indptr, rows)
+    buffers = [None, pa.py_buffer(4 * bounds), pa.py_buffer(ranks[entries].astype(">u4"))]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(rows), buffers)
 
 
 def sort_keys(indptr: IntArray, ranks: NDArray[np.int32]) -> list[bytes]:

@@ -1,0 +1,30 @@
+"""Ties are broken by a full key, which is computed for tied elements only."""
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.core.arrow import break_ties
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.text("ab", max_size=3)), max_size=20))
+def test_ties_are_broken_by_text_and_equal_texts_keep_their_order(elements: list[tuple[int, str]]) -> None:
+    keys = np.array([key for key, _ in elements], np.int64)
+    texts = pa.array([text for _, text in elements], pa.string())
+    order = np.argsort(keys, kind="stable")
+    break_ties(order, keys[order[1:]] == keys[order[:-1]], lambda tied: texts.take(pa.array(tied)))
+    assert order.tolist() == sorted(range(len(elements)), key=lambda i: elements[i])
+
+
+def test_texts_are_only_compared_where_keys_are_equal() -> None:
+    asked: list[list[int]] = []
+
+    def texts(tied: np.ndarray) -> pa.Array:
+        asked.append(tied.tolist())
+        return pa.array([str(9 - element) for element in tied])
+
+    order = np.arange(5)
+    break_ties(order, np.array([False, True, False, False]), texts)
+    assert (order.tolist(), asked) == ([0, 2, 1, 3, 4], [[1, 2]])
