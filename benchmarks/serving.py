@@ -72,7 +72,7 @@ def _make(folder: Path) -> tuple[list[bytes], list[bytes]]:
     index("wordnet", folder / "index")
     searcher = Searcher(folder / "index", folder / "groups")
     rng = np.random.default_rng(SEED)
-    all_titles = searcher.index.documents.titles
+    all_titles = searcher.index.documents.table["title"].to_pylist()
     drawn = (all_titles[number].split(",")[0] for number in rng.permutation(len(all_titles)))
     titles = list(islice((query for query in drawn if len(searcher.index.search(query, DEPTH)) == DEPTH), QUERIES))
     lines = (folder / "log.tsv").read_text().splitlines()[1:]

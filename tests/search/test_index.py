@@ -86,13 +86,13 @@ def assert_same(one: Index, other: Index) -> None:
 
 def test_adding_documents_equals_indexing_them_at_once(tmp_path: Path) -> None:
     texts = ["java island", "java coffee and tea", "an older tea", "island tea", "beans"]
-    whole = index_of(texts, tmp_path, "whole")
+    complete = index_of(texts, tmp_path, "complete")
     index_of(texts[:2], tmp_path, "grown")
-    done = index(tmp_path / "whole.jsonl", tmp_path / "grown", add=True)
+    done = index(tmp_path / "complete.jsonl", tmp_path / "grown", add=True)
     assert (done.documents, done.added, done.known) == (5, 3, 2)
-    assert_same(open_index(tmp_path / "grown"), whole)
+    assert_same(open_index(tmp_path / "grown"), complete)
     before = (tmp_path / "grown" / RECORD_FILE).read_bytes()
-    again = index(tmp_path / "whole.jsonl", tmp_path / "grown", add=True)
+    again = index(tmp_path / "complete.jsonl", tmp_path / "grown", add=True)
     assert (again.documents, again.added, again.known) == (5, 0, 5)
     assert (tmp_path / "grown" / RECORD_FILE).read_bytes() == before
 

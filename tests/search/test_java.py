@@ -16,13 +16,13 @@ ISLAND, LANGUAGE, COFFEE = "n08908248", "n06901053", "n07929519"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the profiles of the page, release groups of them, and index the bundled corpus."""
-    place = tmp_path_factory.mktemp("java")
+    path = tmp_path_factory.mktemp("java")
     code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0]
-    exec(code.replace('"profiles.csv"', repr(str(place / "profiles.csv"))), {})
+    exec(code.replace('"profiles.csv"', repr(str(path / "profiles.csv"))), {})
     method = "linkability(p=0.4, a=1)"
-    queryveil.anonymize(place / "profiles.csv", method, place / "groups", private=place / "groups-private", seed=1)
-    queryveil.index("wordnet", place / "index")
-    return place
+    queryveil.anonymize(path / "profiles.csv", method, path / "groups", private=path / "groups-private", seed=1)
+    queryveil.index("wordnet", path / "index")
+    return path
 
 
 def group_of(folder: Path, term: str) -> int:

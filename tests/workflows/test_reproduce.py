@@ -17,15 +17,15 @@ from queryveil.workflows.requests import ReproduceRequest
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a log and a market table of its terms."""
-    place = tmp_path_factory.mktemp("reproduce")
-    queryveil.generate(place / "log.tsv", users=250, seed=5)
+    path = tmp_path_factory.mktemp("reproduce")
+    queryveil.generate(path / "log.tsv", users=250, seed=5)
     rng = np.random.default_rng(6)
     lines = []
-    for term in queryveil.profiles(place / "log.tsv").vocabulary.entries:
+    for term in queryveil.profiles(path / "log.tsv").vocabulary.entries:
         bid, clicks, impressions = rng.lognormal(size=3)
         lines.append(f"{term},{bid},{'' if rng.random() < 0.45 else clicks},{impressions}\n")
-    (place / "market.csv").write_text("term,bid,clicks,impressions\n" + "".join(lines))
-    return place
+    (path / "market.csv").write_text("term,bid,clicks,impressions\n" + "".join(lines))
+    return path
 
 
 def command_on(folder: Path) -> list[str]:

@@ -21,17 +21,17 @@ N_PEOPLE, N_TERMS, N_WORDS = 200, 160, 1_700  # at p = 0.1 a group needs 1,500 w
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a log of WordNet words and an index of documents of the same words."""
-    place, rng = tmp_path_factory.mktemp("zhu"), np.random.default_rng(4)
+    path, rng = tmp_path_factory.mktemp("zhu"), np.random.default_rng(4)
     words = [word for word in wordnet().words if word.isalpha() and word.isascii() and word not in STOP_WORDS]
     words = [word for word in words if 4 < len(word) < 9][::15][:N_WORDS]
     rows = ["user\tquery"]
     for person in range(N_PEOPLE):
         rows += [f"u{person}\t{word}" for word in rng.choice(words, N_TERMS, replace=False)]
-    (place / "log.tsv").write_text("\n".join(rows) + "\n")
+    (path / "log.tsv").write_text("\n".join(rows) + "\n")
     documents = [{"id": str(i), "text": " ".join(rng.choice(words, 25))} for i in range(3_000)]
-    (place / "corpus.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
-    index(place / "corpus.jsonl", place / "index")
-    return place
+    (path / "corpus.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
+    index(path / "corpus.jsonl", path / "index")
+    return path
 
 
 def test_a_given_log(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

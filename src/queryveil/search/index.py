@@ -48,11 +48,6 @@ class DocumentStore:
         return tuple(self.table["id"].to_pylist())
 
     @cached_property
-    def titles(self) -> tuple[str, ...]:
-        """Return the titles of all documents."""
-        return tuple(self.table["title"].to_pylist())
-
-    @cached_property
     def number_of(self) -> Mapping[str, int]:
         """Map every id to its document's number."""
         return MappingProxyType({name: number for number, name in enumerate(self.ids)})

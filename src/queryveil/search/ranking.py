@@ -59,7 +59,7 @@ class ProfileVector:
 
     ids: NDArray[np.int32]  # ascending and unique
     weights: NDArray[np.float32]
-    n_known: int  # terms of the profile of which the index has at least one word
+    n_known: int  # terms of the profile with at least one word in the index
     n_terms: int  # all terms of the profile
 
     def __len__(self) -> int:

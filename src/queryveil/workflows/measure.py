@@ -30,8 +30,7 @@ from queryveil.measures import measure_of
 from queryveil.measures.base import Comparison
 from queryveil.release.reader import Release, load_release
 from queryveil.workflows.log_pairs import pair_files, pair_release, pair_terms
-from queryveil.workflows.measures import add_comparison, check_measure, meaning_of, take_measures
-from queryveil.workflows.rankings import SearchEvidence
+from queryveil.workflows.measures import SearchEvidence, add_comparison, check_measure, meaning_of, take_measures
 from queryveil.workflows.requests import MeasureRequest
 
 _ON_ENGINE: Mapping[str, str] = MappingProxyType(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,22 @@ from queryveil.histories.assembly import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, Kind
 from queryveil.market.table import Market
-from queryveil.measures import NEEDS_MARKET, measure_of
+from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import coverage
 from queryveil.measures.vocabularies import Vocabularies
+from queryveil.release.folder import write_folder
 from queryveil.release.manifest import Manifest
+from queryveil.release.reader import Release
+from queryveil.release.writer import check_place
 from queryveil.semantics.options import SemanticOptions
 from queryveil.workflows.inputs import known_terms, open_network
+from queryveil.workflows.requests import MeasureRequest
+
+if TYPE_CHECKING:  # tantivy is imported only if something is searched
+    from queryveil.search.evaluation.variants import SearchEvaluation
+
+_QRELS = "qrels.txt"  # by which a folder of rankings is recognised
 
 
 def take_measures(
@@ -128,3 +138,45 @@ def meaning_of(manifest: Manifest, taxonomy: Path | None) -> SemanticOptions | N
     if manifest.cleaning.meaning is None:
         return None
     return replace(SemanticOptions(**manifest.cleaning.meaning), taxonomy=taxonomy)
+
+
+class SearchEvidence:
+    """Gives the measure `search` its index, and keeps its rankings until they are written as TREC files."""
+
+    def __init__(self, request: MeasureRequest, release: Release, evidence: Evidence) -> None:
+        """Add the index to the evidence, if one was given; it is opened when a measure asks for it."""
+        self._trec, self._evidence = request.trec, evidence
+        self._rankings: list[SearchEvaluation] = []
+        if request.index is None:
+            return
+        from queryveil.measures.utility.search import SearchInputs
+        from queryveil.search.evaluation.group_profiles import PublicationRule
+        from queryveil.search.index import open_index
+
+        index = request.index
+        rule = PublicationRule.of(resolve("method", release.manifest.method))
+        evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, self._rankings.append))
+
+    @staticmethod
+    def check(request: MeasureRequest, measures: Sequence[ResolvedName]) -> None:
+        """Refuse an index without a measure that needs it, and such a measure without an index."""
+        searching = [each for each in measures if measure_of(each).needs_index]
+        if searching and request.index is None:
+            raise InputError(NEEDS_INDEX.format(searching[0]))
+        if request.index is not None and not searching:
+            raise InputError("--index is for the measure search, of releases of groups; name it by --measure.")
+        if request.trec is not None:
+            if len(searching) != 1:
+                raise InputError("--trec writes the rankings of the measure search; name that once by --measure.")
+            check_place(request.trec, _QRELS, force=False)
+
+    def write(self, rng: np.random.Generator) -> None:
+        """Write run and qrels files if requested, for the owner only: they are computed from people's own profiles."""
+        if self._trec is None or not self._rankings:
+            return
+        from queryveil.measures.utility.search import SearchInputs
+        from queryveil.search.evaluation.variants import trec_files
+
+        index = self._evidence.get(SearchInputs).index
+        files = trec_files(self._rankings[0], index.documents.ids, rng)
+        write_folder(self._trec, files, force=False, secret=True)

@@ -98,8 +98,8 @@ FORMATS = {
 }
 
 
-def documents(place: Path, form: str = "") -> list[Document]:
-    return list(read_documents(find_corpus(place, form)))
+def documents(path: Path, form: str = "") -> list[Document]:
+    return list(read_documents(find_corpus(path, form)))
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -121,8 +121,8 @@ def test_the_format_of_a_file_is_detected(form: str, compressed: bool, tmp_path:
 def test_a_folder_is_read_file_by_file(form: str, tmp_path: Path) -> None:
     name, data, expected = FORMATS[form]
     (tmp_path / "b").mkdir()
-    for place in (tmp_path / "b" / name, tmp_path / f"a-{name}"):
-        place.write_bytes(data)
+    for path in (tmp_path / "b" / name, tmp_path / f"a-{name}"):
+        path.write_bytes(data)
     (tmp_path / ".hidden").write_bytes(b"\0\0")
     (tmp_path / "README").write_bytes(b"\0 of another form")
     found = find_corpus(tmp_path)

@@ -22,7 +22,7 @@ from queryveil.methods.base import StartingPoint
 from queryveil.methods.utilities import Worth, value_of_terms
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")
-RANDOM_RUNS = 2  # of which the mean is reported for the target random
+RANDOM_RUNS = 2  # averaged for the target random
 TIMED_TARGET = "logsize"
 LOG_SIZE = "log size"
 # measure → the target that aims at it; none aims at distinct terms in the paper

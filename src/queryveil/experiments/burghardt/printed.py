@@ -116,7 +116,7 @@ TABLE_7 = {
     (3, 100): ((13, 9, 7), (39, 40, 25), (32, 19, 12), (19, 10, 10)),
 }
 
-# Section 5.2, seconds: the first pass over the log, but for (2,3) from (2,2), which is the whole run
+# Section 5.2, seconds: the first pass over the log, except for (2,3) from (2,2), which is a complete run
 FIRST_PASS = {(2, 2): 10_558, (5, 2): 461, (2, 3): 324_504, (5, 3): 2925}
 FROM_2_2 = 23_722
 PASSES = {2: 6.7, 3: 4.8}  # m → passes on average

@@ -48,7 +48,7 @@ def evaluate(
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> PaperEvaluation:
-    """Compute the paper's figures on profiles of whole queries; `sensitivity` (entries,) is the probability of each."""
+    """Compute the paper's figures on profiles of whole queries; `sensitivity` (entries,) is a probability per query."""
     heavy = select_heavy_users(profiles, rng)
     if heavy.n_people < FEWEST:
         raise InputError(

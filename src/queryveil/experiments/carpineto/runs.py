@@ -95,7 +95,7 @@ def measure(setup: QuerySetup, strategy: str, mask: Mask, k: int | None = None) 
 
 
 def shuffled_pairs(setup: QuerySetup, pool: Mask) -> IntArray:
-    """Return the pairs of a pool in random order, of which every prefix is a release."""
+    """Return the pairs of a pool in random order; every prefix of it can be released."""
     return setup.rng.permutation(np.flatnonzero(pool))
 
 

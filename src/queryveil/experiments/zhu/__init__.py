@@ -18,7 +18,7 @@ from queryveil.search.index import open_index
 
 CITATION = "Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010"
 PEOPLE = 720
-USERS_PER_PERSON = 110  # of a generated log like aol: so many are needed for one who searched enough to take part
+USERS_PER_PERSON = 110  # in a log like aol, about one of them has enough terms to take part
 
 
 def evaluate(inputs: PaperInputs) -> PaperEvaluation:

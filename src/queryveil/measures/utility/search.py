@@ -1,9 +1,9 @@
-"""Search: how much of the benefit of personalised results is left when a group's profile ranks in a person's place.
+"""Search: how much of the benefit of personalised results is left when a group's profile replaces the person's own.
 
 Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010, section 4. The paper compares anonymised groups
-with no personalisation only. Random groups of the same sizes do nearly as well, since a third of a group of three is
-the person; so they stand beside it, with one group of everybody, and each kind of group with the person's own profile
-left out. That last figure says what others contribute; the first, what a member gets.
+with no personalisation only. Random groups of the same sizes do nearly as well, because in a group of three a third of
+the profile is the person's own; so they are evaluated too, as are one group of everybody, and each kind of group with
+the person's own profile left out. That last figure is what others contribute; the first, what a member gets.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,12 +40,12 @@ COMPARED = ((GROUPS, UNPERSONALISED), (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF)
 
 
 def _ignore(evaluation: SearchEvaluation) -> None:
-    """Take the rankings and do nothing with them."""
+    """Discard the rankings."""
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
-    """Where is searched, by what rule the groups were published, and who gets the rankings."""
+class SearchInputs:
+    """The index to search, the rule by which the groups were published, and a callback for the rankings."""
 
     index: Index
     rule: PublicationRule
@@ -55,19 +55,19 @@ class Searched:
 def compute(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
-    """Return every metric for every kind of profile, how the groups compare, and who could not be looked at."""
-    released, members, searched = evidence.get(ReleasedGroups), evidence.get(GroupMembers), evidence.get(Searched)
+    """Return every metric for every kind of profile, comparisons of the groups, and how many people were evaluated."""
+    released, members, inputs = evidence.get(ReleasedGroups), evidence.get(GroupMembers), evidence.get(SearchInputs)
     plan = _plan(measure)
-    mapping = map_terms(searched.index, members.terms)
-    topics = choose_topics(searched.index, mapping, members, plan, rng=rng, progress=progress)
+    mapping = map_terms(inputs.index, members.terms)
+    topics = choose_topics(inputs.index, mapping, members, plan, rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(
-            f"{measure}: no query of anybody finds {2 * plan.relevant} documents in {searched.index.path}; "
+            f"{measure}: no query of anybody finds {2 * plan.relevant} documents in {inputs.index.path}; "
             "index more documents, or ask for fewer relevant ones."
         )
-    setup = SearchSetup(searched.index, mapping, members, topics, plan.blend)
-    evaluation = evaluate_variants(setup, released, searched.rule, rng=rng, progress=progress)
-    searched.keep(evaluation)
+    setup = SearchSetup(inputs.index, mapping, members, topics, plan.blend)
+    evaluation = evaluate_variants(setup, released, inputs.rule, rng=rng, progress=progress)
+    inputs.keep(evaluation)
     return [
         *_figures(str(measure), evaluation),
         *_comparisons(str(measure), evaluation),
@@ -99,7 +99,7 @@ def _figures(measure: str, found: SearchEvaluation) -> Iterator[Score]:
 
 
 def _comparisons(measure: str, found: SearchEvaluation) -> Iterator[Score]:
-    """Compare by the average precision over all relevant documents."""
+    """Yield differences and ratios of the average precision."""
     n_people = len(found.topics.people)
     for ours, theirs in COMPARED:
         one, other = found.figures[ours][AP_ALL], found.figures[theirs][AP_ALL]
@@ -111,7 +111,7 @@ def _comparisons(measure: str, found: SearchEvaluation) -> Iterator[Score]:
 
 
 def _people(measure: str, topics: Topics, plan: TopicPlan) -> Iterator[Score]:
-    """Count who was looked at and who could not be."""
+    """Yield how many people were evaluated and how many could not be."""
     counts = {
         "people searched for": (
             len(topics.people),
