@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError, InternalError
-from queryveil.core.rows import IntArray, gather_rows
+from queryveil.core.rows import IntArray, gather_rows, row_numbers_of
 from queryveil.engines import QueryLog
 from queryveil.histories.build import Occurrences
 from queryveil.histories.build import find_occurrences as find_query_occurrences
@@ -79,7 +79,7 @@ def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences
     lengths = np.diff(released)
     columns: dict[str, pa.Array] = {
         "user": pa.array(np.repeat(release_ids[queries.history[in_order]], lengths)),
-        "query_id": pa.array(np.repeat(np.arange(len(in_order), dtype=np.int64), lengths)),
+        "query_id": pa.array(row_numbers_of(lengths)),
         "term": texts.take(pa.array(ranks[positions])),
     }
     query = pa.array(np.repeat(in_order, lengths))

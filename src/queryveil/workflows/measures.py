@@ -13,7 +13,7 @@ from queryveil.core.evidence import Evidence, Owners, ReleasedHistories, Release
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
-from queryveil.core.rows import IntArray, row_numbers
+from queryveil.core.rows import IntArray, row_numbers, row_numbers_of
 from queryveil.histories.assembly import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, Kind
@@ -106,7 +106,7 @@ def compare_to_original(
     released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
     history = row_numbers(released.indptr, np.int32)
     owner = np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person
-    occurrences = np.repeat(np.arange(len(history)), released.counts)
+    occurrences = row_numbers_of(released.counts)
     profiles = assemble(
         history[occurrences],
         released.ids[occurrences],

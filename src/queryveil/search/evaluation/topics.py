@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.evidence import GroupMembers
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, select_entries
+from queryveil.core.rows import FloatArray, IntArray, row_numbers_of, select_entries
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows
 from queryveil.search.index import Index
 from queryveil.search.ranking import ProfileVector, RankedDocuments, cosines
@@ -121,7 +121,7 @@ def _collect(
         shares[row, : len(results)] = results.scores / results.scores[0]
     return Topics(
         np.array(list(found), np.int64),
-        np.repeat(np.arange(len(found)), np.array([len(pairs) for pairs in found.values()], np.int64)),
+        row_numbers_of([len(pairs) for pairs in found.values()]),
         tuple(query for query, _ in queries),
         documents,
         shares,
