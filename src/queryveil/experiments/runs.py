@@ -30,11 +30,7 @@ def example_log(histories: Sequence[Iterable[str]], persons: Sequence[str]) -> P
 
 
 def run_method(
-    method: ResolvedName,
-    profiles: Profiles,
-    rng: np.random.Generator,
-    *inputs: object,
-    progress: Progress = silent,
+    method: ResolvedName, profiles: Profiles, rng: np.random.Generator, *inputs: object, progress: Progress = silent
 ) -> Any:
     """Return the outcome of a method; `inputs` are the objects that it looks up by type, None for those it lacks."""
     task = MethodTask(profiles, method, rng, Views.of(*filter(None, inputs)), progress)

@@ -71,11 +71,7 @@ class KmSetup:
         return resolve("method", f"km(k={k}, m={m}, target={target}, algorithm={self.algorithm})")
 
     def run(
-        self,
-        method: ResolvedName,
-        *,
-        start: NDArray[np.bool_] | None = None,
-        progress: Progress = silent,
+        self, method: ResolvedName, *, start: NDArray[np.bool_] | None = None, progress: Progress = silent
     ) -> KeptPairs:
         """Run a method; `start` is the mask of a run under a weaker guarantee."""
         begin = None if start is None else StartingPoint(start)
@@ -115,13 +111,7 @@ def run_grid(setup: KmSetup, progress: Progress = silent) -> list[KmRun]:
 
 
 def run_once(
-    setup: KmSetup,
-    k: int,
-    m: int,
-    target: str,
-    *,
-    start: NDArray[np.bool_] | None = None,
-    progress: Progress = silent,
+    setup: KmSetup, k: int, m: int, target: str, *, start: NDArray[np.bool_] | None = None, progress: Progress = silent
 ) -> tuple[KmRun, NDArray[np.bool_]]:
     """Run a method, verify the result and measure it; return also the mask of kept pairs."""
     method = setup.method(k, m, target)

@@ -13,12 +13,7 @@ GENERIC = ("distinct terms", "users", "log size")
 SPECIFIC = ("bid", "clicks", "impressions", "revenue")
 
 # The log after cleaning (section 5.1); the largest history is that of section 5.2.
-LOG = {
-    "users": 367_803,
-    "distinct terms": 251_115,
-    "occurrences": 5_501_825,
-    "terms of the largest history": 495,
-}
+LOG = {"users": 367_803, "distinct terms": 251_115, "occurrences": 5_501_825, "terms of the largest history": 495}
 
 # combination → people who have it
 TABLE_1 = {

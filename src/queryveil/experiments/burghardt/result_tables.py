@@ -131,12 +131,7 @@ def figure_2(grid: Grid) -> tuple[PaperFigure, PaperTable]:
 
 
 def _figure(
-    name: str,
-    measure: str,
-    caption: str,
-    grid: Grid,
-    theirs: Mapping[Cell, tuple[float, float, float]],
-    note: str,
+    name: str, measure: str, caption: str, grid: Grid, theirs: Mapping[Cell, tuple[float, float, float]], note: str
 ) -> tuple[PaperFigure, PaperTable]:
     """Return a figure and its numbers; of the paper's lines, three targets can be derived from its tables."""
     m, own = 3, OWN_TARGET[measure]

@@ -13,19 +13,8 @@ import numpy as np
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray
-from queryveil.experiments.carpineto import tables
-from queryveil.experiments.carpineto.runs import (
-    BySize,
-    CommonQueriesFirst,
-    Mask,
-    QueryRun,
-    QuerySetup,
-    measure,
-    release,
-    select_heavy_users,
-    shuffled_pairs,
-    take_share,
-)
+from queryveil.experiments.carpineto import runs, tables
+from queryveil.experiments.carpineto.runs import BySize, Mask, QueryRun, QuerySetup
 from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions
 from queryveil.experiments.runs import mean_figures
 from queryveil.histories.profiles import Profiles
@@ -49,7 +38,7 @@ def evaluate(
     progress: Progress = silent,
 ) -> PaperEvaluation:
     """Compute the paper's figures on profiles of whole queries; `sensitivity` (entries,) is a probability per query."""
-    heavy = select_heavy_users(profiles, rng)
+    heavy = runs.select_heavy_users(profiles, rng)
     if heavy.n_people < FEWEST:
         raise InputError(
             f"{heavy.n_people:,} people of the log have more queries than the mean, and the paper's figures are of "
@@ -57,7 +46,7 @@ def evaluate(
         )
     setup = QuerySetup(heavy, sensitivity, lists, rng, progress)
     pools = {
-        name: release(setup, f"ppp(release={which})") for name, which in (("no-PPP", "none"), ("only-PPP", "only"))
+        name: runs.release(setup, f"ppp(release={which})") for name, which in (("no-PPP", "none"), ("only-PPP", "only"))
     }
     shares = {name: 100.0 * float(heavy.counts[pool].sum()) / setup.n_issued for name, pool in pools.items()}
     first, draws = figure_1(setup), figure_2(setup, pools, sizes(min(shares.values())))
@@ -84,15 +73,15 @@ def evaluate(
 def figure_1(setup: QuerySetup) -> list[QueryRun]:
     """Release queries under query k-anonymity for every k up to the number of people."""
     ks = [k for k in KS if k <= setup.profiles.n_people]
-    runs = []
+    found = []
     for number, k in enumerate(ks):
         setup.progress("figure 1", number, len(ks))
         try:
-            mask = release(setup, f"query_k(k={k})")
+            mask = runs.release(setup, f"query_k(k={k})")
         except GuaranteeError:  # no query has k people: nothing is released, which the figure shows too
             mask = np.zeros(len(setup.profiles.ids), np.bool_)
-        runs.append(measure(setup, "k-anonymity", mask, k))
-    return runs
+        found.append(runs.measure(setup, "k-anonymity", mask, k))
+    return found
 
 
 def sizes(smallest: float) -> list[float]:
@@ -106,17 +95,17 @@ def figure_2(setup: QuerySetup, pools: dict[str, Mask], wanted: list[float]) -> 
     everything = np.ones(len(setup.profiles.ids), np.bool_)
     draws: list[BySize] = []
     for number in range(DRAWS):
-        orders = {name: shuffled_pairs(setup, pool) for name, pool in {**pools, "random": everything}.items()}
-        common_first = CommonQueriesFirst(setup)
+        orders = {name: runs.shuffled_pairs(setup, pool) for name, pool in {**pools, "random": everything}.items()}
+        common_first = runs.CommonQueriesFirst(setup)
         by_size: dict[float, list[QueryRun]] = {}
         for position, size in enumerate(wanted):
             setup.progress("figure 2", number * len(wanted) + position, DRAWS * len(wanted))
             mask, k = common_first.take_share(size)
             by_size[size] = [
-                measure(setup, "no-PPP", take_share(setup, orders["no-PPP"], size)),
-                measure(setup, "k-anonymity", mask, k),
-                measure(setup, "random", take_share(setup, orders["random"], size)),
-                measure(setup, "only-PPP", take_share(setup, orders["only-PPP"], size)),
+                runs.measure(setup, "no-PPP", runs.take_share(setup, orders["no-PPP"], size)),
+                runs.measure(setup, "k-anonymity", mask, k),
+                runs.measure(setup, "random", runs.take_share(setup, orders["random"], size)),
+                runs.measure(setup, "only-PPP", runs.take_share(setup, orders["only-PPP"], size)),
             ]
         draws.append(by_size)
     return draws
@@ -127,16 +116,18 @@ def mean_of(draws: list[BySize]) -> BySize:
     return {
         size: [
             replace(
-                runs[0], figures=mean_figures([run.figures for run in runs]), nothing=fmean(run.nothing for run in runs)
+                repeats[0],
+                figures=mean_figures([run.figures for run in repeats]),
+                nothing=fmean(run.nothing for run in repeats),
             )
-            for runs in zip(*(draw[size] for draw in draws), strict=True)
+            for repeats in zip(*(draw[size] for draw in draws), strict=True)
         ]
         for size in draws[0]
     }
 
 
 def _records(by_size: BySize) -> list[dict[str, Any]]:
-    return [{"size": size, **asdict(run)} for size, runs in by_size.items() for run in runs]
+    return [{"size": size, **asdict(run)} for size, releases in by_size.items() for run in releases]
 
 
 def _evaluate_inputs(inputs: PaperInputs) -> PaperEvaluation:

@@ -96,11 +96,7 @@ def run_once(setup: VocabularySetup, series: str, name: str, k: int, progress: P
     released, history_of = released_from(published)
     eps = int(method.values.get("eps", 0))
     evidence = Evidence.of(Vocabularies(setup.profiles, released, history_of, setup.network, eps))
-    measures = {
-        "blm": blm.compute_blm,
-        "lm": blm.compute_lm,
-        f"patterns(n={setup.n_patterns})": patterns.compute,
-    }
+    measures = {"blm": blm.compute_blm, "lm": blm.compute_lm, f"patterns(n={setup.n_patterns})": patterns.compute}
     loss, kept, loss_as_sets, recall, distance = (
         float(score.value or 0.0)
         for measure, compute in measures.items()

@@ -13,7 +13,7 @@ from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, Pap
 from queryveil.experiments.zhu.examples import example_tables
 from queryveil.experiments.zhu.figures import all_runs, figure_2, figure_3, figure_4, figure_5, figure_6
 from queryveil.experiments.zhu.grid import FEWEST, GroupGrid, equal_profiles, run_grid
-from queryveil.experiments.zhu.reading import read
+from queryveil.experiments.zhu.reading import interpret
 from queryveil.search.index import open_index
 
 CITATION = "Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010"
@@ -33,7 +33,7 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     numbers["tables"] = [asdict(table) for table in tables]
     documents = f"{len(index.documents):,} documents ({inputs.options.index or 'the bundled corpus'})"
     setting = f"; {grid.people:,} of them take part and search {documents}"
-    return PaperEvaluation(tables, tuple(figure for figure, _ in drawn), numbers, read(grid), setting)
+    return PaperEvaluation(tables, tuple(figure for figure, _ in drawn), numbers, interpret(grid), setting)
 
 
 def _records(grid: GroupGrid) -> list[dict[str, object]]:

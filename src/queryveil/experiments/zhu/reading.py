@@ -13,7 +13,7 @@ from queryveil.search.evaluation.variants import (
 )
 
 
-def read(grid: GroupGrid) -> tuple[str, ...]:
+def interpret(grid: GroupGrid) -> tuple[str, ...]:
     """Return one paragraph per question that the figures answer or leave open."""
     return (_headline(grid), _left_out(grid), _everybody(grid), _levels(grid), _privacy(grid), _limits())
 

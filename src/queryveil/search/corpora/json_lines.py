@@ -10,19 +10,19 @@ from queryveil.search.corpora.base import Corpus, CorpusFile, Document, normaliz
 _IDS, _TITLES, _TEXTS = ("id", "_id", "docno", "docid"), ("title",), ("text", "contents", "body")
 
 
-def _recognise(name: str, head: bytes) -> bool:
+def _is_jsonl(name: str, head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{")
 
 
 JSONL = Corpus(
     "jsonl",
     "JSON lines: an object with id, title and text for every document",
-    functions={"local": "queryveil.search.corpora.json_lines:read"},
-    recognise=_recognise,
+    functions={"local": "queryveil.search.corpora.json_lines:read_jsonl"},
+    recognise=_is_jsonl,
 )
 
 
-def read(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
+def read_jsonl(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
     """Yield one document per non-empty line."""
     for number, line in numbered_lines(stream):
         if line.strip():

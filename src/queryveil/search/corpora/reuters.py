@@ -15,7 +15,7 @@ _UNPROCESSED = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)  # stories with
 _OTHER_FIELDS = re.compile(r"<(TITLE|AUTHOR|DATELINE)>.*?</\1>|</?[A-Z][^>]*>", re.DOTALL)
 
 
-def _recognise(name: str, head: bytes) -> bool:
+def _is_reuters(name: str, head: bytes) -> bool:
     return b"<REUTERS" in head
 
 
@@ -23,12 +23,12 @@ REUTERS = Corpus(
     "reuters",
     "Reuters-21578: SGML files of newswire stories",
     paper="Lewis 1997, Reuters-21578, distribution 1.0",
-    functions={"local": "queryveil.search.corpora.reuters:read"},
-    recognise=_recognise,
+    functions={"local": "queryveil.search.corpora.reuters:read_reuters"},
+    recognise=_is_reuters,
 )
 
 
-def read(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
+def read_reuters(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
     """Yield the stories with their NEWID as id; a story of type BRIEF has a title but no text."""
     for location, story in sgml_elements(stream, file, "<REUTERS", "</REUTERS>"):
         found = _ID.search(story)

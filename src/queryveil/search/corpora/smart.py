@@ -11,19 +11,19 @@ _FIELD = re.compile(r"\.([A-Z])\s*$")
 _BEGIN = re.compile(r"\.I\s+(\S+)\s*$")
 
 
-def _recognise(name: str, head: bytes) -> bool:
+def _is_smart(name: str, head: bytes) -> bool:
     return re.match(rb"\s*\.I\s+\S+\s*\n", head) is not None
 
 
 SMART = Corpus(
     "smart",
     "SMART: .I, .T and .W, as in CACM and Cranfield",
-    functions={"local": "queryveil.search.corpora.smart:read"},
-    recognise=_recognise,
+    functions={"local": "queryveil.search.corpora.smart:read_smart"},
+    recognise=_is_smart,
 )
 
 
-def read(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
+def read_smart(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
     """Yield the documents: `.T` is the title, `.W` the text; other fields, such as authors, are ignored."""
     name, first, field = "", 0, ""
     parts: dict[str, list[str]] = {}

@@ -8,20 +8,20 @@ from queryveil.core.errors import CorpusError
 from queryveil.search.corpora.base import Corpus, CorpusFile, Document, decode, normalize_spaces
 
 
-def _recognise(name: str, head: bytes) -> bool:
+def _is_text(name: str, head: bytes) -> bool:
     return b"\0" not in head
 
 
 TEXT = Corpus(
     "text",
     "text files: each one is a document, its name the title",
-    functions={"local": "queryveil.search.corpora.text_files:read"},
-    recognise=_recognise,
+    functions={"local": "queryveil.search.corpora.text_files:read_text"},
+    recognise=_is_text,
     accepts_all_files=True,
 )
 
 
-def read(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
+def read_text(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
     """Yield the one document of a file."""
     data = stream.read()
     if b"\0" in data:

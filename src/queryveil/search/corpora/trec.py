@@ -15,19 +15,19 @@ _ID_OR_TITLE = re.compile(r"<(DOCNO|DOCID|TITLE|HEADLINE|HEAD|TI|H3)>.*?</\1>", 
 _TAG = re.compile(r"</?[A-Za-z!][^>]*>")
 
 
-def _recognise(name: str, head: bytes) -> bool:
+def _is_trec(name: str, head: bytes) -> bool:
     return b"<doc>" in head.lower() and b"<docno>" in head.lower()
 
 
 TREC = Corpus(
     "trec",
     "TREC: documents between <DOC> and </DOC>, each with a <DOCNO>",
-    functions={"local": "queryveil.search.corpora.trec:read"},
-    recognise=_recognise,
+    functions={"local": "queryveil.search.corpora.trec:read_trec"},
+    recognise=_is_trec,
 )
 
 
-def read(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
+def read_trec(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
     """Yield the documents; if one has no <TEXT>, everything but its id and title is text."""
     for location, document in sgml_elements(stream, file, "<DOC>", "</DOC>"):
         found = _ID.search(document)

@@ -16,12 +16,12 @@ _PARTS = "nvar"  # noun, verb, adjective, adverb, as WordNet writes them
 WORDNET = Corpus(
     "wordnet",
     "the bundled corpus: 117,659 definitions with examples, the words they explain as titles",
-    functions={"local": "queryveil.search.corpora.wordnet:read"},
+    functions={"local": "queryveil.search.corpora.wordnet:read_wordnet"},
     is_bundled=True,
 )
 
 
-def read() -> Iterator[Document]:
+def read_wordnet() -> Iterator[Document]:
     """Yield one document per synset; its id is the part of speech and the offset, as in WordNet.
 
     First senses of words come first, then second senses, so that of two documents with equal scores (Java the island,
