@@ -32,7 +32,7 @@ bench-full: $(VENV)/ready ## the same on logs of real size: hours
 	@$(BIN)/python -m benchmarks full
 
 docs: $(VENV)/ready ## write the generated reference pages anew
-	@$(BIN)/python scripts/build_docs.py
+	@$(BIN)/python -m scripts.build_docs
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,6 +1,6 @@
-"""Write the generated reference pages: commands, Python functions, options and everything that has a name.
+"""Write the generated reference pages: commands, Python functions, options, names and the release folder.
 
-`python scripts/build_docs.py` writes docs/reference/; a test compares what stands there with what this makes.
+`python -m scripts.build_docs` writes docs/reference/; a test compares what stands there with what this makes.
 """
 
 import inspect
@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from queryveil.engines.options import EngineOptions
 from queryveil.guarantees import Guarantee
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.semantics.options import SemanticOptions
+from scripts.release_page import release_page
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 GROUPS: Mapping[str, type[OptionGroup]] = {
@@ -32,6 +34,7 @@ GROUPS: Mapping[str, type[OptionGroup]] = {
 NOTE = "<!-- Made by scripts/build_docs.py from the declarations; do not edit. -->\n"
 
 
+@cache
 def pages() -> dict[str, str]:
     """Return every generated page by file name."""
     return {
@@ -39,6 +42,7 @@ def pages() -> dict[str, str]:
         "names.md": names_page(),
         "options.md": options_page(),
         "python.md": python_page(),
+        "release.md": NOTE + release_page(),
     }
 
 

@@ -10,7 +10,10 @@ import pytest
 
 import queryveil
 from queryveil.cli import app
+from queryveil.core.names import declarations
+from queryveil.kinds.base import kind_of
 from scripts.build_docs import REFERENCE, pages
+from scripts.release_page import COLUMNS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -50,7 +53,7 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     assert shown in run([sys.executable, str(ROOT / "scripts" / "demo.py")], tmp_path, 0)
 
 
-@pytest.mark.parametrize("name", ["commands.md", "names.md", "options.md", "python.md"])
+@pytest.mark.parametrize("name", ["commands.md", "names.md", "options.md", "python.md", "release.md"])
 def test_generated_pages_are_fresh(name: str) -> None:
     assert (REFERENCE / name).read_text() == pages()[name], "run `make docs`"
 
@@ -63,6 +66,12 @@ def test_every_command_is_documented() -> None:
 def test_every_public_function_is_documented() -> None:
     headings = re.findall(r"^## `(\w+)", pages()["python.md"], re.MULTILINE)
     assert set(headings) == set(queryveil.__all__) - {"__version__"}
+
+
+def test_every_column_of_a_release_is_documented() -> None:
+    declared = {name for kind in declarations("kind") for name in kind_of(kind).columns}
+    keepable = {name for kind in declarations("kind") for name in kind_of(kind).keepable}
+    assert declared | keepable | {"partition"} == set(COLUMNS)
 
 
 def test_links_lead_somewhere() -> None:

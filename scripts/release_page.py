@@ -1,0 +1,132 @@
+"""The reference page of the release folder: columns of every kind, fields of the manifest, and the private folder."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from queryveil.core.names import declarations
+from queryveil.kinds.base import Kind, kind_of
+from queryveil.kinds.private_folder import RunRecord
+from queryveil.release.manifest import Manifest
+
+COLUMNS = {
+    "user": "one history, numbered by the rank of its content among the released contents",
+    "query_id": "one query of a history, numbered likewise",
+    "term": "a term, as typed unless its `level` is above 0",
+    "query": "a query as it was compared: in lower case, its terms joined by single spaces; one row per issue",
+    "group": "one group of people, numbered by the rank of its content",
+    "weight": "how much of the group's profile the term is",
+    "count": "how often the term is in the vocabulary",
+    "level": "0 for a term as typed, above 0 for one that was generalised",
+    "time": "when the query was issued",
+    "rank": "the rank of the result that was clicked",
+    "url": "the URL that was clicked",
+    "partition": "the value of the column that `--partition-by` named",
+}
+MANIFEST = {  # field → key in the file, and what it says
+    "queryveil": ("queryveil", "the version that made it"),
+    "kind": ("kind", "the kind of release"),
+    "method": ("method", "the method, as a text name"),
+    "guarantee": ("guarantee", "the guarantee that `queryveil verify` checks, as a text name"),
+    "promise": ("promise", "the guarantee in plain words"),
+    "limits": ("limits", "what the guarantee does not cover, in plain words"),
+    "floor": ("floor", "every published term is held, or query was issued, by at least so many people"),
+    "columns": ("columns", "all columns"),
+    "uncovered_columns": ("uncovered_columns", "the columns that the guarantee does not cover"),
+    "partition": (
+        "partition",
+        "the column by which the log was cut, how many values it had and how many had too few people, or null",
+    ),
+    "cleaning": (
+        "cleaning",
+        "the options, what each step did, and under `meaning` how terms were compared, where they were",
+    ),
+    "before": (
+        "counts.before",
+        "people, histories, distinct terms (kind `queries`: queries), pairs and occurrences",
+    ),
+    "after": ("counts.after", "the same of the release; of groups also how many there are"),
+    "content_sha256": ("content_sha256", "SHA-256 over the rows, independent of how they are cut into files"),
+    "files": ("files", "path, SHA-256 and number of rows of every file"),
+    "lists": ("lists", "only of `ppp`: the SHA-256 of the list given by `--places`, or null"),
+}
+RUN = {
+    "seed": ("seed", "the seed of the random draws"),
+    "method": ("method", "the method, as a text name"),
+    "kind": ("kind", "the kind of release"),
+    "queryveil": ("queryveil", "the version that made the release"),
+    "engine": ("engine", "the engine, unless it was `local`"),
+    "inputs": ("inputs", "path and SHA-256 of the files of the log"),
+    "more": ("worth, start_from, …", "SHA-256 of other input files, and the release that the run started from"),
+    "content_sha256": ("content_sha256", "of the release that the folder belongs to"),
+}
+PRIVATE = {
+    "membership.parquet": "`person` as in the log, `history`, `release_id` (empty where nothing of the history was "
+    "released), `partition` where the log was cut into parts",
+    "profiles.parquet": "`history, term, count` as the method saw them; of groups also `weight`",
+    "counted.parquet": "only of groups: `person, release_id`, whose terms are in what is published of a group, which "
+    "may be frozen since an older release",
+    "run.json": "how the release was made",
+}
+PAGE = """# The release folder
+
+| file | what it is |
+|---|---|
+| `data/part-*.parquet` | the rows |
+| `report.html` | a static page: the guarantee, its limits, what was kept; no script, no outside reference |
+| `manifest.json` | written last: a folder without it is not a release |
+
+## Kinds
+
+| kind | what it holds | columns | with `--keep` |
+|---|---|---|---|
+{kinds}
+| column | what it is |
+|---|---|
+{columns}
+- No id tells anything about the log's order or ids, and links between one person's histories are not published.
+- Rows are sorted by their ids, then by their texts.
+- A release cut by `--partition-by` has a column `partition` besides.
+
+## manifest.json
+
+| key | what it says |
+|---|---|
+{manifest}
+## The private folder
+
+Made by `--private`, with mode 0700; it tells who is behind the release.
+
+| file | what it holds |
+|---|---|
+{private}
+`run.json`:
+
+| key | what it says |
+|---|---|
+{run}"""
+
+
+def release_page() -> str:
+    """Return the page; a kind's columns and the fields of the JSON files come from their declarations."""
+    return PAGE.format(
+        kinds="".join(_kind_row(kind_of(name)) for name in declarations("kind")),
+        columns=_rows(COLUMNS.items()),
+        manifest=_field_rows(Manifest, MANIFEST),
+        private=_rows(PRIVATE.items()),
+        run=_field_rows(RunRecord, RUN),
+    )
+
+
+def _kind_row(kind: Kind) -> str:
+    columns, kept = (", ".join(f"`{name}`" for name in names) for names in (kind.columns, kind.keepable))
+    return f"| `{kind.name}` | {kind.purpose} | {columns} | {kept} |\n"
+
+
+def _field_rows(record: type[Any], meanings: Mapping[str, tuple[str, str]]) -> str:
+    """Return a row for each field of a record; one without a meaning is an error."""
+    return _rows(meanings[each.name] for each in fields(record) if each.name != "other")
+
+
+def _rows(pairs: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"| `{key}` | {meaning} |\n" for key, meaning in pairs)
