@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-full docs clean
+.PHONY: help demo quick test lint bench bench-full docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -19,6 +19,12 @@ test: $(VENV)/ready ## install what the tests need, check the style and types, a
 	@scripts/system_packages
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder tests
+
+QUICK := tests/core tests/engines tests/histories tests/kinds tests/lexicons tests/market tests/measures tests/report tests/verifiers \
+	tests/test_layers.py tests/test_declarations.py
+
+quick: $(VENV)/ready ## run the tests to run while working: a minute once kernels are compiled
+	@$(BIN)/python -m pytest -q -n 2 $(QUICK)
 
 lint: $(VENV)/ready ## check style (ruff) and types (mypy, strict)
 	@$(BIN)/ruff check .

@@ -9,12 +9,13 @@ import numpy as np
 
 from queryveil._version import __version__
 from queryveil.attacks import Attack, attack_of
+from queryveil.attacks.base import Setting
 from queryveil.core.errors import InputError, OutputError
-from queryveil.core.evidence import Evidence
 from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
+from queryveil.histories.profiles import Profiles
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import AttackReport
@@ -77,7 +78,10 @@ def _run(
     cleaning = release.manifest.cleaning.cleaning()
     side = read_side(request.against, cleaning, request.reading, needs, progress)
     others = read_side(request.control, cleaning, request.reading, needs, progress) if request.control else None
-    evidence = Evidence.of(build_setting(release, private, side, others, request.targets))
+    private.check_belongs(release.manifest.content_sha256)
+    evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
+    evidence.add(Profiles, lambda: side.profiles)
+    evidence.add(Setting, lambda: build_setting(release, private, side, others, request.targets))
     results: list[AttackResult] = []
     failed: dict[str, str] = {}
     for each in attacks:

@@ -187,6 +187,7 @@ def _add_log(
         progress=progress,
     )
     evidence.add(LogPair, pair)
+    evidence.add(Profiles, original)
 
 
 def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
