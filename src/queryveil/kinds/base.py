@@ -88,6 +88,7 @@ class Kind(Declaration):
     keepable: tuple[str, ...] = ()  # columns of the log that may be released as well
     has_occurrences: bool = False  # the release says how often an item occurs
     needs_private: bool = False  # who is behind it cannot be verified without the private folder
+    answers_searches: bool = False  # searches can be personalised with it
     reads_foreign_files: bool = False  # anybody's file of histories can be verified as if it were of this kind
     reads_profile_files: bool = False  # the source may be a file of profiles in place of a log
     needs_whole_people: bool = False  # a history must be all of a person's queries

@@ -146,6 +146,7 @@ GROUPS = GroupsKind(
     example_claim="linkability(p=…)",
     crowd="group",
     needs_private=True,
+    answers_searches=True,
     reads_profile_files=True,
     needs_whole_people=True,
     fates=("published of the group", "not published of the group"),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from queryveil.core.names import Declaration, Flag, Integer, Name, Parameter, Real, Word, declarations, plural
+from queryveil.engines import LOCAL
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.methods.base import Method
 from queryveil.semantics.options import SemanticOptions
@@ -61,7 +62,7 @@ def _field(parameter: Parameter) -> dict[str, Any]:
 def methods() -> list[Method]:
     """Return the declared methods that can be run here."""
     found = (each for each in declarations("method").values() if isinstance(each, Method))
-    return [method for method in found if "local" in method.functions]
+    return [method for method in found if LOCAL.name in method.functions]
 
 
 def text_name(name: str, values: Mapping[str, str]) -> str:

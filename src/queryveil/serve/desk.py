@@ -5,6 +5,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from queryveil.kinds.base import kind_of
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, RunRow, Store, UnknownIdError
@@ -77,7 +78,7 @@ class Desk:
 
     def _is_of_groups(self, run: str) -> bool:
         result = self._jobs.result(run)
-        return result is not None and result["manifest"]["kind"] == "groups"
+        return result is not None and kind_of(result["manifest"]["kind"]).answers_searches
 
     def _kept(self, key: Hashable, open_: Callable[[], Found]) -> Found:
         """Return what is open under a key, opening it first where it is not; the one unused longest goes."""

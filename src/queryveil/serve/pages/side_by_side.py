@@ -11,6 +11,7 @@ import markupsafe
 from queryveil.core.errors import QueryveilError
 from queryveil.core.names import Value, resolve
 from queryveil.core.results import Score, Verdict
+from queryveil.kinds.base import kind_of
 from queryveil.report.charts import Point, axis_end, growth_chart, scatter_chart
 from queryveil.report.comparison import ComparedRun, MethodComparison
 from queryveil.report.rendering import percent
@@ -189,7 +190,7 @@ def _units(made: Sequence[Made]) -> dict[str, list[int]]:
     """Return the places of the runs that count terms, and of those that count whole queries."""
     found: dict[str, list[int]] = {}
     for place, each in enumerate(made):
-        found.setdefault(", by whole queries" if each.kind == "queries" else "", []).append(place)
+        found.setdefault(", by whole queries" if kind_of(each.kind).unit == "query" else "", []).append(place)
     return found
 
 
