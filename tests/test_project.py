@@ -1,11 +1,14 @@
 """The project's own promises: how it sets itself up, what it ships, and how third parties add to it."""
 
+import ast
 import os
+import re
 import stat
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,34 @@ def test_every_dependency_has_a_plain_version() -> None:
     pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
     names = {name.split(">=")[0].lower() for name in wanted} - {"queryveil[spark]"}  # an extra that takes in another
     assert names <= {name.lower() for name in pinned}
+
+
+def test_every_imported_package_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [project["optional-dependencies"][extra] for extra in ("spark", "polars")]
+    declared = {_distribution(name) for names in (project["dependencies"], *extras) for name in names}
+    providers = packages_distributions()
+    undeclared = {
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in (ROOT / "src").rglob("*.py")
+        for module in _third_party_modules(path)
+        if not declared & {_distribution(name) for name in providers[module]}
+    }
+    assert undeclared == set()
+
+
+def _distribution(requirement: str) -> str:
+    """Return the normalised name of the distribution that a requirement asks for."""
+    name = re.split(r"[\[<>=!~;, ]", requirement, maxsplit=1)[0]
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _third_party_modules(path: Path) -> set[str]:
+    """Return the top-level modules that a file imports from other distributions, lazily or not."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names, "queryveil"}
 
 
 def test_changelog_knows_the_version() -> None:
