@@ -111,7 +111,7 @@ def _await(port: int) -> None:
 
 
 def _lean(folder: Path, processes: int) -> None:
-    from queryveil.serve.processes import serve_search
+    from queryveil.serve.servers.search_service import serve_search
 
     def announce(address: str) -> None:
         print(address.rpartition(":")[2], flush=True)
@@ -125,17 +125,17 @@ def _framework(folder: Path, _: int) -> None:
     from fastapi import FastAPI
 
     from queryveil.serve.api.search import SearchOut
-    from queryveil.serve.lean import create_search_app
-    from queryveil.serve.ports import bind
-    from queryveil.serve.searching import SearchRequest, find
+    from queryveil.serve.search import SearchQuery
+    from queryveil.serve.servers.search_service import create_search_app
+    from queryveil.serve.settings import bind
     from queryveil.workflows.search import Searcher
 
     create_search_app(folder / "index", folder / "groups")  # warms what both need
     searcher, app = Searcher(folder / "index", folder / "groups"), FastAPI()
 
     @app.post(SEARCH)
-    async def search(asked: SearchRequest) -> SearchOut:
-        return SearchOut(**find(searcher, asked))
+    async def search(asked: SearchQuery) -> SearchOut:
+        return SearchOut(**asked.answer_record(searcher))
 
     with bind("127.0.0.1", 0) as listening:
         print(listening.getsockname()[1], flush=True)

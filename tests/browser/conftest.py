@@ -1,4 +1,4 @@
-"""One server and one browser for all browser tests, and something on the server to look at."""
+"""One server and one browser for all browser tests, with the demo log and releases of it on the server."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ LINES = [f"u{i % 12},{('cheap cars', 'red shoes', 'old maps')[i % 3]} today\n" f
 
 
 @dataclass(frozen=True)
-class Made:
-    """What is on the server: the demo log, and releases of it."""
+class DemoReleases:
+    """The ids of the demo log and of two releases of it."""
 
     log: str
     histories: str
@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Serve from an empty home; the folder of files holds a small table with columns of its own names."""
+    """Serve from an empty home; the server's folder holds a table with unusual columns, and a file that is no log."""
     place = tmp_path_factory.mktemp("browser")
     folder = place / "files"
     folder.mkdir()
@@ -49,19 +49,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="package")
-def made(server: Server) -> Made:
-    """Have the demo log and three releases on the server, whether or not another test has made them."""
+def demo(server: Server) -> DemoReleases:
+    """Add the demo log and three releases to the server unless another test has done so."""
     logs = [log["id"] for log in server.get("/logs") if log["kind"] == "demo"]
     log = logs[-1] if logs else server.post("/logs", {"name": "Demo log", "demo": True})["id"]
     histories = _run(server, log, "km(k=5, m=1, algorithm=paper)")
     groups = _run(server, log, "linkability(p=0.4, a=0)")
-    _run(server, log, "query_k(k=5)")  # beside which the histories are drawn
-    return Made(log, histories, groups)
+    _run(server, log, "query_k(k=5)")  # so that the chart of histories has two points
+    return DemoReleases(log, histories, groups)
 
 
 def _run(server: Server, log: str, method: str) -> str:
-    """Return the id of a run that is done, made now if need be."""
+    """Return the id of a finished run of a method, starting it if there is none."""
     runs = {run["name"]: run["id"] for run in server.get(f"/runs?log={log}&kind=anonymize")}
     run = runs.get(method) or server.post("/runs", {"name": method, "log": log, "method": method, "seed": 1})["id"]
-    assert server.ended(run)["state"] == "done"
+    assert server.wait_for_end(run)["state"] == "done"
     return str(run)

@@ -1,4 +1,4 @@
-"""A real `queryveil serve` for the browser tests, and how the pages are looked at."""
+"""A `queryveil serve` process for the browser tests, and the viewports in which pages are opened."""
 
 import os
 import re
@@ -16,13 +16,13 @@ import httpx
 from playwright.sync_api import Browser, Page
 
 LONG = 240_000  # milliseconds: kernels may have to be compiled first
-SHORT = 60_000  # other tests may run beside
-SCREENSHOTS = os.environ.get("QUERYVEIL_SCREENSHOTS")  # the folder for the pictures of README and docs
+SHORT = 60_000  # other tests may run at the same time
+SCREENSHOTS = os.environ.get("QUERYVEIL_SCREENSHOTS")  # the folder for the screenshots of README and docs
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a reader has before them."""
+class Viewport:
+    """The size and the colour scheme of a reader's window."""
 
     width: int
     height: int
@@ -32,14 +32,14 @@ class Look:
         return f"{'phone' if self.width < 500 else 'laptop'}-{self.scheme}"
 
 
-LAPTOP_LIGHT, LAPTOP_DARK = Look(1280, 800, "light"), Look(1280, 800, "dark")
-PHONE_LIGHT, PHONE_DARK = Look(360, 740, "light"), Look(360, 740, "dark")
-LOOKS = (LAPTOP_LIGHT, LAPTOP_DARK, PHONE_LIGHT, PHONE_DARK)
+LAPTOP_LIGHT, LAPTOP_DARK = Viewport(1280, 800, "light"), Viewport(1280, 800, "dark")
+PHONE_LIGHT, PHONE_DARK = Viewport(360, 740, "light"), Viewport(360, 740, "dark")
+VIEWPORTS = (LAPTOP_LIGHT, LAPTOP_DARK, PHONE_LIGHT, PHONE_DARK)
 
 
 @dataclass
 class Server:
-    """A server process with a home of its own."""
+    """A server process with its own home."""
 
     home: Path
     folder: Path
@@ -47,7 +47,7 @@ class Server:
     process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Start the process, and wait until it tells where it is."""
+        """Start the process, and wait until it prints its address."""
         arguments = ["serve", "--port", "0", "--home", str(self.home), "--folder", str(self.folder)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "queryveil", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -58,31 +58,31 @@ class Server:
             if found:
                 self.address = found[0]
                 return
-        raise AssertionError("the server ended before it told its address")
+        raise AssertionError("the server ended before it printed its address")
 
     def stop(self) -> None:
-        """Stop the process as Ctrl-C does."""
+        """Stop the process with SIGINT, as Ctrl-C does."""
         assert self.process is not None and self.process.stdout is not None
         self.process.send_signal(signal.SIGINT)
         self.process.wait(60)
         self.process.stdout.close()
 
     def get(self, path: str) -> Any:
-        """Ask the REST service."""
+        """Send a GET request to the REST service and return the JSON."""
         return httpx.get(f"{self.address}/api/v1{path}", timeout=60).raise_for_status().json()
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        """Tell the REST service something."""
+        """Send a POST request to the REST service and return the JSON."""
         return httpx.post(f"{self.address}/api/v1{path}", json=body, timeout=60).raise_for_status().json()
 
-    def ended(self, run: str) -> Any:
-        """Wait for a run to be over; return it."""
+    def wait_for_end(self, run: str) -> Any:
+        """Wait for a run to end, and return it."""
         until(lambda: self.get(f"/runs/{run}")["ended"])
         return self.get(f"/runs/{run}")
 
 
 def until(condition: Callable[[], Any]) -> None:
-    """Wait for something to become true."""
+    """Poll a condition until it is true."""
     end = time.monotonic() + LONG / 1000
     while not condition():
         assert time.monotonic() < end, "waited too long"
@@ -90,12 +90,12 @@ def until(condition: Callable[[], Any]) -> None:
 
 
 @contextmanager
-def opened(browser: Browser, server: Server, look: Look, *, scripts: bool = True) -> Iterator[Page]:
-    """Open a page of a browser without any past; whatever a page complains about is a failure."""
+def opened(browser: Browser, server: Server, viewport: Viewport, *, scripts: bool = True) -> Iterator[Page]:
+    """Open a page in a new browser context; a script error or a policy violation fails the test."""
     context = browser.new_context(
         base_url=server.address,
-        viewport={"width": look.width, "height": look.height},
-        color_scheme=look.scheme,
+        viewport={"width": viewport.width, "height": viewport.height},
+        color_scheme=viewport.scheme,
         java_script_enabled=scripts,
     )
     page = context.new_page()
@@ -110,16 +110,17 @@ def opened(browser: Browser, server: Server, look: Look, *, scripts: bool = True
     assert faults == []
 
 
-def sideways(page: Page) -> int:
-    """Return by how many pixels a page is wider than the window: it must not be."""
+def horizontal_overflow(page: Page) -> int:
+    """Return by how many pixels a page is wider than the window."""
     wider: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return wider
 
 
-def picture(page: Page, name: str, *, at: str = "") -> None:
-    """Take a picture for the docs, where they are wanted; `at` is what stands at the top of it."""
+def screenshot(page: Page, name: str, *, at: str = "") -> None:
+    """Take a screenshot for the docs if they are wanted, scrolled to the element `at`."""
     if SCREENSHOTS:
-        place = page.locator(at).first if at else None
-        if place is not None:
-            place.evaluate("element => window.scrollTo(0, element.getBoundingClientRect().top + window.scrollY - 24)")
+        if at:
+            page.locator(at).first.evaluate(
+                "element => window.scrollTo(0, element.getBoundingClientRect().top + window.scrollY - 24)"
+            )
         page.screenshot(path=str(Path(SCREENSHOTS) / f"page-{name}.png"))

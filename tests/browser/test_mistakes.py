@@ -1,30 +1,30 @@
-"""What goes wrong, and what a person is told: what happened, and what to do."""
+"""Mistakes and failures: the page says what happened and what to do."""
 
 import re
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import LINES, Made
+from tests.browser.conftest import LINES, DemoReleases
 from tests.browser.site import LAPTOP_LIGHT, PHONE_LIGHT, Server, opened
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def test_a_file_that_is_no_log(browser: Browser, server: Server) -> None:
+def test_file_that_is_no_log_gets_an_error_at_its_field(browser: Browser, server: Server) -> None:
     with opened(browser, server, PHONE_LIGHT) as page:
         page.goto("/logs")
         page.get_by_label("File").first.set_input_files(
             {"name": "letter.txt", "mimeType": "text/plain", "buffer": b"Dear reader,\nthis is not a log.\n"}
         )
         page.get_by_role("button", name="Add this file").first.click()
-        told = page.locator("#f-file-error")
-        expect(told).to_contain_text("letter.txt")
+        error = page.locator("#f-file-error")
+        expect(error).to_contain_text("letter.txt")
         expect(page.get_by_label("File").first).to_have_attribute("aria-describedby", re.compile("f-file-error"))
         expect(page.get_by_text("Choose the file again")).to_be_visible()
 
 
-def test_columns_are_mapped_by_hand(browser: Browser, server: Server) -> None:
+def test_columns_can_be_mapped_by_hand(browser: Browser, server: Server) -> None:
     with opened(browser, server, LAPTOP_LIGHT) as page:
         page.goto("/logs")
         form = page.locator("form[action='/logs']").filter(has=page.locator("select[name='path']"))
@@ -40,7 +40,7 @@ def test_columns_are_mapped_by_hand(browser: Browser, server: Server) -> None:
         expect(page.get_by_role("heading", name="Logs")).to_be_visible()
 
 
-def test_the_columns_of_a_chosen_file_are_offered(browser: Browser, server: Server) -> None:
+def test_columns_of_a_chosen_file_are_suggested(browser: Browser, server: Server) -> None:
     with opened(browser, server, LAPTOP_LIGHT) as page:
         page.goto("/logs")
         page.locator("#f-file").set_input_files(
@@ -49,13 +49,15 @@ def test_the_columns_of_a_chosen_file_are_offered(browser: Browser, server: Serv
         expect(page.locator("#upload-columns option")).to_have_count(2)
 
 
-def test_impossible_parameters(browser: Browser, server: Server, made: Made) -> None:
+def test_impossible_parameter_gets_the_error_of_the_command(
+    browser: Browser, server: Server, demo: DemoReleases
+) -> None:
     with opened(browser, server, LAPTOP_LIGHT) as page:
-        page.goto(f"/try?log={made.log}&method=km")
+        page.goto(f"/try?log={demo.log}&method=km")
         page.locator("#f-k").fill("1")
         page.get_by_role("button", name="Run km").click()
         sentence = "km(k=1, m=2): k must be a whole number of at least 2, not 1; give another value."
-        expect(page.locator("#f-k-error")).to_have_text(sentence)  # as the command line says it
+        expect(page.locator("#f-k-error")).to_have_text(sentence)  # the same sentence as the command line's
         expect(page.locator("#f-k")).to_have_attribute("aria-invalid", "true")
         expect(page.locator("#f-k")).to_have_value("1")
         page.locator("#f-k").fill(HOSTILE)
@@ -64,9 +66,9 @@ def test_impossible_parameters(browser: Browser, server: Server, made: Made) -> 
         expect(page.locator("img[src='x']")).to_have_count(0)
 
 
-def test_two_runs_with_one_name(browser: Browser, server: Server, made: Made) -> None:
+def test_taken_run_name_is_refused(browser: Browser, server: Server, demo: DemoReleases) -> None:
     with opened(browser, server, LAPTOP_LIGHT) as page:
-        page.goto(f"/try?log={made.log}&method=query_k")
+        page.goto(f"/try?log={demo.log}&method=query_k")
         name = "km(k=5, m=1, algorithm=paper)"
         page.get_by_text("More options").click()
         page.get_by_label("name of the run").fill(name)
@@ -75,7 +77,7 @@ def test_two_runs_with_one_name(browser: Browser, server: Server, made: Made) ->
         expect(page.get_by_label("name of the run")).to_have_value(name)
 
 
-def test_a_log_deleted_meanwhile(browser: Browser, server: Server) -> None:
+def test_log_that_was_deleted_meanwhile_gets_an_error(browser: Browser, server: Server) -> None:
     log = server.post("/logs", {"name": "short-lived", "path": "table.csv", "columns": "user=who,query=what"})["id"]
     with opened(browser, server, LAPTOP_LIGHT) as page:
         page.goto(f"/try?log={log}&method=suppress")
@@ -87,16 +89,16 @@ def test_a_log_deleted_meanwhile(browser: Browser, server: Server) -> None:
         expect(page.get_by_role("alert")).to_contain_text("There is no such log, or it was deleted")
 
 
-def test_nobody_by_that_name(browser: Browser, server: Server, made: Made) -> None:
+def test_unknown_user_gets_an_error(browser: Browser, server: Server, demo: DemoReleases) -> None:
     with opened(browser, server, PHONE_LIGHT) as page:
-        page.goto(f"/runs/{made.histories}/history")
+        page.goto(f"/runs/{demo.histories}/history")
         page.get_by_label("User, as in the log").fill(HOSTILE)
         page.get_by_role("button", name="Show this history").click()
         expect(page.locator("#f-person-error")).to_contain_text("the log has nobody by that name")
         expect(page.locator("img[src='x']")).to_have_count(0)
 
 
-def test_a_server_that_was_stopped(browser: Browser, tmp_path: Path) -> None:
+def test_run_interrupted_by_a_stop_can_be_started_again(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     server = Server(tmp_path / "home", tmp_path / "files")
     server.start()

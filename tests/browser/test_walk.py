@@ -1,37 +1,37 @@
-"""From the demo log to a search, as somebody who has never seen the tool goes through it."""
+"""A walk from the demo log to a search, as a first-time user would do it."""
 
 import re
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.site import LAPTOP_LIGHT, LONG, PHONE_DARK, Look, Server, opened, picture
+from tests.browser.site import LAPTOP_LIGHT, LONG, PHONE_DARK, Server, Viewport, opened, screenshot
 
 
-@pytest.mark.parametrize("look", [LAPTOP_LIGHT, PHONE_DARK], ids=str)
-def test_from_the_demo_log_to_a_search(browser: Browser, server: Server, look: Look) -> None:
-    with opened(browser, server, look) as page:
+@pytest.mark.parametrize("viewport", [LAPTOP_LIGHT, PHONE_DARK], ids=str)
+def test_walk_from_demo_log_to_search(browser: Browser, server: Server, viewport: Viewport) -> None:
+    with opened(browser, server, viewport) as page:
         load_demo(page)
         run_method(page, "km", {"k": "5", "m": "1"}, {"algorithm": "paper"})
         run_method(page, "linkability", {"p": "0.4"}, {"a": "0"})
         compare(page)
         open_one_history(page)
         verify(page)
-        search(page, look)
+        search(page, viewport)
 
 
 def load_demo(page: Page) -> None:
-    """Load the demo log, or open the one that is there, and see what is in it."""
+    """Load the demo log, or open the existing one, and wait for its statistics."""
     page.goto("/")
     first, again = page.get_by_role("button", name="Load the demo log"), page.get_by_role("link", name="Open the demo")
     first.or_(again).click()
     expect(page.get_by_role("heading", name="What is in it")).to_be_visible(timeout=LONG)  # without a reload
-    expect(page.get_by_role("row", name=re.compile(r"^3 \d"))).to_be_visible()  # known terms, and whom they single out
+    expect(page.get_by_role("row", name=re.compile(r"^3 \d"))).to_be_visible()  # who 3 known terms single out
     page.get_by_role("link", name="Try methods on it").click()
 
 
 def run_method(page: Page, method: str, fields: dict[str, str], more: dict[str, str]) -> None:
-    """Fill in the form of a method, and wait until its run is done."""
+    """Submit the form of a method, and wait until its run is done."""
     page.get_by_role("navigation", name="Methods").get_by_role("link", name=re.compile(rf"^{method}\b")).click()
     for name, value in fields.items():
         page.locator(f"#f-{name}").fill(value)
@@ -48,7 +48,7 @@ def run_method(page: Page, method: str, fields: dict[str, str], more: dict[str, 
 
 
 def compare(page: Page) -> None:
-    """See the runs side by side, as a table and as pictures with words for those who do not see them."""
+    """Check that the runs are compared in a table, and in charts with alternative texts."""
     figures = page.get_by_role("region", name=re.compile("what is kept"))
     expect(figures.get_by_role("link", name=re.compile("^km"))).not_to_have_count(0)
     expect(figures.get_by_role("link", name=re.compile("^linkability"))).not_to_have_count(0)
@@ -56,7 +56,7 @@ def compare(page: Page) -> None:
 
 
 def open_one_history(page: Page) -> None:
-    """Look at what became of one person's terms; who it is does not show in the address."""
+    """Open one person's history, and check that the address does not reveal the person."""
     page.get_by_role("link", name=re.compile("^One history in km")).first.click()
     address = page.url
     page.get_by_role("button", name=re.compile("^Person")).first.click()
@@ -67,7 +67,7 @@ def open_one_history(page: Page) -> None:
 
 
 def verify(page: Page) -> None:
-    """Have the release verified."""
+    """Verify the release."""
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Try").click()
     page.get_by_role("link", name=re.compile("^Release of km")).first.click()
     page.get_by_role("button", name="Verify it now").click()
@@ -75,8 +75,8 @@ def verify(page: Page) -> None:
     expect(page.get_by_role("heading", name="The guarantee holds")).to_be_visible()
 
 
-def search(page: Page, look: Look) -> None:
-    """Search as nobody, as a person and as the person's group."""
+def search(page: Page, viewport: Viewport) -> None:
+    """Search without a profile, as a person and as the person's group."""
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Search").click()
     make = page.get_by_role("button", name="Make the bundled corpus searchable")
     query = page.get_by_label("Query")
@@ -86,10 +86,10 @@ def search(page: Page, look: Look) -> None:
     page.get_by_role("button", name="Search").click()
     for column in ("Plain", "Original profile", "Group profile"):
         expect(page.get_by_role("heading", name=column)).to_be_visible()
-    picture(page, "search" if look == LAPTOP_LIGHT else f"search-{look}", at="#answers")
+    screenshot(page, "search" if viewport == LAPTOP_LIGHT else f"search-{viewport}", at="#answers")
 
 
-def test_a_run_is_cancelled(browser: Browser, server: Server) -> None:
+def test_run_is_cancelled_restarted_and_deleted(browser: Browser, server: Server) -> None:
     with opened(browser, server, PHONE_DARK) as page:
         load_demo(page)
         page.get_by_role("navigation", name="Methods").get_by_role("link", name=re.compile(r"^generalize\b")).click()

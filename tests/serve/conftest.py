@@ -1,4 +1,4 @@
-"""One server for all tests that only look at it: a log, and a release of it."""
+"""One shared server for all tests that do not change its log and its release."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ import pytest
 from fastapi import FastAPI
 
 from queryveil.serve.settings import Settings
-from tests.serve.serving import LOG, ended, home_of, serving, start, upload
+from tests.serve.serving import LOG, home_of, serving, start, upload, wait_for_end
 
 
 @dataclass(frozen=True)
 class Lab:
-    """A server with something on it."""
+    """A server with a log and a release of it."""
 
     app: FastAPI
     client: httpx.Client
@@ -26,7 +26,7 @@ class Lab:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Serve a small log and a release of it; the folder of files holds a log, and a link that leads out."""
+    """Serve a small log and a release of it; the server's folder holds a log, and links that lead outside."""
     place = tmp_path_factory.mktemp("serve")
     folder = place / "files"
     (folder / "inner").mkdir(parents=True)
@@ -38,5 +38,5 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     with serving(Settings(home_of(place), folder=folder, max_upload=100_000, demo_people=20)) as (app, client):
         log = upload(client, "shared").json()["id"]
         release = start(client, log, "shared")
-        assert ended(client, release)["state"] == "done"
+        assert wait_for_end(client, release)["state"] == "done"
         yield Lab(app, client, home_of(place), folder, log, release)

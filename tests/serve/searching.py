@@ -1,4 +1,4 @@
-"""Documents with a word of three meanings, and groups of people who mean one of them."""
+"""Documents with a word of three meanings, and groups of people with one interest each."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MEANINGS = (
 
 
 @dataclass(frozen=True)
-class Places:
+class SearchFolders:
     """An index, and a release of groups with its private folder."""
 
     index: Path
@@ -28,8 +28,8 @@ class Places:
     private: Path
 
 
-def make(folder: Path) -> Places:
-    """Make forty documents about java searchable, and groups of twelve people."""
+def make_folders(folder: Path) -> SearchFolders:
+    """Index forty documents about java, and make a release of groups of twelve people."""
     documents = [
         {"id": f"d{i}", "title": f"java {i} {HOSTILE}" if i == 1 else f"java {i}", "text": f"{MEANINGS[i % 3]}, {i}"}
         for i in range(40)
@@ -43,9 +43,9 @@ def make(folder: Path) -> Places:
         if (i + j) % 4
     ]
     (folder / "profiles.csv").write_text("user,term,weight\n" + "".join(rows))
-    places = Places(folder / "index", folder / "groups", folder / "private")
-    queryveil.index(folder / "docs.jsonl", places.index)
+    made = SearchFolders(folder / "index", folder / "groups", folder / "private")
+    queryveil.index(folder / "docs.jsonl", made.index)
     queryveil.anonymize(
-        folder / "profiles.csv", "linkability(p=0.9, floor=1)", places.groups, private=places.private, seed=1
+        folder / "profiles.csv", "linkability(p=0.9, floor=1)", made.groups, private=made.private, seed=1
     )
-    return places
+    return made

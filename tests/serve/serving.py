@@ -1,4 +1,4 @@
-"""A server on loopback for tests, and a log small enough to run anything on at once."""
+"""A server on loopback for tests, and a log so small that every run on it is quick."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from queryveil.serve.app import close, create_app
+from queryveil.serve.servers.web_server import create_app
 from queryveil.serve.settings import Settings
 
 API = "/api/v1"
@@ -24,7 +24,7 @@ LINES = [
     for i in range(72)
 ]
 LOG = (HEADER + "".join(LINES)).encode()
-ENDLESS = 2_000_000  # people of a demo log that nobody waits for
+ENDLESS = 2_000_000  # people of a demo log that takes longer to generate than any test waits
 
 
 @contextmanager
@@ -48,14 +48,14 @@ def running(app: FastAPI) -> Iterator[str]:
             until(lambda: server.started)
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
-            app.state.jobs.closing.set()
+            app.state.context.jobs.closing.set()
             server.should_exit = True
             thread.join()
-            close(app)
+            app.state.context.close()
 
 
 def until(condition: Callable[[], Any], seconds: float = 180) -> None:
-    """Wait for something to become true."""
+    """Poll a condition until it is true."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long"
@@ -63,7 +63,7 @@ def until(condition: Callable[[], Any], seconds: float = 180) -> None:
 
 
 def upload(client: httpx.Client, name: str, data: bytes = LOG, filename: str = "log.tsv") -> httpx.Response:
-    """Send a log."""
+    """Upload a log."""
     return client.post(f"{API}/logs/upload", data={"name": name}, files={"file": (filename, data)})
 
 
@@ -74,13 +74,13 @@ def start(client: httpx.Client, log: str, name: str, method: str = "km(k=2, m=2)
     return str(answer.json()["id"])
 
 
-def ended(client: httpx.Client, run: str) -> dict[str, Any]:
-    """Wait for a run to be over; return it."""
+def wait_for_end(client: httpx.Client, run: str) -> dict[str, Any]:
+    """Wait for a run to end, and return it."""
     until(lambda: client.get(f"{API}/runs/{run}").json()["ended"])
     found: dict[str, Any] = client.get(f"{API}/runs/{run}").json()
     return found
 
 
 def home_of(folder: Path) -> Path:
-    """Return where a test's server keeps its state."""
+    """Return the folder of a test server's state."""
     return folder / "home"

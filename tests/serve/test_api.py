@@ -1,4 +1,4 @@
-"""The whole way by REST: a log, its figures, a run followed to its end, its release, and what looks at that."""
+"""The REST service from a log to a release that is verified, measured, attacked and downloaded."""
 
 import io
 import json
@@ -6,12 +6,12 @@ import zipfile
 
 from queryveil.serve.jobs import Jobs
 from tests.serve.conftest import Lab
-from tests.serve.serving import API, SECRET, ended, start, upload
+from tests.serve.serving import API, SECRET, start, upload, wait_for_end
 
 
-def test_a_log_is_described(lab: Lab) -> None:
+def test_adding_a_log_computes_its_statistics(lab: Lab) -> None:
     [statistics] = lab.client.get(f"{API}/runs", params={"log": lab.log, "kind": "statistics"}).json()
-    found = ended(lab.client, statistics["id"])["result"]
+    found = wait_for_end(lab.client, statistics["id"])["result"]
     assert (found["format"], found["people"], found["queries"], found["terms"]) == ("aol", 12, 61, 8)
     assert [row["low"] for row in found["holders"]] == [1, 2, 3, 5, 10]
     assert sum(row["number"] for row in found["holders"]) == 8
@@ -21,7 +21,7 @@ def test_a_log_is_described(lab: Lab) -> None:
     assert all(0 <= row["rate"]["low"] <= row["rate"]["value"] <= row["rate"]["high"] for row in found["singled_out"])
 
 
-def test_a_run_is_followed_to_its_end_and_its_release_is_looked_at(lab: Lab) -> None:
+def test_following_a_run_and_examining_its_release(lab: Lab) -> None:
     run = start(lab.client, lab.log, "followed", options={"bots": 0, "stop_words": "english"}, kind="log")
     with lab.client.stream("GET", f"{API}/runs/{run}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
@@ -33,7 +33,7 @@ def test_a_run_is_followed_to_its_end_and_its_release_is_looked_at(lab: Lab) -> 
     assert release["verdict"]["state"] == "holds"
     assert (release["guarantee"], release["kind"], release["runs"]) == ("km(k=2, m=2)", "log", [])
     assert release["manifest"]["cleaning"]["options"]["stop_words"] == "english"
-    looked_at = {
+    examined = {
         kind: lab.client.post(f"{API}/{kind}", json={"name": kind, "release": run, **more}).json()["id"]
         for kind, more in (
             ("verify", {}),
@@ -41,20 +41,20 @@ def test_a_run_is_followed_to_its_end_and_its_release_is_looked_at(lab: Lab) -> 
             ("attack", {"attacks": ["known_terms(m=1)"], "targets": 5}),
         )
     }
-    found = {kind: ended(lab.client, each)["result"] for kind, each in looked_at.items()}
+    found = {kind: wait_for_end(lab.client, each)["result"] for kind, each in examined.items()}
     assert found["verify"]["verdict"]["sentence"].startswith("km(k=2, m=2) holds")
     assert {score["measure"] for score in found["measure"]["scores"]} == {"retention", "unique(m=2)"}
     assert found["attack"]["results"][0]["attack"] == "known_terms(m=1)"
     assert len(found["attack"]["table"]["rows"][0]) == len(found["attack"]["table"]["headings"])
-    assert {each["kind"] for each in lab.client.get(f"{API}/releases/{run}").json()["runs"]} == set(looked_at)
+    assert {each["kind"] for each in lab.client.get(f"{API}/releases/{run}").json()["runs"]} == set(examined)
     assert lab.client.delete(f"{API}/runs/{run}").status_code == 204
-    for gone in (run, *looked_at.values()):
+    for gone in (run, *examined.values()):
         assert lab.client.get(f"{API}/runs/{gone}").status_code == 404
         assert not (lab.home / "runs" / gone).exists()
 
 
-def test_a_download_holds_the_release_and_nothing_else(lab: Lab) -> None:
-    jobs: Jobs = lab.app.state.jobs
+def test_download_holds_the_release_and_nothing_else(lab: Lab) -> None:
+    jobs: Jobs = lab.app.state.context.jobs
     answer = lab.client.get(f"{API}/releases/{lab.release}/download")
     assert answer.headers["content-disposition"] == 'attachment; filename="shared.zip"'
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
@@ -67,7 +67,7 @@ def test_a_download_holds_the_release_and_nothing_else(lab: Lab) -> None:
     assert not [data for data in packed.values() if SECRET.encode() in data]
 
 
-def test_what_there_is_can_be_listed(lab: Lab) -> None:
+def test_declarations_releases_logs_and_routes_are_listed(lab: Lab) -> None:
     declared = lab.client.get(f"{API}/declarations").json()
     [km] = [method for method in declared["methods"] if method["name"] == "km"]
     assert km["about"] == {"guarantee": "km", "kinds": ["histories", "log"]}
@@ -81,7 +81,7 @@ def test_what_there_is_can_be_listed(lab: Lab) -> None:
         assert path in page.text
 
 
-def test_nothing_says_where_files_lie(lab: Lab) -> None:
+def test_responses_do_not_reveal_server_paths(lab: Lab) -> None:
     shown = "".join(
         lab.client.get(f"{API}/{path}").text
         for path in ("logs", "runs", "releases", f"runs/{lab.release}", f"releases/{lab.release}", f"logs/{lab.log}")
@@ -90,7 +90,7 @@ def test_nothing_says_where_files_lie(lab: Lab) -> None:
     assert SECRET not in shown
 
 
-def test_bad_requests_are_answered_in_a_sentence(lab: Lab) -> None:
+def test_invalid_requests_get_status_sentence_and_field(lab: Lab) -> None:
     cases = [
         ({"name": "x", "log": lab.log, "method": "km(k=1, m=2)"}, 422, "k"),
         ({"name": "shared", "log": lab.log, "method": "km(k=2, m=2)"}, 409, "name"),

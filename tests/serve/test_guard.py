@@ -1,4 +1,4 @@
-"""Who may ask, from where, and what every answer carries."""
+"""The guard: host, origin, token and CSRF checks, and the headers of every response."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ TOKEN = "a token that is long enough"
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8000", "[::2]", "[x", "@", ""]
 )
-def test_a_foreign_host_name_is_refused(lab: Lab, host: str) -> None:
+def test_foreign_host_name_is_refused(lab: Lab, host: str) -> None:
     answer = lab.client.get(f"{API}/logs", headers={"host": host})
     assert answer.status_code == 400
     assert lab.client.get(f"{API}/logs", headers={"host": "localhost:1"}).status_code == 200
@@ -34,7 +34,7 @@ def test_a_foreign_host_name_is_refused(lab: Lab, host: str) -> None:
         {"sec-fetch-site": "same-site"},
     ],
 )
-def test_foreign_pages_change_nothing(lab: Lab, headers: dict[str, str]) -> None:
+def test_requests_from_foreign_pages_change_nothing(lab: Lab, headers: dict[str, str]) -> None:
     for call in (
         lab.client.post(f"{API}/logs", json={"name": "x", "demo": True}, headers=headers),
         lab.client.post(f"{API}/runs/{lab.release}/again", headers=headers),
@@ -44,7 +44,7 @@ def test_foreign_pages_change_nothing(lab: Lab, headers: dict[str, str]) -> None
     assert lab.client.get(f"{API}/logs/{lab.log}").status_code == 200
 
 
-def test_every_answer_carries_the_headers(lab: Lab) -> None:
+def test_every_response_has_security_headers(lab: Lab) -> None:
     for path in (f"{API}/logs", f"{API}/docs", "/nothing", f"{API}/openapi.json", f"{API}/logs/{lab.log}"):
         headers = lab.client.get(path).headers
         assert headers["content-security-policy"] == POLICY
@@ -56,7 +56,7 @@ def test_every_answer_carries_the_headers(lab: Lab) -> None:
     assert "http" not in POLICY
 
 
-def test_static_files_may_be_kept(lab: Lab) -> None:
+def test_static_files_are_cacheable_and_confined(lab: Lab) -> None:
     page = lab.client.get(f"{API}/docs").text
     [address] = re.findall(r'href="(/static/style\.css\?v=[0-9a-f]+)"', page)
     assert "immutable" in lab.client.get(address).headers["cache-control"]
@@ -64,7 +64,7 @@ def test_static_files_may_be_kept(lab: Lab) -> None:
         assert lab.client.get(outside).status_code == 404
 
 
-def test_a_report_stands_in_its_own_cage(lab: Lab) -> None:
+def test_report_is_served_with_a_sandbox_policy(lab: Lab) -> None:
     answer = lab.client.get(f"{API}/releases/{lab.release}/report")
     policy = answer.headers["content-security-policy"]
     assert "sandbox" in policy
@@ -75,14 +75,14 @@ def test_a_report_stands_in_its_own_cage(lab: Lab) -> None:
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """Serve with a token; the client does not send it by itself."""
+    """Serve with a token, which the client does not send by default."""
     settings = Settings(home_of(tmp_path_factory.mktemp("locked")), token=TOKEN, host="0.0.0.0")
     with serving(settings) as (_, client):
         del client.headers["authorization"]
         yield client
 
 
-def test_the_token_is_asked_for(locked: httpx.Client) -> None:
+def test_token_is_required(locked: httpx.Client) -> None:
     for headers in (
         {},
         {"authorization": "Bearer wrong"},
@@ -96,7 +96,7 @@ def test_the_token_is_asked_for(locked: httpx.Client) -> None:
     assert (page.status_code, page.headers["location"]) == (303, "/login")
 
 
-def test_a_page_that_knows_the_token_still_proves_that_it_is_ours(locked: httpx.Client) -> None:
+def test_logged_in_browser_needs_the_csrf_token(locked: httpx.Client) -> None:
     with httpx.Client(base_url=locked.base_url) as browser:
         form = browser.get("/login").text
         [csrf] = re.findall(r'name="csrf" value="([0-9a-f]+)"', form)[:1]
@@ -116,8 +116,8 @@ def test_a_page_that_knows_the_token_still_proves_that_it_is_ours(locked: httpx.
         assert allowed.status_code == 422
 
 
-def test_a_fault_inside_tells_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from queryveil.serve.app import create_app
+def test_internal_error_reveals_no_query(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    from queryveil.serve.servers.web_server import create_app
 
     app: FastAPI = create_app(Settings(home_of(tmp_path)))
 

@@ -1,4 +1,4 @@
-"""Hostile input: each is answered, nothing is lost, and the server is still up."""
+"""Hostile input: every request is answered, nothing is lost, and the server stays up."""
 
 import asyncio
 import resource
@@ -17,7 +17,7 @@ SCRIPT = "<script>alert(1)</script>"
 
 @pytest.fixture(autouse=True)
 def still_up(lab: Lab) -> Iterator[None]:
-    """See to it that nothing was lost."""
+    """Check after each test that the log and the release are intact."""
     yield
     assert lab.client.get(f"{API}/logs/{lab.log}").status_code == 200
     assert lab.client.get(f"{API}/releases/{lab.release}").json()["verdict"]["state"] == "holds"
@@ -38,13 +38,13 @@ def still_up(lab: Lab) -> Iterator[None]:
         "/" + "x" * 10_000,
     ],
 )
-def test_paths_that_lead_elsewhere(lab: Lab, path: str) -> None:
+def test_path_traversal_is_refused(lab: Lab, path: str) -> None:
     answer = lab.client.get(path)
     assert answer.status_code in (400, 404)
     assert "root:" not in answer.text
 
 
-def test_a_script_in_a_name_or_a_query_stays_text(lab: Lab) -> None:
+def test_script_in_a_name_or_a_query_is_escaped(lab: Lab) -> None:
     data = LOG + f"u1\t{SCRIPT}\t2006-03-01 07:00:00\t\t\n".encode() * 3
     added = upload(lab.client, SCRIPT, data, f"{SCRIPT}.tsv")
     assert added.status_code == 201
@@ -53,17 +53,17 @@ def test_a_script_in_a_name_or_a_query_stays_text(lab: Lab) -> None:
     assert lab.client.delete(f"{API}/logs/{added.json()['id']}").status_code == 204
 
 
-def test_an_upload_over_the_limit_is_answered(lab: Lab) -> None:
+def test_upload_over_the_limit_is_refused(lab: Lab) -> None:
     before = set((lab.home / "logs").iterdir())
     too_large = HEADER.encode() + b"u1\tcars\t2006-03-01 07:00:00\t\t\n" * 40_000
-    told = upload(lab.client, "large", too_large)
+    with_length = upload(lab.client, "large", too_large)
     form = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
     parts = (form, *(too_large[:10_000] for _ in range(200)), b"\r\n--b--\r\n")
     kind = {"content-type": "multipart/form-data; boundary=b"}
-    untold = lab.client.post(f"{API}/logs/upload", content=iter(parts), headers=kind)  # in chunks, of no stated length
-    between = upload(lab.client, "large", too_large[:200_000])  # there is room for the form, not for the file
-    for answer in (told, untold, between):
-        assert answer.status_code == (422 if answer is between else 413), answer.text
+    chunked = lab.client.post(f"{API}/logs/upload", content=iter(parts), headers=kind)
+    under_form_limit = upload(lab.client, "large", too_large[:200_000])  # over the limit of the file alone
+    for answer in (with_length, chunked, under_form_limit):
+        assert answer.status_code == (422 if answer is under_form_limit else 413), answer.text
         assert "put it into the server's folder" in answer.json()["error"]
     assert set((lab.home / "logs").iterdir()) == before
     other = lab.client.post(f"{API}/runs", content=b" " * 2_000_000, headers={"content-type": "application/json"})
@@ -87,7 +87,7 @@ def test_an_upload_over_the_limit_is_answered(lab: Lab) -> None:
         b"",
     ],
 )
-def test_malformed_json_is_answered(lab: Lab, body: bytes) -> None:
+def test_malformed_json_is_refused(lab: Lab, body: bytes) -> None:
     for path in ("runs", "logs", "verify", "attack"):
         answer = lab.client.post(f"{API}/{path}", content=body, headers={"content-type": "application/json"})
         assert answer.status_code in (400, 404, 422), answer.text
@@ -119,7 +119,7 @@ def test_server_answers_after_malformed_requests(lab: Lab, text: bytes) -> None:
     assert httpx.get(f"{address}{API}/logs", timeout=10).status_code == 200  # by a connection of its own
 
 
-def test_a_thousand_parallel_connections(lab: Lab) -> None:
+def test_a_thousand_parallel_connections_are_answered(lab: Lab) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
@@ -130,7 +130,7 @@ def test_a_thousand_parallel_connections(lab: Lab) -> None:
 
 
 async def _ask_at_once(address: httpx.URL) -> list[bytes]:
-    """Open all connections first, then ask on every one of them."""
+    """Open all connections first, then send a request on each."""
     opened = await asyncio.gather(*(asyncio.open_connection(address.host, address.port) for _ in range(CONNECTIONS)))
     return list(await asyncio.gather(*(_ask(*pair) for pair in opened)))
 

@@ -1,4 +1,4 @@
-"""Adding logs: what is no log is refused in a sentence, and nothing outside the server's folder can be reached."""
+"""Adding logs: other files are refused with a sentence, and nothing outside the server's folder can be reached."""
 
 import io
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.serve.logs import Guess, Logs
+from queryveil.serve.logs import GuessedLayout, Logs
 from queryveil.serve.settings import Settings
 from tests.serve.conftest import Lab
-from tests.serve.serving import API, LOG, SECRET, ended, upload
+from tests.serve.serving import API, LOG, SECRET, upload, wait_for_end
 
 
-def kept(lab: Lab) -> set[Path]:
+def stored_logs(lab: Lab) -> set[Path]:
     return set((lab.home / "logs").iterdir())
 
 
@@ -25,18 +25,18 @@ def kept(lab: Lab) -> set[Path]:
         (b"PAR1" + LOG, "my log.tsv is a truncated or damaged Parquet file"),
     ],
 )
-def test_a_file_that_is_no_log_is_refused(lab: Lab, data: bytes, sentence: str) -> None:
-    before = kept(lab)
+def test_file_that_is_no_log_is_refused(lab: Lab, data: bytes, sentence: str) -> None:
+    before = stored_logs(lab)
     answer = upload(lab.client, "no log", data, "../my log.tsv")
     assert answer.status_code == 422
     assert sentence in answer.json()["error"]
     assert answer.json()["field"] == "file"
     assert SECRET not in answer.text
     assert str(lab.home) not in answer.text
-    assert kept(lab) == before
+    assert stored_logs(lab) == before
 
 
-def test_columns_can_be_named_by_hand(lab: Lab) -> None:
+def test_columns_can_be_given_explicitly(lab: Lab) -> None:
     data = b"who,what\na,cheap cars\nb,old maps\n"
     assert "columns of a table with --columns" in upload(lab.client, "by hand", data).json()["error"]
     form = {"name": "by hand", "columns": "user=who,query=what", "format": "table"}
@@ -50,17 +50,17 @@ def test_columns_can_be_named_by_hand(lab: Lab) -> None:
     assert lab.client.delete(f"{API}/logs/{answer.json()['id']}").status_code == 204
 
 
-def test_a_log_that_is_too_large_is_not_kept(lab: Lab) -> None:
-    before = kept(lab)
+def test_log_that_is_too_large_is_not_stored(lab: Lab) -> None:
+    before = stored_logs(lab)
     with pytest.raises(InputError, match=r"larger than the 0 MB that this server takes; put it into the server's fol"):
-        lab.app.state.logs.add_upload("large", "large.tsv", io.BytesIO(LOG * 100))
-    assert kept(lab) == before
+        lab.app.state.context.logs.add_upload("large", "large.tsv", io.BytesIO(LOG * 100))
+    assert stored_logs(lab) == before
 
 
-def test_files_of_the_folder_can_be_chosen(lab: Lab) -> None:
-    logs: Logs = lab.app.state.logs
+def test_file_of_the_server_folder_can_be_added(lab: Lab) -> None:
+    logs: Logs = lab.app.state.context.logs
     assert logs.files() == [("inner/log.tsv", len(LOG))]
-    assert logs.guess(lab.folder / "inner" / "log.tsv") == Guess(
+    assert logs.guess(lab.folder / "inner" / "log.tsv") == GuessedLayout(
         "aol",
         ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL"),
         {"user": "AnonID", "query": "Query", "time": "QueryTime", "rank": "ItemRank", "url": "ClickURL"},
@@ -71,7 +71,7 @@ def test_files_of_the_folder_can_be_chosen(lab: Lab) -> None:
     assert (taken.status_code, taken.json()["field"]) == (409, "name")
     statistics = logs.statistics(answer.json()["id"])
     assert statistics is not None
-    assert ended(lab.client, statistics.id)["result"]["people"] == 12
+    assert wait_for_end(lab.client, statistics.id)["result"]["people"] == 12
     assert lab.client.delete(f"{API}/logs/{answer.json()['id']}").status_code == 204
     assert (lab.folder / "inner" / "log.tsv").exists()
 
@@ -94,7 +94,7 @@ def test_files_of_the_folder_can_be_chosen(lab: Lab) -> None:
         "~root",
     ],
 )
-def test_what_lies_outside_the_folder_is_refused(lab: Lab, path: str) -> None:
+def test_path_outside_the_server_folder_is_refused(lab: Lab, path: str) -> None:
     answer = lab.client.post(f"{API}/logs", json={"name": "outside", "path": path})
     assert answer.status_code in (404, 422)
     assert answer.json()["field"] in ("path", None)

@@ -1,62 +1,63 @@
-"""Searching side by side on the page, and by REST: three answers, who is meant by POST alone."""
+"""Search on the page and by REST: three answers side by side; query and person are sent by POST only."""
 
 import json
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
 import pytest
 
 from queryveil.core.errors import ReleaseError
+from queryveil.serve.records import RunRow, now
+from queryveil.serve.run_specs import AnonymizeSpec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import RunRow, Store, now
+from queryveil.serve.store import Store
 from queryveil.workflows.people import People
 from queryveil.workflows.search import Searcher
-from tests.serve.searching import HOSTILE, Places, make
+from tests.serve.searching import HOSTILE, SearchFolders, make_folders
 from tests.serve.serving import API, home_of, serving
 
 MADE = "0123456789ab"
 
 
 @dataclass(frozen=True)
-class Desk:
+class SearchSite:
     client: httpx.Client
-    places: Places
+    folders: SearchFolders
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
-    return make(tmp_path_factory.mktemp("places"))
+def folders(tmp_path_factory: pytest.TempPathFactory) -> SearchFolders:
+    return make_folders(tmp_path_factory.mktemp("folders"))
 
 
 @pytest.fixture(scope="module")
-def desk(places: Places, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def site(folders: SearchFolders, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchSite]:
     """Serve an index, and the groups twice: as a run of this server made them, and as --groups gives them."""
-    home = home_of(tmp_path_factory.mktemp("desk"))
-    _put_run(home, places)
-    with serving(Settings(home, index=places.index, groups=places.groups)) as (_, client):
-        yield Desk(client, places)
+    home = home_of(tmp_path_factory.mktemp("site"))
+    _put_run(home, folders)
+    with serving(Settings(home, index=folders.index, groups=folders.groups)) as (_, client):
+        yield SearchSite(client, folders)
 
 
-def _put_run(home: Path, places: Places) -> None:
-    """Let a server find a run that has made the release."""
+def _put_run(home: Path, folders: SearchFolders) -> None:
+    """Write the state of a run that has made the release."""
     store = Store(home)
-    spec = {"method": "linkability(p=0.9, floor=1)"}
-    row = RunRow(MADE, "my groups", "anonymize", None, None, spec, "done", "", 0, 0, "", now(), now(), now())
-    store.add_run(row)
+    row = RunRow.queued("my groups", AnonymizeSpec(method="linkability(p=0.9, floor=1)"))
+    store.add_run(replace(row, id=MADE, state="done", started=now(), ended=now()))
     store.close()
     folder = home / "runs" / MADE
-    shutil.copytree(places.groups, folder / "release")
-    shutil.copytree(places.private, folder / "private")
-    manifest = json.loads((places.groups / "manifest.json").read_text())
+    shutil.copytree(folders.groups, folder / "release")
+    shutil.copytree(folders.private, folder / "private")
+    manifest = json.loads((folders.groups / "manifest.json").read_text())
     (folder / "result.json").write_text(json.dumps({"manifest": manifest}))
 
 
 def send(client: httpx.Client, address: str = "/search", **fields: object) -> httpx.Response:
-    """Send the form of the page, with its token."""
+    """Send the page's form, with its CSRF token."""
     token = re.search(r'name="csrf" value="([^"]+)"', client.get("/search").text)
     assert token is not None
     return client.post(address, data={"csrf": token[1], **{name: str(value) for name, value in fields.items()}})
@@ -71,8 +72,8 @@ def columns(page: str) -> list[str]:
     return [re.sub(r"<[^>]+>", "", text) for _, text in found]
 
 
-def test_three_columns_say_what_moved_and_why(desk: Desk) -> None:
-    answer = send(desk.client, query="java", release=MADE, people_of=MADE, person=0)
+def test_three_columns_explain_the_ranking(site: SearchSite) -> None:
+    answer = send(site.client, query="java", release=MADE, people_of=MADE, person=0)
     assert answer.status_code == 200
     assert answer.url.path == "/search"
     assert not answer.url.query
@@ -82,57 +83,60 @@ def test_three_columns_say_what_moved_and_why(desk: Desk) -> None:
         assert "moved up" in text
         assert re.search(r"Up \d+ places?, from \d+ to \d+, for \w+ 0\.\d+", text)
     assert "person 1" in own
-    people, searcher = People(desk.places.groups, desk.places.private), Searcher(desk.places.index, desk.places.groups)
+    people, searcher = (
+        People(site.folders.groups, site.folders.private),
+        Searcher(site.folders.index, site.folders.groups),
+    )
     in_group = people.group(0)
     assert f"group {in_group};" in group
     expected = [hit.title for hit in searcher.search("java", in_group).hits]
     assert [title for title in re.findall(r"java \d+", group) if title] == expected
-    assert "coffee-0" not in answer.text  # whoever person 1 is
+    assert "coffee-0" not in answer.text  # the user id of person 1
 
 
-def test_a_group_can_be_typed_and_a_wrong_one_is_told_beside_the_field(desk: Desk) -> None:
-    _, _, group = columns(send(desk.client, query="java", release=MADE, people_of=MADE, person="", group=4).text)
+def test_group_can_be_typed_and_a_wrong_one_gets_an_error_at_its_field(site: SearchSite) -> None:
+    _, _, group = columns(send(site.client, query="java", release=MADE, people_of=MADE, person="", group=4).text)
     assert "group 4;" in group
     for typed, sentence in (("99", "the nearest are 3, 4, 5."), ("<b>", "group must be the number of a group")):
-        answer = send(desk.client, query="java", release=MADE, people_of=MADE, group=typed)
+        answer = send(site.client, query="java", release=MADE, people_of=MADE, group=typed)
         assert answer.status_code == 422
         assert re.search(r'id="group-error">[^<]*' + re.escape(sentence), answer.text)
         assert 'aria-describedby="group-help group-error"' in answer.text
-    answer = send(desk.client, query="java", release=MADE, people_of=MADE, blend="two")
+    answer = send(site.client, query="java", release=MADE, people_of=MADE, blend="two")
     assert "blend must be a number from 0 to 1; change it." in answer.text
 
 
-def test_the_given_release_has_no_people(desk: Desk) -> None:
-    page = send(desk.client, query="java", release="given", people_of="given")
+def test_release_of_the_settings_has_no_people(site: SearchSite) -> None:
+    page = send(site.client, query="java", release="given", people_of="given")
     _, own, group = columns(page.text)
     assert "no private folder" in own
     assert "group 0;" in group
-    chosen = send(desk.client, action="choose", query="java", release=MADE)
+    chosen = send(site.client, action="choose", query="java", release=MADE)
     assert "column-1" not in chosen.text
     assert 'name="person"' in chosen.text
 
 
-def test_hostile_text_is_escaped_and_long_queries_are_refused(desk: Desk) -> None:
-    answer = send(desk.client, query=f"java {HOSTILE}", release=MADE, people_of=MADE)
+def test_hostile_text_is_escaped_and_long_query_refused(site: SearchSite) -> None:
+    answer = send(site.client, query=f"java {HOSTILE}", release=MADE, people_of=MADE)
     assert HOSTILE not in answer.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in answer.text
     for query in ("", " ", "a" * 1_001):
-        answer = send(desk.client, query=query, release=MADE, people_of=MADE)
+        answer = send(site.client, query=query, release=MADE, people_of=MADE)
         assert answer.status_code == 422
         assert 'id="query-error"' in answer.text
     for person in ("12345678901234567890", "-1", "x", "999"):
-        assert send(desk.client, query="java", release=MADE, people_of=MADE, person=person).status_code == 200
-    assert send(desk.client, query="?!", release="gone", people_of="gone").status_code == 200
+        assert send(site.client, query="java", release=MADE, people_of=MADE, person=person).status_code == 200
+    assert send(site.client, query="?!", release="gone", people_of="gone").status_code == 200
 
 
-def test_a_form_without_its_token_is_refused(desk: Desk) -> None:
-    assert desk.client.post("/search", data={"query": "java"}).status_code == 403
+def test_form_without_csrf_token_is_refused(site: SearchSite) -> None:
+    assert site.client.post("/search", data={"query": "java"}).status_code == 403
 
 
-def test_rest_answers_as_the_searcher_does(desk: Desk) -> None:
-    searcher = Searcher(desk.places.index, desk.places.groups)
+def test_rest_answers_equal_those_of_the_searcher(site: SearchSite) -> None:
+    searcher = Searcher(site.folders.index, site.folders.groups)
     for release in ({}, {"release": MADE}, {"release": "given"}):
-        answer = desk.client.post(
+        answer = site.client.post(
             f"{API}/search", json={"query": "java", "group": 3, "n": 5, "explain": True, **release}
         )
         assert answer.status_code == 200
@@ -153,40 +157,40 @@ def test_rest_answers_as_the_searcher_does(desk: Desk) -> None:
         ({}, 422, "query must be a text of at most 1,000 characters; change it.", "query"),
     ],
 )
-def test_bad_rest_requests_get_a_sentence(
-    desk: Desk, fields: dict[str, object], status: int, sentence: str, field: str
+def test_invalid_rest_requests_get_status_sentence_and_field(
+    site: SearchSite, fields: dict[str, object], status: int, sentence: str, field: str
 ) -> None:
-    answer = desk.client.post(f"{API}/search", json=fields)
+    answer = site.client.post(f"{API}/search", json=fields)
     assert answer.status_code == status
     assert sentence in answer.json()["error"]
     assert answer.json()["field"] == field
 
 
-def test_json_that_breaks_off_gets_a_sentence(desk: Desk) -> None:
-    answer = desk.client.post(f"{API}/search", content=b'{"query": "ja', headers={"content-type": "application/json"})
+def test_truncated_json_gets_a_sentence(site: SearchSite) -> None:
+    answer = site.client.post(f"{API}/search", content=b'{"query": "ja', headers={"content-type": "application/json"})
     assert answer.status_code == 422
     assert "a search is a JSON object such as" in answer.json()["error"]
 
 
-def test_without_an_index_the_page_offers_to_make_one(tmp_path: Path) -> None:
+def test_page_offers_to_index_the_bundled_corpus(tmp_path: Path) -> None:
     with serving(Settings(home_of(tmp_path))) as (app, client):
         assert "Make the bundled corpus searchable" in client.get("/search").text
         answer = client.post(f"{API}/search", json={"query": "java"})
         assert (answer.status_code, answer.json()["field"]) == (409, None)
         assert send(client, query="java").status_code == 422
         assert send(client, "/search/index").status_code == 303
-        [run] = app.state.store.runs(kind="index")
+        [run] = app.state.context.store.runs(kind="index")
         page = client.get("/search").text
         assert "is being made searchable" in page
         assert f'data-run="{run.id}"' in page
-        app.state.desk.make_index()  # once is enough
-        assert len(app.state.store.runs(kind="index")) == 1
-        app.state.jobs.cancel(run.id)
+        app.state.context.searchers.start_indexing()  # does nothing while one is under way
+        assert len(app.state.context.store.runs(kind="index")) == 1
+        app.state.context.jobs.cancel(run.id)
 
 
-def test_a_private_folder_of_another_release_is_refused(places: Places, tmp_path: Path) -> None:
-    shutil.copytree(places.private, tmp_path / "private")
+def test_private_folder_of_another_release_is_refused(folders: SearchFolders, tmp_path: Path) -> None:
+    shutil.copytree(folders.private, tmp_path / "private")
     record = json.loads((tmp_path / "private" / "run.json").read_text())
     (tmp_path / "private" / "run.json").write_text(json.dumps({**record, "content_sha256": "0" * 64}))
     with pytest.raises(ReleaseError):
-        People(places.groups, tmp_path / "private")
+        People(folders.groups, tmp_path / "private")

@@ -1,4 +1,4 @@
-"""The lean search service as a real process: the answers of `queryveil search`, a sentence for everything else."""
+"""The search service as real processes: it answers like `queryveil search`, and errors with a sentence."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from queryveil.cli import run
-from tests.serve.searching import HOSTILE, Places, make
+from tests.serve.searching import HOSTILE, SearchFolders, make_folders
 
 SEARCH = "/api/v1/search"
 CONNECTIONS = 1_000
@@ -25,13 +25,13 @@ CONNECTIONS = 1_000
 class Service:
     process: "subprocess.Popen[str]"
     client: httpx.Client
-    places: Places
+    folders: SearchFolders
     port: int
     temporary: Path
 
 
-def start(places: Places, temporary: Path) -> "subprocess.Popen[str]":
-    words = ["serve", "--search", str(places.index), "--groups", str(places.groups), "--port", "0"]
+def start(folders: SearchFolders, temporary: Path) -> "subprocess.Popen[str]":
+    words = ["serve", "--search", str(folders.index), "--groups", str(folders.groups), "--port", "0"]
     return subprocess.Popen(
         [sys.executable, "-m", "queryveil", *words],
         stdout=subprocess.PIPE,
@@ -49,12 +49,12 @@ def address_of(process: "subprocess.Popen[str]") -> str:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("search")
-    places = make(folder)
+    folders = make_folders(folder)
     (folder / "tmp").mkdir()
-    process = start(places, folder / "tmp")
+    process = start(folders, folder / "tmp")
     address = address_of(process)
     with httpx.Client(base_url=address, timeout=60) as client:
-        yield Service(process, client, places, int(address.rpartition(":")[2]), folder / "tmp")
+        yield Service(process, client, folders, int(address.rpartition(":")[2]), folder / "tmp")
     if process.poll() is None:
         process.kill()
     process.communicate(timeout=60)
@@ -69,8 +69,8 @@ def counts(service: Service) -> dict[str, float]:
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
 
 
-def test_the_same_answers_as_the_command(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
-    places = service.places
+def test_answers_equal_those_of_the_command(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = service.folders
     for words, fields in (
         (["java"], {"query": "java"}),
         (["java", "--as-group", "0"], {"query": "java", "group": 0}),
@@ -79,14 +79,14 @@ def test_the_same_answers_as_the_command(service: Service, capsys: pytest.Captur
         (["java", "--as-group", "2", "--depth", "300"], {"query": "java", "group": 2, "depth": 300}),
         (["?!", "--as-group", "0"], {"query": "?!", "group": 0}),
     ):
-        groups = ["--groups", str(places.groups)] if "--as-group" in words else []
-        assert run(["search", str(places.index), *words, *groups, "--json"]) == 0
+        groups = ["--groups", str(folders.groups)] if "--as-group" in words else []
+        assert run(["search", str(folders.index), *words, *groups, "--json"]) == 0
         answer = ask(service, **fields)
         assert answer.status_code == 200
         assert answer.json() == json.loads(capsys.readouterr().out)
 
 
-def test_groups_differ(service: Service) -> None:
+def test_groups_get_different_rankings(service: Service) -> None:
     firsts = {ask(service, query="java", group=group).json()["hits"][0]["text"].split(",")[0] for group in range(6)}
     assert len(firsts) == 3
 
@@ -114,17 +114,17 @@ def test_groups_differ(service: Service) -> None:
         (b'{"query": "java", "explain": 1}', 422, "explain must be true or false; change it.", "explain"),
     ],
 )
-def test_bad_requests_get_a_sentence(
+def test_invalid_requests_get_status_sentence_and_field(
     service: Service, body: bytes, status: int, sentence: str, field: str | None
 ) -> None:
     answer = service.client.post(SEARCH, content=body, headers={"content-type": "application/json"})
     assert answer.status_code == status
     assert sentence in answer.json()["error"]
     assert answer.json()["field"] == field
-    assert str(service.places.groups) not in answer.text
+    assert str(service.folders.groups) not in answer.text
 
 
-def test_hostile_queries_are_only_text(service: Service) -> None:
+def test_hostile_queries_are_answered_as_text(service: Service) -> None:
     for query in (HOSTILE, "\0", "' OR 1=1 --", "title:java AND *", "\u202eavaj", "😀" * 1_000, "java " * 200):
         answer = ask(service, query=query, group=1)
         assert answer.status_code == 200
@@ -134,7 +134,7 @@ def test_hostile_queries_are_only_text(service: Service) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
-def test_other_addresses_methods_and_kinds_are_refused(service: Service) -> None:
+def test_other_paths_methods_and_content_types_are_refused(service: Service) -> None:
     client = service.client
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.head("/healthz").status_code == 200
@@ -146,15 +146,15 @@ def test_other_addresses_methods_and_kinds_are_refused(service: Service) -> None
     assert "its own machine only" in answer.json()["error"]
 
 
-def test_metrics_count_answers_over_all_processes_and_tell_nothing(service: Service) -> None:
+def test_metrics_sum_over_processes_and_reveal_no_query(service: Service) -> None:
     before = counts(service)
-    for number in range(20):  # each by a connection of its own, so that any process may take it
+    for number in range(20):  # each on a new connection, so that any process may accept it
         with httpx.Client(base_url=service.client.base_url, timeout=60) as client:
             assert client.post(SEARCH, json={"query": "zyzzyva", "group": number % 3}).status_code == 200
     ask(service, query="zyzzyva", group=12_345)
     after = counts(service)
     grown = {name: after[name] - before[name] for name in after if after[name] != before[name]}
-    assert grown['queryveil_requests_total{answer="200"}'] == 21  # with the look at the metrics themselves
+    assert grown['queryveil_requests_total{answer="200"}'] == 21  # including the request of the metrics
     assert grown['queryveil_requests_total{answer="404"}'] == 1
     assert grown["queryveil_search_seconds_count"] == grown['queryveil_search_seconds_bucket{le="+Inf"}'] == 21
     assert grown["queryveil_search_seconds_sum"] > 0
@@ -165,7 +165,7 @@ def test_metrics_count_answers_over_all_processes_and_tell_nothing(service: Serv
     assert "12345" not in text
 
 
-def test_a_thousand_connections_at_once_are_answered(service: Service) -> None:
+def test_a_thousand_parallel_connections_are_answered(service: Service) -> None:
     body = b'{"query": "java", "group": 1, "n": 1}'
     head = f"POST {SEARCH} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nconnection: close\r\n"
     sockets = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(CONNECTIONS)]
@@ -188,7 +188,7 @@ def _read(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def test_a_killed_process_is_replaced_and_its_counts_stay(service: Service) -> None:
+def test_killed_process_is_replaced_and_its_counts_are_kept(service: Service) -> None:
     [folder] = service.temporary.glob("queryveil-counts-*")
     before = counts(service)["queryveil_search_seconds_count"]
     victim = int(next(folder.iterdir()).name)
@@ -199,7 +199,7 @@ def test_a_killed_process_is_replaced_and_its_counts_stay(service: Service) -> N
     assert counts(service)["queryveil_search_seconds_count"] == before + 5
 
 
-def test_it_stops_when_told_to_and_leaves_nothing(service: Service) -> None:
+def test_sigterm_stops_all_processes_and_leaves_no_file(service: Service) -> None:
     service.client.close()
     service.process.send_signal(signal.SIGTERM)
     _, errors = service.process.communicate(timeout=30)
@@ -208,9 +208,9 @@ def test_it_stops_when_told_to_and_leaves_nothing(service: Service) -> None:
     assert list(service.temporary.iterdir()) == []
 
 
-def test_nothing_outlives_a_service_that_is_killed(service: Service) -> None:
-    process = start(service.places, service.temporary)
+def test_killed_service_leaves_no_process(service: Service) -> None:
+    process = start(service.folders, service.temporary)
     with httpx.Client(base_url=address_of(process), transport=httpx.HTTPTransport(retries=3)) as client:
         assert client.post(SEARCH, json={"query": "java"}, timeout=60).status_code == 200
     process.kill()
-    process.communicate(timeout=60)  # ends when the last process that could write to it has
+    process.communicate(timeout=60)  # returns once the last process that holds the pipe has ended

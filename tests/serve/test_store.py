@@ -1,4 +1,4 @@
-"""State that outlives the server: what was written is there after a restart, in a folder that nobody else reads."""
+"""The store: state survives a restart, and its folder is private and locked."""
 
 import stat
 from dataclasses import replace
@@ -7,20 +7,23 @@ from pathlib import Path
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.serve.store import NAME, ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name, new_id, now
+from queryveil.serve.records import LogRow, RunRow, checked_name
+from queryveil.serve.run_specs import AnonymizeSpec, VerifySpec
+from queryveil.serve.store import NAME, ConflictError, Store, UnknownIdError
 
-LOG = LogRow("l1", "one", "upload", "/somewhere", "one.tsv", {"format": "aol"}, "", "2026")
+LOG = LogRow(
+    id="l1", name="one", kind="upload", path="/somewhere", filename="one.tsv", reading={"format": "aol"}, created="2026"
+)
 
 
-def row(name: str, **more: object) -> RunRow:
-    made = RunRow(new_id(), name, "anonymize", "l1", None, {"k": 2}, "queued", "", 0, 0, "", now(), None, None)
-    return replace(made, **more)  # type: ignore[arg-type]
+def queued(name: str) -> RunRow:
+    return RunRow.queued(name, AnonymizeSpec(method="km(k=2, m=2)"), log="l1")
 
 
-def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_rows_survive_a_restart(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
     store.add_log(LOG)
-    first, second = store.add_run(row("a")), store.add_run(row("b"))
+    first, second = store.add_run(queued("a")), store.add_run(queued("b"))
     store.close()
     store = Store(tmp_path / "home")
     assert store.log("l1") == LOG
@@ -29,13 +32,13 @@ def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_run_goes_from_state_to_state(tmp_path: Path) -> None:
+def test_run_changes_state_only_from_the_expected_state(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
-    first, second = store.add_run(row("a")), store.add_run(row("b"))
+    first, second = store.add_run(queued("a")), store.add_run(queued("b"))
     taken = store.take_queued()
     assert taken is not None
     assert (taken.id, taken.state) == (first.id, "running")
-    store.note_progress(first.id, "reading", 1, 3)
+    store.update_progress(first.id, "reading", 1, 3)
     assert not store.end(first.id, "cancelled", only="queued")
     assert store.end(second.id, "cancelled", "why", only="queued")
     assert store.end(first.id, "done")
@@ -43,8 +46,8 @@ def test_a_run_goes_from_state_to_state(tmp_path: Path) -> None:
     assert store.take_queued() is None
     found = store.run(first.id)
     assert (found.state, found.stage, found.done, found.total, found.is_over) == ("done", "reading", 1, 3, True)
-    assert not store.queue_again(first.id)
-    assert store.queue_again(second.id)
+    assert not store.requeue(first.id)
+    assert store.requeue(second.id)
     assert store.run(second.id) == replace(second, state="queued")
     store.interrupt_all("stopped")
     assert store.run(second.id).state == "interrupted"
@@ -52,16 +55,16 @@ def test_a_run_goes_from_state_to_state(tmp_path: Path) -> None:
     store.close()
 
 
-def test_names_are_given_once(tmp_path: Path) -> None:
+def test_names_are_unique(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
     store.add_log(LOG)
-    store.add_run(row("a"))
+    store.add_run(queued("a"))
     with pytest.raises(ConflictError, match="there is a log named one already; give another name"):
         store.add_log(replace(LOG, id="l2"))
     with pytest.raises(ConflictError, match="there is a run named a already; give another name") as raised:
-        store.add_run(row("a"))
+        store.add_run(queued("a"))
     assert raised.value.field == "name"
-    store.add_run(row("a", kind="verify"))
+    store.add_run(RunRow.queued("a", VerifySpec()))
     store.delete_log("l1")
     for unknown in ("l1", "\ud800", ""):
         with pytest.raises(UnknownIdError, match="no such log"):
@@ -72,13 +75,13 @@ def test_names_are_given_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\x00b", "a\x1b[31m", "\ud800"])
-def test_names_that_cannot_be_shown_are_refused(name: str) -> None:
+def test_unprintable_names_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="a name has 1 to 100 characters"):
         checked_name(name)
     assert checked_name("  my \n run ") == "my run"
 
 
-def test_only_one_server_and_one_person_can_use_a_home(tmp_path: Path) -> None:
+def test_home_is_locked_and_private(tmp_path: Path) -> None:
     home = tmp_path / "in" / "home"
     store = Store(home)
     with pytest.raises(InputError, match="another server keeps its state"):
@@ -90,7 +93,7 @@ def test_only_one_server_and_one_person_can_use_a_home(tmp_path: Path) -> None:
     Store(home).close()
 
 
-def test_homes_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_homes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot keep state in"):
         Store(tmp_path / "file" / "home")
@@ -98,4 +101,4 @@ def test_homes_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a state file of queryveil"):
         Store(tmp_path)
     (tmp_path / NAME).unlink()
-    Store(tmp_path).close()  # the lock was given back
+    Store(tmp_path).close()  # the lock was released

@@ -56,7 +56,7 @@ def serve(options: ServeOptions, as_json: bool) -> int:
     token, largest = _token(options.token_file), _bytes(options.max_upload)
     if options.search is not None:
         return _serve_search(options.search, options, token)
-    from queryveil.serve.running import serve as run
+    from queryveil.serve.servers.web_server import serve as run
     from queryveil.serve.settings import Settings, default_home
 
     settings = Settings(
@@ -75,7 +75,7 @@ def serve(options: ServeOptions, as_json: bool) -> int:
 
 
 def _serve_search(index: Path, options: ServeOptions, token: str | None) -> int:
-    from queryveil.serve.processes import serve_search
+    from queryveil.serve.servers.search_service import serve_search
 
     if options.groups is None:
         raise InputError("--search needs a release of groups to search by; give it by --groups.")

@@ -1,7 +1,7 @@
-"""Runs in worker processes: at most so many at once, the rest wait; a manager thread hears them and starts the next.
+"""Runs in worker processes: a manager thread starts queued runs, a limited number at once, and records how they end.
 
-Only the manager thread touches workers. Everybody else asks it by a queue, and reads what it writes into the store, so
-that a restart finds there what finished and what did not.
+Only the manager thread touches workers. Other threads send it stop requests through a queue, and read the state that it
+writes to the store, so that a restarted server knows which runs finished.
 """
 
 import asyncio
@@ -11,39 +11,39 @@ import queue
 import shutil
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from queryveil.core.errors import InputError, sentence_of
+from queryveil.serve.records import RunRow, RunState
+from queryveil.serve.run_specs import INDEX, PRIVATE, RELEASE, RunInputs, RunSpec, parse_spec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name, new_id, now
-from queryveil.serve.work import BUNDLED, INDEX, KINDS, PRIVATE, RELEASE, RESULT, Task, main, release_request, resolved
+from queryveil.serve.store import ConflictError, Store, UnknownIdError
+from queryveil.serve.worker import RESULT, run_worker
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."
 CANCELLED = "the run was cancelled, and nothing of it was kept."
 INTERRUPTED = "the server was stopped while the run waited or was under way; start it again."
 LOG_DELETED = "the log was deleted before the run had ended; add the log again, and start another run."
-_PATIENCE = 5.0  # seconds between asking a worker to stop and killing it
-_LISTEN = 0.2  # seconds between two looks at a run that somebody watches
-_FILES = ("market", "values", "taxonomy", "places", "corpus")  # of a spec: files in the server's folder
-_ON_RELEASES = ("verify", "measure", "attack")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_STOP_TIMEOUT = 5.0  # seconds between SIGTERM and SIGKILL
+_EVENT_INTERVAL = 0.2  # seconds between two looks at a run that somebody follows
+
+RunOutcome = tuple[RunState, str]  # the final state, and the sentence that explains it
 
 
 @dataclass
 class _Worker:
-    """A process that does a run, and what is known about its end."""
+    """The process of a run, and what is known about its end."""
 
     run: str
     process: SpawnProcess
     pipe: Connection
-    said: tuple[str, str] | None = None  # the state and the sentence that it told
-    stopped_for: tuple[str, str] | None = None  # the same of whoever stopped it, which counts more
+    outcome: RunOutcome | None = None  # that the worker sent
+    stop_reason: RunOutcome | None = None  # that whoever stopped it gave; it overrides the worker's outcome
     deadline: float | None = None
 
 
@@ -53,36 +53,25 @@ class Jobs:
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
         self._workers: dict[str, _Worker] = {}
-        self._asked: queue.SimpleQueue[tuple[str, str, str]] = queue.SimpleQueue()  # run, state, sentence
-        self._ear, self._bell = multiprocessing.Pipe(duplex=False)
+        self._stop_requests: queue.SimpleQueue[tuple[str, RunOutcome]] = queue.SimpleQueue()
+        self._wakeup_r, self._wakeup_w = multiprocessing.Pipe(duplex=False)
         self.closing = threading.Event()
         store.interrupt_all(INTERRUPTED)
         self._manager = threading.Thread(target=self._manage, name="jobs", daemon=True)
         self._manager.start()
 
-    def start(
-        self,
-        kind: str,
-        name: str,
-        log: str | None = None,
-        release: str | None = None,
-        spec: Mapping[str, Any] = _NOTHING,
-    ) -> RunRow:
-        """Queue a run, or refuse what cannot be run with the sentence of the command line."""
-        if kind not in KINDS:
-            raise InputError(f"there is no run of kind {kind!r}; there are {', '.join(KINDS)}.", field="kind")
-        if kind in _ON_RELEASES:
+    def start(self, spec: RunSpec, name: str, *, log: str | None = None, release: str | None = None) -> RunRow:
+        """Queue a run, or raise the command line's error if it cannot be run."""
+        if spec.needs_release:
             log = self.made(release or "").log
-        row = RunRow(
-            new_id(), checked_name(name), kind, log, release, dict(spec), "queued", "", 0, 0, "", now(), None, None
-        )
-        self._check(row)
+        row = RunRow.queued(name, spec, log=log, release=release)
+        spec.check(self._inputs(spec, row))
         self._store.add_run(row)
-        self._ring()
+        self._wake()
         return row
 
     def made(self, release: str) -> RunRow:
-        """Return the run that made a release, if it has."""
+        """Return the finished run that made a release."""
         try:
             row = self._store.run(release)
         except UnknownIdError:
@@ -96,24 +85,25 @@ class Jobs:
         return row
 
     def cancel(self, run: str) -> RunRow:
-        """Stop a run; what it had begun to write is removed."""
+        """Stop a run and remove what it has written."""
         row = self._store.run(run)
         if row.is_over:
             raise ConflictError(f"the run {row.name} is over already ({row.state}); there is nothing to cancel.")
         self._stop(run, "cancelled", CANCELLED)
         return self._store.run(run)
 
-    def again(self, run: str) -> RunRow:
-        """Start a run that did not succeed once more, under its name and as it was asked for."""
+    def restart(self, run: str) -> RunRow:
+        """Queue a run that did not succeed again, with the same name and spec."""
         row = self._store.run(run)
-        self._check(row)
-        if not self._store.queue_again(run):
+        spec = parse_spec(row.kind, row.spec)
+        spec.check(self._inputs(spec, row))
+        if not self._store.requeue(run):
             raise ConflictError(f"the run {row.name} is {row.state}; only one that did not succeed is started again.")
-        self._ring()
+        self._wake()
         return self._store.run(run)
 
     def delete(self, run: str) -> None:
-        """Remove a run, all that it made, and the runs on its release; one that is under way is stopped first."""
+        """Delete a run, its files, and the runs on its release; a running one is stopped first."""
         row = self._store.run(run)
         for other in self._store.runs(release=run):
             self.delete(other.id)
@@ -122,8 +112,8 @@ class Jobs:
         self._store.delete_run(row.id)
         shutil.rmtree(self.folder_of(run), ignore_errors=True)
 
-    def forget_log(self, log: str) -> None:
-        """End the runs on a log that is being deleted, and remove its statistics; releases stay."""
+    def end_runs_on(self, log: str) -> None:
+        """Delete the statistics of a log that is being deleted, and fail its unfinished runs; releases stay."""
         for row in self._store.runs(log=log):
             if row.kind == "statistics":
                 self.delete(row.id)
@@ -132,7 +122,7 @@ class Jobs:
                 self._await_end(row.id)
 
     async def events(self, run: str) -> AsyncIterator[RunRow]:
-        """Yield a run as it is now, then whenever something changed, until it is over or the server stops."""
+        """Yield a run now and after every change, until it is over or the server stops."""
         last = None
         while not self.closing.is_set():
             try:
@@ -144,178 +134,150 @@ class Jobs:
             if row.is_over:
                 return
             last = row
-            await asyncio.sleep(_LISTEN)
+            await asyncio.sleep(_EVENT_INTERVAL)
 
     def result(self, run: str) -> dict[str, Any] | None:
-        """Return what a run found; None unless it is done."""
+        """Return the result of a run; None unless it is done."""
         if self._store.run(run).state != "done":
             return None
-        found: dict[str, Any] = json.loads((self.folder_of(run) / RESULT).read_text())
-        return found
+        result: dict[str, Any] = json.loads((self.folder_of(run) / RESULT).read_text())
+        return result
 
     def folder_of(self, run: str) -> Path:
-        """Return where a run keeps its files."""
+        """Return the folder of a run's files."""
         return self._settings.home / "runs" / run
 
     def release_of(self, run: str) -> Path:
-        """Return the release that a run made."""
+        """Return the folder of the release that a run made."""
         return self.folder_of(self.made(run).id) / RELEASE
 
     def private_of(self, run: str) -> Path:
-        """Return who is behind the release that a run made."""
+        """Return the private folder of the release that a run made."""
         return self.folder_of(self.made(run).id) / PRIVATE
 
-    def close(self) -> None:
-        """Stop all workers and the manager; what was under way is interrupted."""
-        if not self._manager.is_alive():
-            return
-        self.closing.set()
-        self._ring()
-        self._manager.join()
-        self._store.interrupt_all(INTERRUPTED)
-        self._ear.close()
-        self._bell.close()
-
-    def _check(self, row: RunRow) -> None:
-        """Refuse a run that is asked for in a way that no run can do."""
-        files = self._files(row.spec)
-        for kind in ("measure", "attack"):
-            for name in row.spec.get(f"{kind}s", ()):
-                resolved(kind, name, f"{kind}s")
-        if row.kind in _ON_RELEASES:
-            self.made(row.release or "")
-        if row.spec.get("claim"):
-            resolved("guarantee", row.spec["claim"], "claim")
-        if row.kind not in ("verify", "index"):
-            log = self._store.log(row.log or "")
-            if row.kind == "anonymize":
-                market = Path(log.market) if log.market else None
-                release_request(row.spec, Path(log.path), log.reading, files, market)
-
-    def _files(self, spec: Mapping[str, Any]) -> dict[str, Path]:
-        """Return the files in the server's folder that a spec names."""
-        named = {name: str(spec[name]) for name in _FILES if spec.get(name)}
-        return {name: self._settings.file(path, name) for name, path in named.items() if path != BUNDLED}
-
     def index(self) -> Path | None:
-        """Return what is searched: the index that was given, else the newest that a run has made."""
+        """Return the index to search: the one in the settings, else the newest that a run has made."""
         made = (self.folder_of(run.id) / INDEX for run in self._store.runs(kind="index") if run.state == "done")
         return self._settings.index or next(made, None)
 
-    def _stop(self, run: str, state: str, sentence: str) -> None:
-        """End a run that waits, or have the manager end it."""
+    def close(self) -> None:
+        """Stop all workers and the manager thread; unfinished runs become interrupted."""
+        if not self._manager.is_alive():
+            return
+        self.closing.set()
+        self._wake()
+        self._manager.join()
+        self._store.interrupt_all(INTERRUPTED)
+        self._wakeup_r.close()
+        self._wakeup_w.close()
+
+    def _stop(self, run: str, state: RunState, sentence: str) -> None:
+        """End a queued run, or ask the manager to stop its worker."""
         if not self._store.end(run, state, sentence, only="queued"):
-            self._asked.put((run, state, sentence))
-            self._ring()
+            self._stop_requests.put((run, (state, sentence)))
+            self._wake()
 
     def _await_end(self, run: str) -> None:
-        until = time.monotonic() + 2 * _PATIENCE
+        until = time.monotonic() + 2 * _STOP_TIMEOUT
         while not self._store.run(run).is_over and time.monotonic() < until:
             time.sleep(0.02)
 
-    def _ring(self) -> None:
-        self._bell.send(None)
+    def _wake(self) -> None:
+        """Wake the manager thread from its wait."""
+        self._wakeup_w.send(None)
 
     def _manage(self) -> None:
-        """Start, hear and end workers until the server stops."""
+        """Start, watch and end workers until the server stops."""
         while not self.closing.is_set():
-            self._fill()
-            self._hear(timeout=self._until_deadline())
+            self._start_queued()
+            self._poll(timeout=self._until_deadline())
         for worker in self._workers.values():
-            self._tell_to_stop(worker, "interrupted", INTERRUPTED)
+            self._terminate(worker, ("interrupted", INTERRUPTED))
         while self._workers:
-            self._hear(timeout=self._until_deadline())
+            self._poll(timeout=self._until_deadline())
 
-    def _fill(self) -> None:
-        """Start what waits, as long as there is room."""
+    def _start_queued(self) -> None:
+        """Start queued runs while fewer than the allowed number are running."""
         while len(self._workers) < self._settings.jobs:
             row = self._store.take_queued()
             if row is None:
                 return
             try:
-                self._workers[row.id] = self._begin(row)
+                self._workers[row.id] = self._start_worker(row)
             except (InputError, OSError) as error:
-                self._store.end(row.id, "failed", LOG_DELETED if _is_gone(error) else sentence_of(error))
+                is_gone = isinstance(error, UnknownIdError)
+                self._store.end(row.id, "failed", LOG_DELETED if is_gone else sentence_of(error))
 
-    def _begin(self, row: RunRow) -> _Worker:
-        task = self._task(row)
-        shutil.rmtree(task.folder, ignore_errors=True)
-        task.folder.mkdir(mode=0o700, parents=True)
+    def _start_worker(self, row: RunRow) -> _Worker:
+        spec = parse_spec(row.kind, row.spec)
+        inputs = self._inputs(spec, row)
+        shutil.rmtree(inputs.folder, ignore_errors=True)
+        inputs.folder.mkdir(mode=0o700, parents=True)
         context = multiprocessing.get_context("spawn")
         pipe, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=main, args=(task, theirs), name=f"run-{row.id}", daemon=True)
+        process = context.Process(target=run_worker, args=(spec, inputs, theirs), name=f"run-{row.id}", daemon=True)
         process.start()
-        theirs.close()  # so that the end of the process is the end of the pipe
+        theirs.close()  # so that the pipe reaches its end when the process does
         return _Worker(row.id, process, pipe)
 
-    def _task(self, row: RunRow) -> Task:
-        log: LogRow | None = None if row.log is None or row.kind == "verify" else self._store.log(row.log)
-        folder, files = self.folder_of(row.id), self._files(row.spec)
-        release = None if row.release is None else self.folder_of(self.made(row.release).id)
-        if log is None:
-            return Task(row.kind, folder, row.spec, release=release, files=files)
-        return Task(
-            row.kind,
-            folder,
-            row.spec,
-            log=Path(log.path),
-            shown=log.filename,
-            reading=log.reading,
-            market=Path(log.market) if log.market else None,
-            demo_people=self._settings.demo_people if log.kind == "demo" else 0,
-            release=release,
+    def _inputs(self, spec: RunSpec, row: RunRow) -> RunInputs:
+        """Return what a run works on, or raise if its log, its release or a file is missing."""
+        files = {name: self._settings.file(path, name) for name, path in spec.named_files().items()}
+        release_run = self.folder_of(self.made(row.release or "").id) if spec.needs_release else None
+        log = self._store.log(row.log or "") if spec.needs_log else None
+        return RunInputs(
+            folder=self.folder_of(row.id),
             files=files,
+            log_row=log,
+            release_run=release_run,
+            demo_people=self._settings.demo_people if log is not None and log.kind == "demo" else 0,
             index=self.index(),
         )
 
-    def _hear(self, timeout: float | None) -> None:
-        """Wait for something to happen, and see to it."""
-        heard = wait([self._ear, *(worker.pipe for worker in self._workers.values())], timeout)
-        if self._ear in heard:
-            self._ear.recv()
-        while not self._asked.empty():
-            run, state, sentence = self._asked.get()
+    def _poll(self, timeout: float | None) -> None:
+        """Wait for a wake-up or a message of a worker, and handle it."""
+        ready = wait([self._wakeup_r, *(worker.pipe for worker in self._workers.values())], timeout)
+        if self._wakeup_r in ready:
+            self._wakeup_r.recv()
+        while not self._stop_requests.empty():
+            run, reason = self._stop_requests.get()
             if run in self._workers:
-                self._tell_to_stop(self._workers[run], state, sentence)
+                self._terminate(self._workers[run], reason)
         for worker in list(self._workers.values()):
-            if worker.pipe in heard:
-                self._listen(worker)
+            if worker.pipe in ready:
+                self._receive(worker)
             if worker.deadline is not None and time.monotonic() > worker.deadline:
                 worker.process.kill()
 
-    def _listen(self, worker: _Worker) -> None:
-        """Take one message; the end of the pipe is that of the worker."""
+    def _receive(self, worker: _Worker) -> None:
+        """Handle one message of a worker; the end of its pipe is the end of the worker."""
         try:
             kind, *rest = worker.pipe.recv()
         except (EOFError, OSError):
             self._end(worker)
             return
         if kind == "progress":
-            self._store.note_progress(worker.run, *rest)
+            self._store.update_progress(worker.run, *rest)
         else:
-            worker.said = (kind, *rest)
+            worker.outcome = (kind, *rest)
 
-    def _tell_to_stop(self, worker: _Worker, state: str, sentence: str) -> None:
-        if worker.stopped_for is None:
-            worker.stopped_for, worker.deadline = (state, sentence), time.monotonic() + _PATIENCE
+    def _terminate(self, worker: _Worker, reason: RunOutcome) -> None:
+        """Send SIGTERM to a worker and set the deadline after which it is killed."""
+        if worker.stop_reason is None:
+            worker.stop_reason, worker.deadline = reason, time.monotonic() + _STOP_TIMEOUT
             worker.process.terminate()
 
     def _end(self, worker: _Worker) -> None:
-        """See a worker off and write down how its run ended; what did not succeed leaves nothing."""
+        """Reap a worker and record how its run ended; the files of an unsuccessful run are removed."""
         worker.process.join()
         worker.pipe.close()
         del self._workers[worker.run]
-        state, sentence = worker.stopped_for or worker.said or ("failed", KILLED)
-        if state == "done":
-            shutil.rmtree(self.folder_of(worker.run) / "tmp", ignore_errors=True)
-        else:
-            shutil.rmtree(self.folder_of(worker.run), ignore_errors=True)
+        state, sentence = worker.stop_reason or worker.outcome or ("failed", KILLED)
+        folder = self.folder_of(worker.run)
+        shutil.rmtree(folder / "tmp" if state == "done" else folder, ignore_errors=True)
         self._store.end(worker.run, state, sentence)
 
     def _until_deadline(self) -> float | None:
+        """Return the seconds until the next worker must be killed; None if none was told to stop."""
         deadlines = [worker.deadline for worker in self._workers.values() if worker.deadline is not None]
         return max(0.0, min(deadlines) - time.monotonic()) + 0.01 if deadlines else None
-
-
-def _is_gone(error: Exception) -> bool:
-    return isinstance(error, UnknownIdError)

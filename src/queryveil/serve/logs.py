@@ -1,26 +1,28 @@
-"""Logs of a server: the demo log, uploads in the private folder, files of the folder that the server may read."""
+"""The logs of a server: the demo log, uploads in the private folder, and files of the folder that it may read."""
 
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from queryveil.core.errors import InputError, QueryveilError
+from queryveil.core.names import resolve
 from queryveil.serve.jobs import Jobs
+from queryveil.serve.records import LogRow, RunRow, checked_name, new_id
+from queryveil.serve.run_specs import StatisticsSpec, source_of
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id, now
-from queryveil.serve.work import source_of
+from queryveil.serve.store import Store
 
-MOST_FILES = 1_000  # of the folder, that are listed
+MOST_FILES = 1_000  # of the folder that are listed
 _CHUNK = 1 << 20  # bytes
-_NOTHING: Mapping[str, str] = {}
+_NO_READING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
-class Guess:
-    """How a file is laid out, as the command line guesses it."""
+class GuessedLayout:
+    """The layout of a file, as the command line guesses it."""
 
     format: str
     columns: tuple[str, ...]  # of the file
@@ -28,19 +30,21 @@ class Guess:
 
 
 class Logs:
-    """Adds, lists and deletes logs; the statistics of each are begun at once."""
+    """Adds, lists and deletes logs; adding a log starts a run that computes its statistics."""
 
     def __init__(self, settings: Settings, store: Store, jobs: Jobs) -> None:
         self._settings, self._store, self._jobs = settings, store, jobs
 
     def add_demo(self, name: str) -> LogRow:
-        """Add the demo log, which is made by the first run that needs it."""
-        row = self._new(name, "demo", "demo.tsv", _NOTHING)
-        return self._add(row, Path(row.path).with_name("market.csv"))
+        """Add the demo log, which the first run that needs it generates."""
+        row = self._new_row(name, "demo", "demo.tsv", _NO_READING)
+        return self._add(replace(row, market=str(Path(row.path).with_name("market.csv"))))
 
-    def add_upload(self, name: str, filename: str, stream: BinaryIO, reading: Mapping[str, str] = _NOTHING) -> LogRow:
-        """Keep a log that was sent, if it can be read as one; stop at the size that is allowed."""
-        row = self._new(name, "upload", _plain(filename), reading)
+    def add_upload(
+        self, name: str, filename: str, stream: BinaryIO, reading: Mapping[str, str] = _NO_READING
+    ) -> LogRow:
+        """Store an uploaded log, or raise if it is too large or cannot be read as a log."""
+        row = self._new_row(name, "upload", _base_name(filename), reading)
         try:
             _copy(stream, Path(row.path), self._settings.max_upload)
             self._check_readable(row)
@@ -49,23 +53,23 @@ class Logs:
             shutil.rmtree(Path(row.path).parent, ignore_errors=True)
             raise
 
-    def add_file(self, name: str, relative_path: str, reading: Mapping[str, str] = _NOTHING) -> LogRow:
-        """Add a file of the server's folder, which stays where it is."""
-        path = self._settings.file(relative_path)
-        row = LogRow(new_id(), checked_name(name), "file", str(path), relative_path, _given(reading), "", now())
+    def add_file(self, name: str, relative_path: str, reading: Mapping[str, str] = _NO_READING) -> LogRow:
+        """Add a file of the server's folder without copying it."""
+        path, name = str(self._settings.file(relative_path)), checked_name(name)
+        row = LogRow(name=name, kind="file", path=path, filename=relative_path, reading=_given(reading))
         self._check_readable(row)
         return self._add(row)
 
     def delete(self, log: str) -> None:
-        """Forget a log and remove what the server keeps of it; runs on it end, releases stay."""
+        """Delete a log and the server's copy of it; unfinished runs on it fail, releases stay."""
         row = self._store.log(log)
         self._store.delete_log(log)
-        self._jobs.forget_log(log)
+        self._jobs.end_runs_on(log)
         if row.kind != "file":
             shutil.rmtree(Path(row.path).parent, ignore_errors=True)
 
     def files(self) -> list[tuple[str, int]]:
-        """Return the files that may be chosen, by their paths in the server's folder, and their sizes."""
+        """Return the relative paths and sizes of the files in the server's folder."""
         if self._settings.folder is None:
             return []
         found = []
@@ -78,29 +82,37 @@ class Logs:
                 break
         return sorted(found)
 
-    def guess(self, path: Path, reading: Mapping[str, str] = _NOTHING) -> Guess:
-        """Return how a file is laid out, or say why it cannot be read as a log."""
+    def guess(self, path: Path, reading: Mapping[str, str] = _NO_READING) -> GuessedLayout:
+        """Return the layout of a file, or raise if it cannot be read as a log."""
         from queryveil.engines.local.files import find_files
 
         [found] = find_files(source_of(path, _given(reading)))
         roles = {("user" if role == "person" else role): column for role, column in found.layout.roles.items()}
-        return Guess(found.format, found.layout.columns, roles)
+        return GuessedLayout(found.format, found.layout.columns, roles)
 
     def statistics(self, log: str) -> RunRow | None:
-        """Return the run that says what is in a log."""
+        """Return the run that computes the statistics of a log."""
         return next(iter(self._store.runs(log=log, kind="statistics")), None)
 
-    def _new(self, name: str, kind: str, filename: str, reading: Mapping[str, str]) -> LogRow:
+    def _new_row(self, name: str, kind: Literal["demo", "upload"], filename: str, reading: Mapping[str, str]) -> LogRow:
+        """Return the row of a log that is kept in a new private folder, and create that folder."""
         log = new_id()
         folder = self._settings.home / "logs" / log
-        row = LogRow(log, checked_name(name), kind, str(folder / "log"), filename, _given(reading), "", now())
+        row = LogRow(
+            id=log,
+            name=checked_name(name),
+            kind=kind,
+            path=str(folder / "log"),
+            filename=filename,
+            reading=_given(reading),
+        )
         folder.mkdir(mode=0o700, parents=True)
         return row
 
-    def _add(self, row: LogRow, market: Path | None = None) -> LogRow:
-        added = self._store.add_log(LogRow(**{**vars(row), "market": "" if market is None else str(market)}))
-        self._jobs.start("statistics", row.name, log=row.id)
-        return added
+    def _add(self, row: LogRow) -> LogRow:
+        self._store.add_log(row)
+        self._jobs.start(StatisticsSpec(), row.name, log=row.id)
+        return row
 
     def _check_readable(self, row: LogRow) -> None:
         try:
@@ -110,25 +122,24 @@ class Logs:
             raise type(error)(sentence, field=error.field or "file") from None
 
 
-def _plain(filename: str) -> str:
-    """Return the name of an uploaded file without folders and what cannot be shown."""
+def _base_name(filename: str) -> str:
+    """Return the name of an uploaded file without folders and unprintable characters."""
     name = PurePath(filename.replace("\\", "/")).name
     return "".join(c for c in name if c.isprintable())[:200] or "upload"
 
 
 def _given(reading: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of reading that say something, checked."""
+    """Return the reading options that are not empty, or raise if one is not valid."""
     from queryveil.logs.options import Reading
 
     given = {name: reading[name].strip() for name in ("format", "columns") if reading.get(name, "").strip()}
     if Reading(**given).format:
-        from queryveil.core.names import resolve
-
         resolve("format", given["format"])
     return given
 
 
 def _copy(stream: BinaryIO, path: Path, most: int) -> None:
+    """Copy a stream to a new private file, or raise once it exceeds the limit."""
     left = most
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
         while chunk := stream.read(_CHUNK):
@@ -139,7 +150,7 @@ def _copy(stream: BinaryIO, path: Path, most: int) -> None:
 
 
 def too_large(most: int) -> str:
-    """Say that something is larger than what is taken."""
+    """Return the sentence that refuses an upload larger than the limit."""
     return (
         f"the file is larger than the {most / 1_000_000:,.0f} MB that this server takes; put it into the server's "
         "folder (--folder), or start the server with a larger --max-upload."
@@ -147,7 +158,7 @@ def too_large(most: int) -> str:
 
 
 def _walk(root: Path) -> Iterator[str]:
-    """Yield the paths of files below a folder, hidden ones left out; links to folders are not followed."""
+    """Yield the relative paths of all files below a folder that are not hidden, without following links to folders."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):

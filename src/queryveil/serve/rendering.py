@@ -1,56 +1,136 @@
-"""Pages from templates: escaped, with the token of their forms; static files under names that change with them."""
+"""HTML pages from Jinja templates: the environment, its filters, error pages and redirects.
+
+Templates escape all values; addresses of static files contain a digest of the file, so that browsers may cache them.
+"""
 
 import hashlib
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fastapi import Request
 from fastapi.templating import Jinja2Templates
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from queryveil._version import __version__
-from queryveil.serve.words import FILTERS
+from queryveil.report.rendering import amount, number, percent
+from queryveil.serve.context import context_of
+from queryveil.serve.records import RunRow
 
-HERE = Path(__file__).resolve().parent
-TEMPLATES, STATIC = HERE / "templates", HERE / "static"
+_FOLDER = Path(__file__).resolve().parent
+TEMPLATES, STATIC = _FOLDER / "templates", _FOLDER / "static"
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_PRODUCTS = {
+    "statistics": "statistics",
+    "anonymize": "release",
+    "verify": "verification",
+    "measure": "measures",
+    "attack": "attacks",
+    "index": "index",
+}
 
 
 def make_templates() -> Jinja2Templates:
-    """Return the templates, with what all of them may use."""
-    templates = Jinja2Templates(TEMPLATES, context_processors=[_base])
-    templates.env.globals["static"] = static
-    templates.env.filters.update(FILTERS)
+    """Return the template environment with its globals and filters."""
+    templates = Jinja2Templates(TEMPLATES, context_processors=[_common_values])
+    templates.env.globals["static"] = static_address
+    templates.env.filters.update(
+        when=format_time,
+        size=format_size,
+        took=format_duration,
+        stage=format_stage,
+        opening=capitalise,
+        amount=format_amount,
+        kind=product_of,
+        number=number,
+        percent=percent,
+    )
     templates.env.trim_blocks = templates.env.lstrip_blocks = True
     return templates
 
 
-def _base(request: Request) -> dict[str, Any]:
-    """Return what every page knows: the token of its forms, the version, whether there is a login."""
+def _common_values(request: Request) -> dict[str, Any]:
+    """Return the values that every template may use: the form token, the version, the settings."""
+    settings = context_of(request).settings
     return {
         "csrf": request.state.csrf,
         "version": __version__,
-        "has_login": request.app.state.settings.token is not None,
-        "settings": request.app.state.settings,
+        "has_login": settings.token is not None,
+        "settings": settings,
     }
 
 
 @cache
-def static(name: str) -> str:
-    """Return the address of a static file, which changes with its content, so that it may be cached for good."""
+def static_address(name: str) -> str:
+    """Return the address of a static file, which changes with its content."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/static/{name}?v={digest}"
 
 
-def page(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page made from a template."""
     templates: Jinja2Templates = request.app.state.templates
-    return templates.TemplateResponse(request, template, context, status_code=status)
+    return templates.TemplateResponse(request, template, values, status_code=status)
 
 
 def problem(request: Request, status: int, sentence: str, field: str = "") -> Response:
-    """Say what went wrong: to programs as JSON, to people as a page."""
-    sentence = sentence.encode(errors="replace").decode()  # half a character cannot be sent
-    if request.url.path.startswith("/api/") or not (TEMPLATES / "error.html").exists():
+    """Return an error as JSON to programs and as a page to browsers."""
+    sentence = sentence.encode(errors="replace").decode()  # a lone surrogate cannot be encoded
+    if request.url.path.startswith("/api/"):
         return JSONResponse({"error": sentence, "field": field or None}, status)
     return page(request, "error.html", status=status, sentence=sentence, field=field, code=status)
+
+
+def redirect(address: str) -> RedirectResponse:
+    """Redirect the browser after a form, so that a reload does not send the form twice."""
+    return RedirectResponse(address, 303)
+
+
+def format_time(moment: str) -> str:
+    """Return a stored time in the server's time zone."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%-d %b %Y, %H:%M")
+
+
+def format_size(n_bytes: int | None) -> str:
+    """Return a number of bytes in a suitable unit."""
+    if n_bytes is None:
+        return "–"
+    left, unit = float(n_bytes), 0
+    while left >= 1000 and unit < len(_UNITS) - 1:
+        left, unit = left / 1000, unit + 1
+    return f"{left:.0f} {_UNITS[unit]}" if unit < 2 else f"{left:.1f} {_UNITS[unit]}"
+
+
+def format_duration(run: RunRow) -> str:
+    """Return how long a run took, or has taken so far."""
+    if run.started is None:
+        return ""
+    end = datetime.fromisoformat(run.ended) if run.ended else datetime.now(UTC)
+    seconds = max(0.0, (end - datetime.fromisoformat(run.started)).total_seconds())
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def format_stage(run: RunRow) -> str:
+    """Return what a run does now, in the same words as `live.js`."""
+    if run.state == "queued":
+        return "waits for its turn"
+    if run.state != "running":
+        return format_duration(run)
+    share = f", {100 * run.done // run.total} %" if run.total else ""
+    return f"{run.stage}{share}"
+
+
+def format_amount(value: float | None, unit: str = "%") -> str:
+    """Return a figure with its unit, or a dash if there is none."""
+    return "–" if value is None else amount(value, unit)
+
+
+def capitalise(text: str) -> str:
+    """Return a text with its first letter in upper case and the rest unchanged."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def product_of(run: RunRow) -> str:
+    """Return what a run makes, in a word."""
+    return _PRODUCTS[run.kind]

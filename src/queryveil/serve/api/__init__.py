@@ -1,9 +1,18 @@
-"""The REST service: one router for each kind of thing, all under one prefix."""
+"""The REST service: a router for each resource, all under one prefix."""
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import about, logs, looking, releases, runs, search
+from queryveil.serve.api import logs, releases, runs, search
+from queryveil.serve.api.models import PROBLEMS
+from queryveil.serve.declarations import DeclarationsOut, all_declarations
 
 PREFIX = "/api/v1"
 
-routes: list[APIRouter] = [logs.router, runs.router, releases.router, looking.router, search.router, about.router]
+_declarations = APIRouter(tags=["declarations"], responses=PROBLEMS)
+routers: list[APIRouter] = [logs.router, runs.router, releases.router, search.router, _declarations]
+
+
+@_declarations.get("/declarations")
+def list_declarations() -> DeclarationsOut:
+    """List methods, guarantees, targets, measures, attacks, formats, corpora and options, with their parameters."""
+    return all_declarations()

@@ -1,4 +1,4 @@
-"""Searching by REST: the lean service's request and answer, and which release the group is of."""
+"""Search by REST: the search service's request and answer, with the release that the group belongs to."""
 
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
@@ -10,13 +10,13 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from queryveil.serve.api.models import PROBLEMS
-from queryveil.serve.desk import Desk
-from queryveil.serve.searching import RULES, SearchRequest, find, refusal
+from queryveil.serve.context import ContextDep
+from queryveil.serve.search import RULES, SearchQuery, invalid_request
 
 _RULES = {**RULES, "release": "the id of a run that made groups, or left out for the newest"}
 
 
-class SearchIn(SearchRequest):
+class SearchIn(SearchQuery):
     """A query, the group for which it is answered, and the release it is a group of; never a person."""
 
     release: Annotated[
@@ -45,18 +45,18 @@ class SearchOut(BaseModel):
 
 
 class SearchRoute(APIRoute):
-    """Says what is wrong with a request in the sentences of the lean service."""
+    """A route that describes an invalid request in the sentences of the search service."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler with those sentences."""
+        """Return the handler with its validation errors translated."""
         handle = super().get_route_handler()
 
         async def handle_with_sentences(request: Request) -> Response:
             try:
                 return await handle(request)
             except RequestValidationError as error:
-                place = error.errors()[0]["loc"][1:]
-                raise refusal(place if place and isinstance(place[0], str) else (), _RULES) from None
+                location = error.errors()[0]["loc"][1:]
+                raise invalid_request(location if location and isinstance(location[0], str) else (), _RULES) from None
 
         return handle_with_sentences
 
@@ -65,8 +65,8 @@ router = APIRouter(tags=["search"], responses=PROBLEMS, route_class=SearchRoute)
 
 
 @router.post("/search")
-def search(request: Request, asked: SearchIn) -> SearchOut:
+def search(context: ContextDep, asked: SearchIn) -> SearchOut:
     """Search as a group of a release, or as nobody; who asks is never said."""
-    desk: Desk = request.app.state.desk
-    release = asked.release or (None if asked.group is None else next(iter(desk.releases()), None))
-    return SearchOut(**find(desk.searcher(release), asked))
+    searchers = context.searchers
+    release = asked.release or (None if asked.group is None else next(iter(searchers.releases()), None))
+    return SearchOut(**asked.answer_record(searchers.searcher(release)))

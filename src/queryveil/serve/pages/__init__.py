@@ -1,16 +1,14 @@
-"""The pages: one router each."""
+"""The HTML pages: a router for each section."""
 
 from fastapi import APIRouter
 
-from queryveil.serve.pages import history, login, logs, releases, runs, search, start, trying
+from queryveil.serve.pages import home, logs, releases, runs, search, try_methods
 
-routes: list[APIRouter] = [
-    start.router,
+routers: list[APIRouter] = [
+    home.router,
     logs.router,
-    trying.router,
+    try_methods.router,
     runs.router,
-    history.router,
     releases.router,
     search.router,
-    login.router,
 ]

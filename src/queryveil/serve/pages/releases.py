@@ -1,97 +1,93 @@
-"""A release: what it promises, whether that holds, what attacks reach, and its files."""
+"""The page of a release: its promise and verdict, and the runs that verify, attack or measure it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import QueryveilError
-from queryveil.core.names import declarations
-from queryveil.serve import declared
-from queryveil.serve.pages.here import Here, State, free_name, go
+from queryveil.core.names import Declaration, declarations
+from queryveil.serve.context import ContextDep, ServerContext
+from queryveil.serve.declarations import suggested_name
+from queryveil.serve.pages.comparison import crowds_of
 from queryveil.serve.pages.runs import log_of
-from queryveil.serve.pages.side_by_side import crowds_of
-from queryveil.serve.pages.suggested import suggested_name
-from queryveil.serve.rendering import page
-from queryveil.serve.store import RunRow
+from queryveil.serve.records import RunKind, RunRow, free_name
+from queryveil.serve.rendering import page, redirect
+from queryveil.serve.run_specs import AttackSpec, MeasureSpec, RunSpec, VerifySpec
 
 router = APIRouter(prefix="/releases/{release}")
-KINDS = ("verify", "attack", "measure")  # of runs on a release
+KINDS: tuple[RunKind, ...] = ("verify", "attack", "measure")  # of runs on a release
 
 
 @router.get("")
-def one(request: Request, here: Here, release: str) -> HTMLResponse:
+def show_release(request: Request, context: ContextDep, release: str) -> HTMLResponse:
     """Show a release."""
-    return _page(request, here, here.jobs.made(release))
+    return _page(request, context, context.jobs.made(release))
 
 
 @router.post("/verify")
-def verify(request: Request, here: Here, release: str) -> Response:
-    """Have a release verified anew."""
-    return _begin(request, here, release, "verify", {})
+def verify(request: Request, context: ContextDep, release: str) -> Response:
+    """Start a run that verifies the release again."""
+    return _start(request, context, release, VerifySpec())
 
 
 @router.post("/attack")
-async def attack(request: Request, here: Here, release: str) -> Response:
-    """Have a release attacked."""
-    form: FormData = await request.form()
-    return _begin(request, here, release, "attack", {"attacks": _ticked(form, "attacks")})
+async def attack(request: Request, context: ContextDep, release: str) -> Response:
+    """Start a run of the ticked attacks."""
+    return _start(request, context, release, AttackSpec(attacks=_ticked(await request.form(), "attacks")))
 
 
 @router.post("/measure")
-async def measure(request: Request, here: Here, release: str) -> Response:
-    """Have a release measured."""
-    form: FormData = await request.form()
-    return _begin(request, here, release, "measure", {"measures": _ticked(form, "measures")})
+async def measure(request: Request, context: ContextDep, release: str) -> Response:
+    """Start a run of the ticked measures."""
+    return _start(request, context, release, MeasureSpec(measures=_ticked(await request.form(), "measures")))
 
 
 def _ticked(form: FormData, name: str) -> list[str]:
     return [value for value in form.getlist(name) if isinstance(value, str)]
 
 
-def _begin(request: Request, here: State, release: str, kind: str, spec: dict[str, Any]) -> Response:
-    """Start a run on a release, under a name that says what it is."""
-    row = here.jobs.made(release)
-    name = free_name(f"{kind} {row.name}"[:96], {run.name for run in here.store.runs(kind=kind)})
+def _start(request: Request, context: ServerContext, release: str, asked: RunSpec) -> Response:
+    """Start a run on a release, named after its kind and the release."""
+    row, kind = context.jobs.made(release), asked.run_kind
+    name = free_name(f"{kind} {row.name}"[:96], {run.name for run in context.store.runs(kind=kind)})
     try:
-        here.jobs.start(kind, name, release=release, spec={key: value for key, value in spec.items() if value})
+        context.jobs.start(asked, name, release=release)
     except QueryveilError as error:
-        return _page(request, here, row, status=422, errors={kind: str(error)})
-    return go(f"/releases/{release}#{kind}")
+        return _page(request, context, row, status=422, errors={kind: str(error)})
+    return redirect(f"/releases/{release}#{kind}")
 
 
 def _page(
-    request: Request, here: State, row: RunRow, status: int = 200, errors: dict[str, str] | None = None
+    request: Request, context: ServerContext, row: RunRow, status: int = 200, errors: Mapping[str, str] | None = None
 ) -> HTMLResponse:
-    found = here.jobs.result(row.id) or {}
+    found = context.jobs.result(row.id) or {}
     kind = found["manifest"]["kind"]
-    runs = here.store.runs(release=row.id)
-    by_kind = {each: [(run, here.jobs.result(run.id)) for run in runs if run.kind == each] for each in KINDS}
+    runs = context.store.runs(release=row.id)
+    by_kind = {each: [(run, context.jobs.result(run.id)) for run in runs if run.kind == each] for each in KINDS}
     return page(
         request,
         "release.html",
         status=status,
         run=row,
-        log=log_of(here, row),
+        log=log_of(context, row),
         found=found,
         manifest=found["manifest"],
-        crowds=crowds_of(row.id, found, here.jobs),
+        crowds=crowds_of(row.id, found, context.jobs),
         by_kind=by_kind,
         is_busy=any(not run.is_over for run in runs),
-        attacks=_of_kind("attack", kind),
-        measures=_of_kind("measure", kind),
+        attacks=_applicable("attack", kind),
+        measures=_applicable("measure", kind),
         errors=errors or {},
     )
 
 
-def _of_kind(what: str, kind: str) -> list[tuple[str, str]]:
-    """Return the attacks, or the measures, that a kind of release can be put to without a file, and what for."""
-    found = ((each, declared.entry(each)["about"]) for each in declarations(what).values())
-    usable = (each for each, about in found if kind in about["kinds"] and not _needs_a_file(about))
-    return [(suggested_name(each), each.purpose) for each in usable]
+def _applicable(what: str, kind: str) -> list[tuple[str, str]]:
+    """Return name and purpose of the attacks, or measures, that apply to a kind of release and need no file."""
+    usable = (each for each in declarations(what).values() if kind in getattr(each, "kinds", ()))
+    return [(suggested_name(each), each.purpose) for each in usable if not _needs_file(each)]
 
 
-def _needs_a_file(about: Mapping[str, Any]) -> bool:
-    return bool(about.get("needs_index") or about.get("needs_market"))
+def _needs_file(declaration: Declaration) -> bool:
+    return any(getattr(declaration, need, False) for need in ("needs_index", "needs_market"))

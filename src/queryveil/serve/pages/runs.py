@@ -1,4 +1,7 @@
-"""One run: how far it is, how it ended, what it found, and what can be done about it."""
+"""The page of a run, its actions, and the page that shows one person's history before and after.
+
+Who is looked at is sent in forms and never appears in an address: only the owner of the log may know.
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,85 +10,127 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.serve.pages.here import Fields, Here, State, go
-from queryveil.serve.pages.side_by_side import crowds_of
-from queryveil.serve.rendering import page
-from queryveil.serve.store import LogRow, RunRow, UnknownIdError
+from queryveil.core.errors import InputError, QueryveilError
+from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.pages.comparison import crowds_of
+from queryveil.serve.records import LogRow, RunRow
+from queryveil.serve.rendering import page, redirect
+from queryveil.serve.store import UnknownIdError
+from queryveil.workflows.person_view import person_of, sample_people, show_person
 
 router = APIRouter(prefix="/runs/{run}")
+NOBODY = "nobody was chosen; choose one of the people below, or give a user as it stands in the log."
+_LISTED_PEOPLE = 12
 _BACK = ("/logs/", "/try?", "/runs/", "/releases/", "/search")  # pages that a form may lead back to
 
 
 @router.get("")
-def one(request: Request, here: Here, run: str) -> HTMLResponse:
-    """Show a run."""
-    row = here.store.run(run)
-    found = here.jobs.result(run)
-    is_release = row.kind == "anonymize" and found is not None
-    crowds = crowds_of(run, found, here.jobs) if is_release and found is not None else None
-    log, release = log_of(here, row), _release_of(here, row)
-    did = list(_sentences(found.get("summary", {}))) if found else []
-    return page(request, "run.html", run=row, log=log, release=release, found=found, crowds=crowds, did=did)
+def show_run(request: Request, context: ContextDep, run: str) -> HTMLResponse:
+    """Show a run's progress, outcome and result."""
+    row = context.store.run(run)
+    found = context.jobs.result(run)
+    crowds = crowds_of(run, found, context.jobs) if row.kind == "anonymize" and found is not None else None
+    log, release = log_of(context, row), _release_of(context, row)
+    summary = _summary_lines(found.get("summary", {})) if found else []
+    return page(request, "run.html", run=row, log=log, release=release, found=found, crowds=crowds, summary=summary)
 
 
 @router.post("/cancel")
-def cancel(here: Here, fields: Fields, run: str) -> Response:
-    """Stop a run."""
-    if not here.store.run(run).is_over:  # whoever was late sees how it ended
-        here.jobs.cancel(run)
-    return go(_back(fields, run))
+def cancel(context: ContextDep, form: FormDep, run: str) -> Response:
+    """Cancel a run, unless it has ended in the meantime."""
+    if not context.store.run(run).is_over:
+        context.jobs.cancel(run)
+    return redirect(_back(form, run))
 
 
 @router.post("/again")
-def again(here: Here, fields: Fields, run: str) -> Response:
-    """Start a run once more."""
-    here.jobs.again(run)
-    return go(_back(fields, run))
+def restart(context: ContextDep, form: FormDep, run: str) -> Response:
+    """Start a run again."""
+    context.jobs.restart(run)
+    return redirect(_back(form, run))
 
 
 @router.post("/delete")
-def delete(here: Here, run: str) -> Response:
-    """Remove a run and what it made."""
-    row = here.store.run(run)
-    here.jobs.delete(run)
+def delete(context: ContextDep, run: str) -> Response:
+    """Delete a run and what it made."""
+    row = context.store.run(run)
+    context.jobs.delete(run)
     if row.release is not None:
-        return go(f"/releases/{row.release}")
-    return go(f"/try?log={row.log}" if log_of(here, row) else "/")
+        return redirect(f"/releases/{row.release}")
+    return redirect(f"/try?log={row.log}" if log_of(context, row) else "/")
 
 
-def log_of(here: State, row: RunRow) -> LogRow | None:
-    """Return the log of a run, unless it was deleted or there is none."""
+@router.get("/history")
+def choose_person(request: Request, context: ContextDep, run: str) -> HTMLResponse:
+    """Offer a few people whose history can be shown."""
+    return _history_page(request, context, context.jobs.made(run))
+
+
+@router.post("/history")
+def show_history(request: Request, context: ContextDep, form: FormDep, run: str) -> Response:
+    """Show one person's history before and after."""
+    row = context.jobs.made(run)
+    release, private = context.jobs.release_of(run), context.jobs.private_of(run)
+    person, number = form.get("person", "").strip(), None
     try:
-        return None if row.log is None else here.store.log(row.log)
+        if not person:
+            number = _person_number(form.get("number", ""))
+            person = person_of(private, number)
+        found = show_person(release, private, person)
+    except QueryveilError as error:
+        return _history_page(request, context, row, status=422, error=error)
+    return _history_page(request, context, row, found=found, number=number, person=person)
+
+
+def _person_number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 12:
+        raise InputError(NOBODY, field="person")
+    return int(text)
+
+
+def _history_page(
+    request: Request, context: ServerContext, row: RunRow, status: int = 200, **values: Any
+) -> HTMLResponse:
+    people = sample_people(context.jobs.private_of(row.id), _LISTED_PEOPLE)
+    manifest = (context.jobs.result(row.id) or {})["manifest"]
+    log = log_of(context, row)
+    return page(request, "history.html", status=status, run=row, log=log, people=people, manifest=manifest, **values)
+
+
+def log_of(context: ServerContext, row: RunRow) -> LogRow | None:
+    """Return the log of a run; None if it was deleted or the run has none."""
+    try:
+        return None if row.log is None else context.store.log(row.log)
     except UnknownIdError:
         return None
 
 
-def _release_of(here: State, row: RunRow) -> RunRow | None:
+def _release_of(context: ServerContext, row: RunRow) -> RunRow | None:
+    """Return the run that made the release which a run examines; None if there is none."""
     try:
-        return None if row.release is None else here.store.run(row.release)
+        return None if row.release is None else context.store.run(row.release)
     except UnknownIdError:
         return None
 
 
-def _back(fields: Mapping[str, str], run: str) -> str:
+def _back(form: Mapping[str, str], run: str) -> str:
     """Return the page that a form leads back to, if it is one of ours."""
-    back = fields.get("back", "")
+    back = form.get("back", "")
     return back if back.startswith(_BACK) and "\\" not in back else f"/runs/{run}"
 
 
-def _sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Say what a method tried, chose and counted."""
-    found = []
+def _summary_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return the texts and figures of a method's summary, one line each."""
+    lines = []
     for what, value in summary.items():
         if isinstance(value, Mapping):
             parts = [f"{_short(figure)} by {way}" for way, figure in value.items() if _is_figure(figure)]
-            found += [f"{what}: {', '.join(parts)}"] if parts else []
+            lines += [f"{what}: {', '.join(parts)}"] if parts else []
         elif isinstance(value, str):
-            found.append(f"{what}: {value}")
+            lines.append(f"{what}: {value}")
         elif _is_figure(value):
-            found.append(f"{what}: {_short(value)}")
-    return found
+            lines.append(f"{what}: {_short(value)}")
+    return lines
 
 
 def _is_figure(value: Any) -> bool:

@@ -1,17 +1,21 @@
 """The search service for production: a group and a query in, documents out; nothing else, and never a person.
 
-It is a bare ASGI application: a framework costs about as much as the search (`python -m benchmarks.serving` compares).
-A query that takes about a millisecond is answered at once; a long one goes to a few threads, and when too many of those
-wait, the rest are told to come back.
+It is a bare ASGI application, since a framework costs about as much as the search (`python -m benchmarks.serving`
+compares). A query of about a millisecond is answered in the event loop; a long one goes to a thread pool, and when too
+many of those wait, further ones are answered 503. Several processes share one port, since each uses one processor only.
 """
 
 import asyncio
+import gc
 import hmac
 import json
 import logging
+import os
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -19,10 +23,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from queryveil.core.errors import InputError
-from queryveil.serve.metrics import Metrics
-from queryveil.serve.searching import SearchRequest, find, refusal
-from queryveil.serve.settings import LOOPBACK, host_in
+from queryveil.serve.search import SearchQuery, invalid_request
+from queryveil.serve.servers.metrics import Metrics
+from queryveil.serve.settings import BACKLOG, LOOPBACK, address_of, bind, check_address, host_in, raise_file_limit
 from queryveil.serve.store import UnknownIdError
+from queryveil.serve.worker import exit_with_parent
 from queryveil.workflows.search import Searcher
 
 Scope = MutableMapping[str, Any]
@@ -30,19 +35,19 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Headers = tuple[tuple[bytes, bytes], ...]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-_LOG = logging.getLogger("queryveil.serve")
+_logger = logging.getLogger("queryveil.serve")
 SEARCH, HEALTH, METRICS = "/api/v1/search", "/healthz", "/metrics"
 _METHODS = {SEARCH: ("POST",), HEALTH: ("GET", "HEAD"), METRICS: ("GET", "HEAD")}
 _JSON, _PLAIN = b"application/json", b"text/plain; version=0.0.4; charset=utf-8"
 _LARGEST_BODY = 16_384  # bytes
-_PATIENCE = 10.0  # seconds for the rest of a body
+_BODY_TIMEOUT = 10.0  # seconds for the rest of a body
 _THREADS, _MOST_WAITING = 4, 256  # of long queries
 _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a request is answered with."""
+    """A response."""
 
     status: int
     body: bytes
@@ -51,7 +56,7 @@ class Reply:
 
 
 class RefusedError(Exception):
-    """A request is answered with a sentence."""
+    """A request is refused with a status and a sentence."""
 
     def __init__(self, status: int, sentence: str, field: str = "", headers: Headers = ()) -> None:
         super().__init__(sentence)
@@ -59,7 +64,7 @@ class RefusedError(Exception):
 
 
 class SearchService:
-    """The application that an ASGI server runs."""
+    """The ASGI application."""
 
     def __init__(self, searcher: Searcher, metrics: Metrics, token: str | None = None) -> None:
         self._searcher, self._metrics, self._token = searcher, metrics, token
@@ -69,7 +74,7 @@ class SearchService:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._run_lifespan(receive, send)
             return
         started = perf_counter_ns()
         self._metrics.begin()
@@ -77,13 +82,13 @@ class SearchService:
             reply = await self._reply(scope, receive)
         except RefusedError as refused:
             reply = refused.reply
-        except Exception as error:  # its text may hold what was asked for, so only its kind is told
-            _LOG.error("a request failed: %s", type(error).__name__)
-            reply = _BROKEN
+        except Exception as error:  # its message may contain the query, so only its type is logged
+            _logger.error("a request failed: %s", type(error).__name__)
+            reply = _INTERNAL_ERROR
         self._metrics.end(reply.status, perf_counter_ns() - started if scope["path"] == SEARCH else None)
         await _send(reply, send, has_body=scope["method"] != "HEAD")
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
         self._threads.shutdown(cancel_futures=True)
@@ -99,7 +104,7 @@ class SearchService:
         return Reply(200, b'{"status": "ok"}')
 
     def _check(self, path: str, method: str, headers: Mapping[bytes, bytes]) -> None:
-        """Refuse who may not ask, and what is not served."""
+        """Refuse unauthorised requests, unknown paths and wrong methods."""
         if self._token is None and host_in(headers.get(b"host", b"").decode("latin-1")) not in LOOPBACK:
             raise RefusedError(421, "this service answers under the name of its own machine only, such as 127.0.0.1.")
         if path not in _METHODS:
@@ -114,30 +119,32 @@ class SearchService:
                 raise RefusedError(401, sentence, headers=((b"www-authenticate", b"Bearer"),))
 
     async def _search(self, headers: Mapping[bytes, bytes], receive: Receive) -> Reply:
+        """Answer a search, or refuse a body that is no valid request."""
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != _JSON:
             raise RefusedError(415, "a search is sent as application/json; set the content type.")
         try:
-            request = SearchRequest.model_validate_json(await _body(receive))
-            found = await self._find(request)
+            request = SearchQuery.model_validate_json(await _read_body(receive))
+            found = await self._answer(request)
         except ValidationError as error:
-            place = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
-            refused = refusal(place)
-            raise RefusedError(422 if place else 400, str(refused), refused.field) from None
+            location = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
+            invalid = invalid_request(location)
+            raise RefusedError(422 if location else 400, str(invalid), invalid.field) from None
         except UnknownIdError as error:
             raise RefusedError(404, str(error), error.field) from None
         except InputError as error:
             raise RefusedError(422, str(error), error.field) from None
         return Reply(200, json.dumps(found).encode())
 
-    async def _find(self, request: SearchRequest) -> dict[str, Any]:
+    async def _answer(self, request: SearchQuery) -> dict[str, Any]:
+        """Answer a quick request at once and a long one in a thread; refuse a long one if too many wait."""
         if request.is_quick:
-            return find(self._searcher, request)
+            return request.answer_record(self._searcher)
         if self._n_waiting >= _MOST_WAITING:
-            raise RefusedError(503, "too many long queries wait already; try again in a second.", headers=_SOON)
+            raise RefusedError(503, "too many long queries wait already; try again in a second.", headers=_RETRY)
         self._n_waiting += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, find, self._searcher, request)
+            return await loop.run_in_executor(self._threads, request.answer_record, self._searcher)
         finally:
             self._n_waiting -= 1
 
@@ -145,30 +152,30 @@ class SearchService:
 def create_search_app(
     index: Path, groups: Path, *, token: str | None = None, counts: Path | None = None
 ) -> SearchService:
-    """Open an index and a release of groups, and return the service; processes that share `counts` count together."""
+    """Return the service of an index and a release of groups; processes that share the folder `counts` sum metrics."""
     searcher = Searcher(index, groups)
     gauges = {
         "queryveil_index_documents": ("Documents in the index.", len(searcher.index.documents)),
         "queryveil_index_terms": ("Terms in the index.", len(searcher.index.terms)),
         "queryveil_groups": ("Groups that can be searched as.", len(searcher.groups)),
     }
-    _warm(searcher)
+    _warm_up(searcher)
     return SearchService(searcher, Metrics(gauges, counts), token)
 
 
-def _warm(searcher: Searcher) -> None:
-    """Load the kernel and the lexicon, so that the first person need not wait for them."""
+def _warm_up(searcher: Searcher) -> None:
+    """Load the kernel and the lexicon, so that the first request need not wait for them."""
     searcher.index.analyzer.terms("unheard-of words")
     searcher.search(next(iter(searcher.index.terms), ""), next(iter(searcher.groups), None))
 
 
-async def _body(receive: Receive) -> bytes:
-    """Return the body of a request; one that is too large or too slow is refused."""
+async def _read_body(receive: Receive) -> bytes:
+    """Return the body of a request, or refuse it if it is too large or too slow."""
     message = await receive()
     body: bytes = message.get("body", b"")
     if message.get("more_body"):
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_BODY_TIMEOUT):
                 while message.get("more_body") and len(body) <= _LARGEST_BODY:
                     message = await receive()
                     body += message.get("body", b"")
@@ -191,5 +198,48 @@ async def _send(reply: Reply, send: Send, *, has_body: bool) -> None:
     await send({"type": "http.response.body", "body": reply.body if has_body else b""})
 
 
-_SOON, _CLOSE = ((b"retry-after", b"1"),), ((b"connection", b"close"),)
-_BROKEN = RefusedError(500, "the search failed by a fault of queryveil; please report it.").reply
+_RETRY, _CLOSE = ((b"retry-after", b"1"),), ((b"connection", b"close"),)
+_INTERNAL_ERROR = RefusedError(500, "the search failed by a fault of queryveil; please report it.").reply
+
+
+def serve_search(
+    index: Path,
+    groups: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    processes: int | None = None,
+    announce: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve searches until stopped, by one process for each processor unless a number is given."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    check_address(host, token)
+    raise_file_limit()
+    Searcher(index, groups)  # raises here, before any process is started, if something cannot be opened
+    with tempfile.TemporaryDirectory(prefix="queryveil-counts-") as counts, bind(host, port) as listening:
+        config = uvicorn.Config(
+            partial(_open_in_process, index, groups, token, Path(counts)),
+            factory=True,
+            host=host,
+            port=listening.getsockname()[1],
+            workers=processes or os.cpu_count() or 1,
+            backlog=BACKLOG,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        )
+        announce(address_of(listening))
+        Multiprocess(config, sockets=[listening]).run()
+
+
+def _open_in_process(index: Path, groups: Path, token: str | None, counts: Path) -> SearchService:
+    """Return the service of one worker process, which ends with its supervisor."""
+    exit_with_parent()
+    service = create_search_app(index, groups, token=token, counts=counts)
+    gc.freeze()  # long-lived objects need not be scanned by the garbage collector, which would delay requests
+    return service

@@ -1,4 +1,4 @@
-"""What a load balancer or an attacker may meet, asked of the application itself."""
+"""Errors of the search service, tested on the ASGI application itself."""
 
 import asyncio
 import json
@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from queryveil.cli import run
-from queryveil.serve import lean
-from queryveil.serve.lean import SearchService, create_search_app
-from queryveil.serve.metrics import Metrics
+from queryveil.serve.servers import search_service
+from queryveil.serve.servers.metrics import Metrics
+from queryveil.serve.servers.search_service import SearchService, create_search_app
 from queryveil.workflows.search import Searcher
-from tests.serve.searching import Places, make
+from tests.serve.searching import SearchFolders, make_folders
 
 SEARCH = "/api/v1/search"
 JSON = (b"content-type", b"application/json")
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
-    return make(tmp_path_factory.mktemp("faults"))
+def folders(tmp_path_factory: pytest.TempPathFactory) -> SearchFolders:
+    return make_folders(tmp_path_factory.mktemp("faults"))
 
 
 def scope(path: str = SEARCH, method: str = "POST", *headers: tuple[bytes, bytes]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def scope(path: str = SEARCH, method: str = "POST", *headers: tuple[bytes, bytes
 
 
 async def answer(app: SearchService, asked: dict[str, Any], *bodies: bytes, ends: bool = True) -> tuple[int, Any]:
-    """Send a request in pieces; a body that does not end is waited for in vain."""
+    """Send a request in chunks, and return status and body of the response; with `ends=False` no last chunk follows."""
     pieces = [{"type": "http.request", "body": body, "more_body": True} for body in bodies]
     if pieces and ends:
         pieces[-1]["more_body"] = False
@@ -45,8 +45,8 @@ async def answer(app: SearchService, asked: dict[str, Any], *bodies: bytes, ends
     return sent[0]["status"], json.loads(sent[1]["body"])
 
 
-def test_a_token_is_asked_for_except_of_health_checks(places: Places) -> None:
-    app = create_search_app(places.index, places.groups, token="correct horse battery")
+def test_token_is_required_except_for_health_checks(folders: SearchFolders) -> None:
+    app = create_search_app(folders.index, folders.groups, token="correct horse battery")
     given = (b"authorization", b"Bearer correct horse battery")
 
     async def ask_all() -> list[int]:
@@ -61,18 +61,20 @@ def test_a_token_is_asked_for_except_of_health_checks(places: Places) -> None:
     assert asyncio.run(ask_all()) == [401, 401, 200, 200, 401]
 
 
-def test_bodies_come_in_pieces_or_not_at_all(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = create_search_app(places.index, places.groups)
-    monkeypatch.setattr(lean, "_PATIENCE", 0.01)
+def test_chunked_body_is_read_and_incomplete_one_times_out(
+    folders: SearchFolders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_search_app(folders.index, folders.groups)
+    monkeypatch.setattr(search_service, "_BODY_TIMEOUT", 0.01)
     status, found = asyncio.run(answer(app, scope(), b'{"query": ', b'"java"}'))
     assert (status, len(found["hits"])) == (200, 10)
     status, found = asyncio.run(answer(app, scope(), b'{"query": ', ends=False))
     assert (status, found["error"]) == (408, "the rest of the request did not come; send it again.")
 
 
-def test_too_many_long_queries_are_told_to_come_back(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = create_search_app(places.index, places.groups)
-    monkeypatch.setattr(lean, "_MOST_WAITING", 3)
+def test_too_many_long_queries_get_503(folders: SearchFolders, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = create_search_app(folders.index, folders.groups)
+    monkeypatch.setattr(search_service, "_MOST_WAITING", 3)
 
     async def ask_many() -> list[int]:
         body = json.dumps({"query": "java", "depth": 1_000}).encode()
@@ -81,36 +83,36 @@ def test_too_many_long_queries_are_told_to_come_back(places: Places, monkeypatch
     assert sorted(asyncio.run(ask_many())) == [200] * 3 + [503] * 5
 
 
-def test_a_fault_of_ours_is_a_sentence_without_what_was_asked(
-    places: Places, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_internal_error_reveals_no_query(
+    folders: SearchFolders, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise ValueError("secret query")
 
     monkeypatch.setattr(Searcher, "search", fail)
-    app = SearchService(Searcher(places.index, places.groups), Metrics({}))
+    app = SearchService(Searcher(folders.index, folders.groups), Metrics({}))
     with caplog.at_level(logging.ERROR):
         status, found = asyncio.run(answer(app, scope(), b'{"query": "secret query"}'))
     assert (status, found["error"]) == (500, "the search failed by a fault of queryveil; please report it.")
     assert caplog.messages == ["a request failed: ValueError"]
 
 
-def test_other_machines_need_a_token_and_ports_can_be_taken(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["serve", "--search", str(places.index), "--groups", str(places.groups)]
+def test_impossible_options_are_refused_in_one_line(folders: SearchFolders, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["serve", "--search", str(folders.index), "--groups", str(folders.groups)]
     assert run([*words, "--host", "0.0.0.0"]) == 2
     assert "so a token is required" in capsys.readouterr().err
-    assert run([*words[:3], "--groups", str(places.index)]) == 2
+    assert run([*words[:3], "--groups", str(folders.index)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert run(words[:3]) == 2
     assert "--search needs a release of groups" in capsys.readouterr().err
 
 
-def test_counts_of_a_process_that_ended_are_kept(tmp_path: Path) -> None:
+def test_counts_of_an_ended_process_are_kept(tmp_path: Path) -> None:
     ours = Metrics({}, tmp_path)
     ours.begin()
     ours.end(200, 2_000_000)
     ours.begin()
-    (tmp_path / "4194305").write_bytes(next(tmp_path.iterdir()).read_bytes())  # above the largest number of a process
+    (tmp_path / "4194305").write_bytes(next(tmp_path.iterdir()).read_bytes())  # above the largest possible process id
     text = ours.text()
     assert 'queryveil_requests_total{answer="200"} 2' in text
     assert 'queryveil_search_seconds_bucket{le="0.001"} 0' in text

@@ -1,0 +1,166 @@
+"""Search as pages, REST and the search service share it: the request, its answer, and a cache of open searchers."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from queryveil.core.errors import InputError
+from queryveil.kinds.base import kind_of
+from queryveil.serve.records import RunRow
+from queryveil.serve.run_specs import BUNDLED_CORPUS, IndexSpec
+from queryveil.serve.settings import Settings
+from queryveil.serve.store import ConflictError, Store, UnknownIdError
+
+if TYPE_CHECKING:
+    from queryveil.search.answers import Answer
+    from queryveil.serve.jobs import Jobs
+    from queryveil.workflows.people import People
+    from queryveil.workflows.search import Searcher
+
+LONGEST_QUERY, MOST_HITS, DEEPEST = 1_000, 100, 1_000  # characters, documents, documents
+LARGEST_GROUP = 2**31 - 1
+_QUICK_QUERY, _QUICK_DEPTH = 200, 200  # up to these a search takes about a millisecond
+_LONGEST_FIELD_NAME = 40  # of an unknown field that is repeated in a sentence
+RULES: Mapping[str, str] = {
+    "query": f"a text of at most {LONGEST_QUERY:,} characters",
+    "group": "the number of a group of the release, or left out to search as nobody",
+    "n": f"a whole number from 1 to {MOST_HITS}",
+    "depth": f"a whole number from 1 to {DEEPEST:,}",
+    "blend": "a number from 0 to 1",
+    "explain": "true or false",
+}
+GIVEN = "given"  # the id that stands for the release in the server's settings
+NO_INDEX = "there is no index to search yet; make one of the bundled corpus on the search page, or give --index."
+_BUNDLED_CORPUS_RUN = "bundled corpus"  # the name of the run that indexes it
+_CACHE_SIZE = 8  # searchers, and releases with their people
+Opened = TypeVar("Opened")
+
+
+class SearchQuery(BaseModel):
+    """A query, and the group for which it is answered; never a person."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    query: str = Field(max_length=LONGEST_QUERY, description="What to search for.")
+    group: int | None = Field(
+        None, ge=0, le=LARGEST_GROUP, description="A group of the release; without one, the engine's own order."
+    )
+    n: int = Field(10, ge=1, le=MOST_HITS, description="How many documents to return.")
+    depth: int = Field(100, ge=1, le=DEEPEST, description="How many of the engine's documents are re-ranked.")
+    blend: float = Field(0.0, ge=0, le=1, description="How much the engine's own score counts against the profile.")
+    explain: bool = Field(False, description="Say which terms moved a document.")
+
+    @property
+    def is_quick(self) -> bool:
+        """Return whether answering in the event loop costs less than handing the request to a thread."""
+        return len(self.query) <= _QUICK_QUERY and self.depth <= _QUICK_DEPTH
+
+    def answer(self, searcher: "Searcher") -> "Answer":
+        """Return the documents found for the request, or raise if the release has no such group."""
+        if self.group is not None:
+            check_group(searcher, self.group)
+        return searcher.search(
+            self.query, self.group, n=self.n, depth=self.depth, blend=self.blend, explain=self.explain
+        )
+
+    def answer_record(self, searcher: "Searcher") -> dict[str, Any]:
+        """Return the answer as JSON values, as `queryveil search --json` prints it."""
+        answer = self.answer(searcher)
+        return {"query": answer.query, "hits": [vars(hit) for hit in answer.hits], "note": answer.note}
+
+
+def check_group(searcher: "Searcher", group: int) -> None:
+    """Raise if the release has no such group, without revealing where the server keeps the release."""
+    if not searcher.groups:
+        raise InputError("no release of groups is served here; leave the group out.", field="group")
+    if not searcher.has_group(group):
+        from queryveil.workflows.search import nearest_numbers
+
+        near = nearest_numbers(group, searcher.groups)
+        raise UnknownIdError(f"the release has no group {group}; {near}", field="group")
+
+
+def invalid_request(location: Sequence[str | int], rules: Mapping[str, str] = RULES) -> InputError:
+    """Return the error for the field at which validation failed; it repeats nothing of the request's values."""
+    field = str(location[0]) if location else ""
+    if field in rules:
+        return InputError(f"{field} must be {rules[field]}; change it.", field=field)
+    if not field:
+        return InputError('a search is a JSON object such as {"query": "java", "group": 1}; send one.')
+    is_harmless = field.isidentifier() and field.isascii() and len(field) <= _LONGEST_FIELD_NAME
+    superfluous = field if is_harmless else "every other field"
+    sentence = f"a search takes {', '.join(rules)}, and never who searches; leave {superfluous} out."
+    return InputError(sentence, field=field if is_harmless else "")
+
+
+class SearcherCache:
+    """Opens indexes and releases of groups on first use, and keeps the most recently used ones open."""
+
+    def __init__(self, settings: Settings, store: Store, jobs: "Jobs") -> None:
+        self._settings, self._store, self._jobs = settings, store, jobs
+        self._opened: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def indexing_run(self) -> RunRow | None:
+        """Return the run that indexes, or has indexed, the bundled corpus."""
+        return next((run for run in self._store.runs(kind="index") if run.name == _BUNDLED_CORPUS_RUN), None)
+
+    def start_indexing(self) -> None:
+        """Start indexing the bundled corpus unless that is done or under way."""
+        run = self.indexing_run()
+        if run is None:
+            self._jobs.start(IndexSpec(corpus=BUNDLED_CORPUS), _BUNDLED_CORPUS_RUN)
+        elif run.is_over and run.state != "done":
+            self._jobs.restart(run.id)
+
+    def releases(self) -> dict[str, str]:
+        """Return the names of the releases of groups by id: first the one in the settings, then the newest first."""
+        given = {} if self._settings.groups is None else {GIVEN: f"{self._settings.groups.name} (given by --groups)"}
+        made = (run for run in self._store.runs(kind="anonymize") if run.state == "done")
+        return {**given, **{run.id: run.name for run in made if self._has_groups(run.id)}}
+
+    def searcher(self, release: str | None) -> "Searcher":
+        """Return a searcher of the index, with the groups of a release if one is given."""
+        from queryveil.workflows.search import Searcher
+
+        index = self._jobs.index()
+        if index is None:
+            raise ConflictError(NO_INDEX)
+        groups = None if release is None else self._release_folder(release)
+        return self._cached(("searcher", index, groups), lambda: Searcher(index, groups))
+
+    def people(self, release: str) -> "People | None":
+        """Return the people behind a release that was made here; None for the one in the settings."""
+        from queryveil.workflows.people import People
+
+        if release == GIVEN:
+            return None
+        folder, private = self._release_folder(release), self._jobs.private_of(release)
+        return self._cached(("people", folder), lambda: People(folder, private))
+
+    def _release_folder(self, release: str) -> Path:
+        if release == GIVEN and self._settings.groups is not None:
+            return self._settings.groups
+        path = self._jobs.release_of(release)
+        if not self._has_groups(release):
+            raise UnknownIdError("that release has no groups; choose one that linkability made.", field="release")
+        return path
+
+    def _has_groups(self, run: str) -> bool:
+        result = self._jobs.result(run)
+        return result is not None and kind_of(result["manifest"]["kind"]).answers_searches
+
+    def _cached(self, key: Hashable, open_: Callable[[], Opened]) -> Opened:
+        """Return the cached object, opening it on a miss and evicting the least recently used."""
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = open_()
+            self._opened.move_to_end(key)
+            if len(self._opened) > _CACHE_SIZE:
+                self._opened.popitem(last=False)
+            opened: Opened = self._opened[key]
+            return opened

@@ -1,0 +1,135 @@
+"""The web server: builds the application from pages and REST routes, and runs it until it is stopped."""
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+from queryveil._version import __version__
+from queryveil.core.errors import QueryveilError
+from queryveil.serve import api, pages
+from queryveil.serve.context import ServerContext
+from queryveil.serve.guard import Guard, check_form, load_secret
+from queryveil.serve.rendering import STATIC, make_templates, problem
+from queryveil.serve.settings import Settings, address_of, bind, raise_file_limit
+from queryveil.serve.store import ConflictError, UnknownIdError
+
+_SHUTDOWN_TIMEOUT = 5  # seconds for responses that are under way
+_STATUS: dict[type[QueryveilError], int] = {UnknownIdError: 404, ConflictError: 409}
+_SENTENCES = {
+    400: "the request could not be read; send it again.",
+    404: "there is nothing at this address; check it, or begin at the start page.",
+    405: "this address does not take requests of that method; see /api/v1/docs.",
+}
+
+
+def serve(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Serve pages and the REST service until stopped; `announce` is called with the address."""
+    settings.check()
+    with bind(settings.host, settings.port) as listening:
+        app = create_app(settings)
+        raise_file_limit()
+        _keep_uploads_private(settings)
+        config = uvicorn.Config(
+            app,
+            ws="none",
+            log_level="warning",
+            access_log=False,  # it would record which pages people looked at
+            server_header=False,
+            timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
+        )
+        announce(address_of(listening))
+        try:
+            _Server(config, app.state.context).run([listening])
+        except KeyboardInterrupt:  # the usual way to stop a server
+            pass
+        finally:
+            app.state.context.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that ends the event streams of followed runs when it stops, instead of waiting for them."""
+
+    def __init__(self, config: uvicorn.Config, context: ServerContext) -> None:
+        super().__init__(config)
+        self._context = context
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop."""
+        self._context.jobs.closing.set()
+        super().handle_exit(sig, frame)
+
+
+def _keep_uploads_private(settings: Settings) -> None:
+    """Make uploads spool to the private folder instead of the system's temporary folder."""
+    temporary = settings.home / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(mode=0o700)
+    tempfile.tempdir = str(temporary)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return the application with its state opened; the end of its lifespan closes the state."""
+    context = ServerContext.open(settings)
+    app = FastAPI(
+        title="queryveil",
+        version=__version__,
+        summary="Anonymise search logs, verify, measure and attack releases, and search by group.",
+        openapi_url=f"{api.PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.context, app.state.templates, app.state.secret = context, make_templates(), load_secret(settings.home)
+    app.add_middleware(Guard, settings=settings, secret=app.state.secret)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    for router in api.routers:
+        app.include_router(router, prefix=api.PREFIX)
+    for router in pages.routers:
+        app.include_router(router, include_in_schema=False, dependencies=[Depends(check_form)])
+    _add_error_handlers(app)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.context.close()
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    @app.exception_handler(QueryveilError)
+    async def handle_queryveil_error(request: Request, error: QueryveilError) -> Response:
+        return problem(request, _STATUS.get(type(error), 422), str(error), error.field)
+
+    @app.exception_handler(RequestValidationError)
+    async def handle_invalid_body(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        return problem(request, 422, *_describe_fault(first, first["loc"][1:]))  # without "body"
+
+    @app.exception_handler(ValidationError)
+    async def handle_invalid_form(request: Request, error: ValidationError) -> Response:
+        first = error.errors()[0]
+        return problem(request, 422, *_describe_fault(first, first["loc"]))
+
+    @app.exception_handler(HTTPException)
+    async def handle_http_error(request: Request, error: HTTPException) -> Response:
+        return problem(request, error.status_code, _SENTENCES.get(error.status_code, str(error.detail)))
+
+
+def _describe_fault(fault: Mapping[str, Any], location: Sequence[str | int]) -> tuple[str, str]:
+    """Return a sentence about a validation error, without the value that was sent, and the field it is about."""
+    if fault["type"] == "json_invalid":
+        return "the request is not JSON that can be read; mend it.", ""
+    field = ".".join(str(part) for part in location)
+    return f"{field or 'the request'}: {fault['msg'][0].lower()}{fault['msg'][1:]}; mend it.", field
