@@ -41,7 +41,9 @@ def serving(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
 def running(app: FastAPI) -> Iterator[str]:
     """Run an application in a thread; yield its address."""
     with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, ws="none", log_level="critical", timeout_graceful_shutdown=2))
+        server = uvicorn.Server(
+            uvicorn.Config(app, ws="none", log_level="critical", timeout_graceful_shutdown=2, timeout_keep_alive=60)
+        )
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:
