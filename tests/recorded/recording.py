@@ -23,6 +23,8 @@ from tests.recorded.inputs import write_inputs
 
 PRIVATE_TABLES = ("membership", "profiles", "counted")
 CHANGING = ("queryveil", "seconds")  # the version and the duration of a run are not part of its result
+DURATION = re.compile(r"(^| +)\d[\d,.]* (s|min)\b")
+TIMINGS = ("Run times", "Seconds of the method alone")  # captions of tables
 RECORDINGS = Path(__file__).parent
 
 
@@ -76,7 +78,7 @@ def run_step(step: Step, folder: Path) -> dict[str, Any]:
         if "--json" in words and printed:
             record |= describe(words[0], json.loads(printed))
         elif printed:
-            record["stdout"] = re.sub(r" +\d+\.\d+ s\b", " … s", printed).splitlines()  # durations
+            record["stdout"] = DURATION.sub(" … s", printed).splitlines()
         for option in ("--private", "--out"):
             if code == 0 and option in words and words[0] in ("anonymize", "profiles"):
                 record |= describe_output(Path(words[words.index(option) + 1]))
@@ -111,6 +113,8 @@ def describe(command: str, result: Any) -> dict[str, Any]:
         return {"verdict": describe_verdict(result)}
     if command == "measure":
         return {"scores": [describe_score(score) for score in result], "details": digest(result)}
+    if command == "reproduce":
+        result["tables"] = [table for table in result["tables"] if table["caption"] not in TIMINGS]
     return {"details": digest(result), "excerpt": json.dumps(result, ensure_ascii=False)[:400]}
 
 
@@ -164,6 +168,8 @@ def cleaned(value: Any) -> Any:
         return {key: cleaned(part) for key, part in value.items() if key not in CHANGING}
     if isinstance(value, list):
         return [cleaned(part) for part in value]
+    if isinstance(value, str):
+        return DURATION.sub(" … s", value)
     if isinstance(value, float) and math.isfinite(value):
         return float(f"{value:.10g}")
     return value

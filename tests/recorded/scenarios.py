@@ -349,6 +349,16 @@ def other_runs() -> Iterator[Step]:
         yield Step(f"search-{name}", f"search index 'dog hotel' {options} --json")
 
 
+def reproduce_runs() -> Iterator[Step]:
+    """Yield the evaluations of papers on small logs."""
+    yield Step("burghardt", "reproduce burghardt --log log.tsv --market market.csv --json")
+    yield Step("liu", "reproduce liu --log small.tsv --json")
+    yield Step("carpineto", "reproduce carpineto --log small.tsv --json")
+    yield Step("burghardt-too-few", "reproduce burghardt --log small.tsv --market market.csv --json")
+    yield Step("zhu-too-few", "reproduce zhu --log small.tsv --json")
+    yield Step("nobody", "reproduce nobody --json")
+
+
 def printed_runs() -> Iterator[Step]:
     """Yield commands whose result is printed for people, not as JSON."""
     for name, step in BASE.items():
@@ -379,4 +389,5 @@ SCENARIOS: dict[str, Scenario] = {
     "compare": tuple(compare_runs()),
     "other": tuple(other_runs()),
     "printed": tuple(printed_runs()),
+    "reproduce": tuple(reproduce_runs()),
 }
