@@ -12,7 +12,7 @@ import numpy as np
 from queryveil.api import generate, profiles
 from queryveil.core.names import declarations, resolve
 from queryveil.methods.km import anonymize as run
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues
 from tests.builders import rows
 from tests.twins.km import algorithm_1
 
@@ -24,7 +24,7 @@ def measure() -> dict[str, float | str | bool]:
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder) / "log.tsv", users=USERS, seed=SEED)
         log = profiles(Path(folder) / "log.tsv")
-    utility = declarations("target")["logsize"].load()(log, Worth()).tolist()
+    utility = declarations("target")["logsize"].load()(log, TermValues()).tolist()
     results: dict[str, float | str | bool] = {}
     for k in (2, 10):
         bound = resolve("method", f"km(k={k}, m=2, algorithm=paper)")

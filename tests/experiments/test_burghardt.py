@@ -22,7 +22,7 @@ from queryveil.measures.base import Comparison
 from queryveil.measures.utility import market as market_measure
 from queryveil.measures.utility import retention
 from queryveil.measures.utility.correlations import significance
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues
 from tests.builders import profiles_of, rows
 from tests.papers.test_burghardt import ARNOLD
 from tests.twins.km import Supports, fis_figures
@@ -118,7 +118,7 @@ def has_third(holders: TermHolders, a: int, b: int) -> bool:
 
 
 def test_kept_shares_equal_the_measures(found: PaperEvaluation) -> None:
-    setup = KmSetup(LOG, Worth(market=MARKET), "paper", np.random.default_rng(0))
+    setup = KmSetup(LOG, TermValues(market=MARKET), "paper", np.random.default_rng(0))
     result, mask = run_once(setup, 2, 2, "clicks")
     released = LOG.select(mask)
     comparison = Comparison(LOG_KIND, LOG, released, np.arange(LOG.n_histories), MARKET)

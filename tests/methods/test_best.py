@@ -21,10 +21,9 @@ from queryveil.market.table import Market, make_market
 from queryveil.methods.best import _cleaned
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import delete, rule_for
-from queryveil.methods.growth import Plot, grow_terms, improve, plot
+from queryveil.methods.growth import GrowthProblem, grow_terms, growth_problem, improve
 from queryveil.methods.km import anonymize as run
-from queryveil.methods.objectives import objective
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues, objective
 from tests.builders import histories_in, profiles_of, rows, verify_histories
 from tests.twins.growth import People, holders_of, is_anonymous, people_of, potentials_of
 
@@ -42,7 +41,7 @@ def market_of(terms: Sequence[str]) -> Market:
     return make_market("market.csv", {term: i for i, term in enumerate(terms)}, numbers)
 
 
-WORTH = Worth(VALUES, market_of(TERMS[:10]))
+TERM_VALUES = TermValues(VALUES, market_of(TERMS[:10]))
 
 
 @st.composite
@@ -70,13 +69,13 @@ def natural_log(n_histories: int, n_terms: int, length: float, seed: int, n_peop
 def made(
     profiles: Profiles,
     name: str,
-    worth: Worth = WORTH,
+    term_values: TermValues = TERM_VALUES,
     seed: int = 7,
     start: Mask | None = None,
     progress: Progress = silent,
 ) -> KeptPairs:
     rng = np.random.default_rng(seed)
-    return run(profiles, resolve("method", name), rng=rng, worth=worth, start=start, progress=progress)
+    return run(profiles, resolve("method", name), rng=rng, term_values=term_values, start=start, progress=progress)
 
 
 def verifies(profiles: Profiles, mask: Mask, k: int, m: int) -> bool:
@@ -89,7 +88,7 @@ def verifies(profiles: Profiles, mask: Mask, k: int, m: int) -> bool:
 
 def share(profiles: Profiles, target: str, kept: KeptPairs) -> float:
     """Return how much of the target is kept, in %."""
-    return objective(target, profiles, WORTH).kept(kept.mask)[0]
+    return objective(target, profiles, TERM_VALUES).kept(kept.mask)[0]
 
 
 def plain(kept: KeptPairs) -> tuple[list[bool], dict[str, object]]:
@@ -137,11 +136,11 @@ def test_a_result_stays_inside_its_start(
 @pytest.mark.parametrize(("k", "m", "n_people"), [(2, 2, None), (3, 2, 60), (2, 3, None), (3, 3, 60), (2, 4, None)])
 def test_larger_logs_too(target: str, k: int, m: int, n_people: int | None) -> None:
     profiles = natural_log(150, 80, 9, seed=m, n_people=n_people)
-    worth = Worth({f"t{i:03}": float(i % 4) for i in range(80)}, market_of([f"t{i:03}" for i in range(70)]))
-    best = made(profiles, f"km(k={k}, m={m}, target={target})", worth)
-    paper = made(profiles, f"km(k={k}, m={m}, target={target}, algorithm=paper)", worth)
+    term_values = TermValues({f"t{i:03}": float(i % 4) for i in range(80)}, market_of([f"t{i:03}" for i in range(70)]))
+    best = made(profiles, f"km(k={k}, m={m}, target={target})", term_values)
+    paper = made(profiles, f"km(k={k}, m={m}, target={target}, algorithm=paper)", term_values)
     assert verifies(profiles, best.mask, k, m)
-    aim = objective(target, profiles, worth)
+    aim = objective(target, profiles, term_values)
     assert aim.kept(best.mask)[0] >= aim.kept(paper.mask)[0]
     tried = best.summary[f"{target} kept, in %"]  # Algorithm 1, beside all else, does what it does alone
     assert tried["paper"] == round(aim.kept(paper.mask)[0], 2)
@@ -171,9 +170,9 @@ def counted(profiles: Profiles, k: int, m: int = 2) -> tuple[NDArray[np.int64], 
     return people, count_combinations(profiles, len(people), k, m, silent)
 
 
-def ground_of(profiles: Profiles, k: int) -> Plot:
+def problem_of(profiles: Profiles, k: int) -> GrowthProblem:
     people, tree = counted(profiles, k)
-    return plot(profiles, k, tree, len(people), profiles.counts.astype(np.float64))
+    return growth_problem(profiles, k, tree, len(people), profiles.counts.astype(np.float64))
 
 
 def check_supports(profiles: Profiles, mask: Mask, tree: Tree, k: int) -> People:
@@ -186,30 +185,30 @@ def check_supports(profiles: Profiles, mask: Mask, tree: Tree, k: int) -> People
     return people
 
 
-def check_grown(ground: Plot, log: Grown, tree: Tree) -> None:
-    mask = ground.mask(log)
-    people = check_supports(ground.profiles, mask, tree, ground.k)
-    assert log.support1.tolist() == [len(people[(t,)]) for t in range(ground.n_terms)]
-    assert log.size.tolist() == np.diff(ground.profiles.select(mask).indptr).tolist()
+def check_grown(problem: GrowthProblem, log: Grown, tree: Tree) -> None:
+    mask = problem.mask(log)
+    people = check_supports(problem.profiles, mask, tree, problem.k)
+    assert log.support1.tolist() == [len(people[(t,)]) for t in range(problem.n_terms)]
+    assert log.size.tolist() == np.diff(problem.profiles.select(mask).indptr).tolist()
 
 
 @settings(max_examples=200, deadline=None)
 @given(logs(), KS, st.integers(0, 2**32))
 def test_supports_equal_a_recount_after_growing_and_improving(profiles: Profiles, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    ground = ground_of(profiles, k)
-    log, tree = ground.empty()
+    problem = problem_of(profiles, k)
+    log, tree = problem.empty()
     for _ in range(3):
-        order = rng.permutation(ground.n_terms)
-        grow_terms(ground, log, tree, rng.lognormal(size=len(ground.gain)), order, silent)
-        check_grown(ground, log, tree)
-    improve(ground, log, tree, rng.permutation(ground.n_terms), silent)
-    check_grown(ground, log, tree)
-    gone = rng.random(ground.n_terms) < 0.5
-    less, its_tree = ground.without(log, tree, gone)
-    check_grown(ground, less, its_tree)
-    assert not np.any(gone[profiles.ids[ground.mask(less)]])
-    check_grown(ground, log, tree)  # which stays as it was
+        order = rng.permutation(problem.n_terms)
+        grow_terms(problem, log, tree, rng.lognormal(size=len(problem.gain)), order, silent)
+        check_grown(problem, log, tree)
+    improve(problem, log, tree, rng.permutation(problem.n_terms), silent)
+    check_grown(problem, log, tree)
+    gone = rng.random(problem.n_terms) < 0.5
+    less, its_tree = problem.without(log, tree, gone)
+    check_grown(problem, less, its_tree)
+    assert not np.any(gone[profiles.ids[problem.mask(less)]])
+    check_grown(problem, log, tree)  # which stays as it was
 
 
 @settings(max_examples=200, deadline=None)
@@ -218,17 +217,19 @@ def test_supports_equal_a_recount_after_deleting_and_improving(
     profiles: Profiles, k: int, target: str, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    ground = ground_of(profiles, k)
+    problem = problem_of(profiles, k)
     people, tree = counted(profiles, k)
-    rule = rule_for(profiles, resolve("method", f"km(k={k}, m=2, target={target})"), WORTH, tree, len(people), rng)
+    rule = rule_for(
+        profiles, resolve("method", f"km(k={k}, m=2, target={target})"), TERM_VALUES, tree, len(people), rng
+    )
     mask, _ = delete(profiles, people, tree, rule, silent)
     check_supports(profiles, mask, tree, k)
-    log = ground.kept(mask)
+    log = problem.kept(mask)
     for _ in range(2):
-        order = rng.permutation(ground.n_terms)
-        grow_terms(ground, log, tree, rng.lognormal(size=len(ground.gain)), order, silent)
-        improve(ground, log, tree, order, silent)
-        check_grown(ground, log, tree)
+        order = rng.permutation(problem.n_terms)
+        grow_terms(problem, log, tree, rng.lognormal(size=len(problem.gain)), order, silent)
+        improve(problem, log, tree, order, silent)
+        check_grown(problem, log, tree)
 
 
 @settings(max_examples=200, deadline=None)
@@ -252,12 +253,12 @@ def nonempty_subsets(places: Sequence[int]) -> chain[tuple[int, ...]]:
 @settings(max_examples=150, deadline=None)
 @given(logs(most_terms=6, most_histories=8, longest=5), KS, st.integers(0, 2**32))
 def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed: int) -> None:
-    ground = ground_of(profiles, k)
-    log, tree = ground.empty()
-    order = np.random.default_rng(seed).permutation(ground.n_terms)
-    grow_terms(ground, log, tree, np.ones(len(ground.gain)), order, silent)  # nothing is given up for an equal
-    kept = ground.mask(log)
-    for t in range(ground.n_terms):
+    problem = problem_of(profiles, k)
+    log, tree = problem.empty()
+    order = np.random.default_rng(seed).permutation(problem.n_terms)
+    grow_terms(problem, log, tree, np.ones(len(problem.gain)), order, silent)  # nothing is given up for an equal
+    kept = problem.mask(log)
+    for t in range(problem.n_terms):
         for more in nonempty_subsets(np.flatnonzero((profiles.ids == t) & ~kept).tolist()):
             mask = kept.copy()
             mask[list(more)] = True
@@ -272,8 +273,8 @@ def test_nothing_of_a_log_of_pairs_can_come_back_alone(profiles: Profiles, k: in
     bound = resolve("method", f"km(k={k}, m={m}, target={target})")
     grown = made(profiles, f"km(k={k}, m=2, target={target})").mask
     people, tree = counted(profiles, k, m)
-    rule = rule_for(profiles, bound, WORTH, tree, len(people), np.random.default_rng(0))
-    kept = _cleaned(profiles, grown, rule, objective(target, profiles, WORTH).gain, silent)
+    rule = rule_for(profiles, bound, TERM_VALUES, tree, len(people), np.random.default_rng(0))
+    kept = _cleaned(profiles, grown, rule, objective(target, profiles, TERM_VALUES).gain, silent)
     assert verifies(profiles, kept, k, m)
     assert not np.any(kept & ~grown)
     for place in np.flatnonzero(grown & ~kept):

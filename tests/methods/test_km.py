@@ -14,7 +14,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.frequent import LISTED, MARKED
 from queryveil.methods import combinations
 from queryveil.methods.km import anonymize as run
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues
 from tests.builders import profiles_of, rows
 from tests.twins.km import algorithm_1
 
@@ -26,7 +26,7 @@ def kept_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str,
         profiles,
         resolve("method", f"km(k={k}, m={m}, target={target}, algorithm=paper)"),
         rng=np.random.default_rng(7),
-        worth=Worth(values),
+        term_values=TermValues(values),
     )
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return [set(profiles.ids[a:b][kept.mask[a:b]].tolist()) for a, b in bounds]
@@ -35,7 +35,7 @@ def kept_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str,
 def twin_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str, float]) -> list[set[int]]:
     utility: list[float] = []
     if target not in ("random", "fis"):
-        utility = declarations("target")[target].load()(profiles, Worth(values)).tolist()
+        utility = declarations("target")[target].load()(profiles, TermValues(values)).tolist()
     seed = int(np.random.default_rng(7).integers(0, 2**64, size=1, dtype=np.uint64)[0])
     return algorithm_1(rows(profiles), profiles.owner.tolist(), k, m, target, utility, seed)
 

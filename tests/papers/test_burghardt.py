@@ -9,7 +9,7 @@ from queryveil.core.names import resolve
 from queryveil.core.results import Verdict
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.km import anonymize
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues
 from tests.builders import histories_in, profiles_of, rows, verify_histories
 from tests.twins.km import Supports, algorithm_1, fis_figures
 
@@ -34,7 +34,9 @@ def verify(histories: Sequence[Iterable[str]], claim: str) -> Verdict:
 
 
 def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None) -> list[str]:
-    mask = anonymize(profiles, resolve("method", method), rng=np.random.default_rng(0), worth=Worth(values)).mask
+    mask = anonymize(
+        profiles, resolve("method", method), rng=np.random.default_rng(0), term_values=TermValues(values)
+    ).mask
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return ["".join(sorted(profiles.vocabulary[i] for i in profiles.ids[a:b][mask[a:b]])) for a, b in bounds]
 

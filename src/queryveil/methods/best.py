@@ -21,8 +21,8 @@ from queryveil.kernels.km.supports import Tree
 from queryveil.kernels.km.updates import UTILITY, Rule, make_scratch
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import BUDGET, delete, lay_out
-from queryveil.methods.growth import Plot, grow_terms, improve, plot
-from queryveil.methods.objectives import Objective
+from queryveil.methods.growth import GrowthProblem, grow_terms, growth_problem, improve
+from queryveil.methods.targets import Objective
 
 Mask = NDArray[np.bool_]
 _MOST_TRIES = 64
@@ -47,8 +47,8 @@ def best(
     with ThreadPoolExecutor(1) as pool:
         paper = pool.submit(delete, rows, people, own, rule, _until(stop))
         try:
-            ground = plot(rows, rule.k, tree, len(people), aim.gain)
-            grown, n_tries = _grown(ground, aim, people, rng, progress)
+            problem = growth_problem(rows, rule.k, tree, len(people), aim.gain)
+            grown, n_tries = _grown(problem, aim, people, rng, progress)
             if rule.m > 2:
                 grown = _cleaned(rows, grown, rule, aim.gain, progress)
             published = paper.result()[0]
@@ -57,9 +57,9 @@ def best(
             raise
     found = {"paper": published, "growth": grown}
     if rule.m == 2 and aim.kept(published) >= aim.kept(grown):
-        log = ground.kept(published)
-        improve(ground, log, own, _most_useful_first(ground), progress)
-        found["paper, improved"] = ground.mask(log)
+        log = problem.kept(published)
+        improve(problem, log, own, _most_useful_first(problem), progress)
+        found["paper, improved"] = problem.mask(log)
     kept = {name: aim.kept(mask) for name, mask in found.items()}
     chosen = max(kept, key=lambda name: kept[name])
     tried = {name: round(share, 2) for name, (share, _) in kept.items()}
@@ -90,34 +90,34 @@ class _Tried(NamedTuple):
 
 
 def _grown(
-    ground: Plot, aim: Objective, people: NDArray[np.int64], rng: np.random.Generator, progress: Progress
+    problem: GrowthProblem, aim: Objective, people: NDArray[np.int64], rng: np.random.Generator, progress: Progress
 ) -> tuple[Mask, int]:
     """Return the best of several tries: in small logs, terms of the best so far are taken out and grow anew."""
-    starts = _starts(ground, aim.target, people)
-    everything = np.ones(ground.n_terms, np.bool_)
-    tried = (_try(ground, *ground.empty(), everything, *start, aim, progress) for start in starts)
+    starts = _starts(problem, aim.target, people)
+    everything = np.ones(problem.n_terms, np.bool_)
+    tried = (_try(problem, *problem.empty(), everything, *start, aim, progress) for start in starts)
     found = reduce(_better, tried)
-    work = len(ground.gain) + _PER_HISTORY * ground.profiles.n_histories
+    work = len(problem.gain) + _PER_HISTORY * problem.profiles.n_histories
     n_more = min(_MOST_TRIES, _TRIED_WORK // work)
     order, weight = starts[0]
     for _ in range(n_more):
-        gone = rng.random(ground.n_terms) < rng.uniform(*_TAKEN_OUT)
+        gone = rng.random(problem.n_terms) < rng.uniform(*_TAKEN_OUT)
         anew = order[np.argsort(np.arange(1, len(order) + 1) * _factors(len(order), rng), kind="stable")]
-        start = ground.without(found.log, found.tree, gone)
-        found = _better(found, _try(ground, *start, gone, anew, weight * _factors(len(weight), rng), aim, progress))
-    return ground.mask(found.log), len(starts) + n_more
+        start = problem.without(found.log, found.tree, gone)
+        found = _better(found, _try(problem, *start, gone, anew, weight * _factors(len(weight), rng), aim, progress))
+    return problem.mask(found.log), len(starts) + n_more
 
 
 def _starts(
-    ground: Plot, target: str, people: NDArray[np.int64]
+    problem: GrowthProblem, target: str, people: NDArray[np.int64]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Return orders of terms and weights of pairs to grow by; people and distinct terms are helped by rare terms."""
-    by_potential = ground.gain * np.sqrt(ground.potential())
-    useful, rare = _most_useful_first(ground), np.arange(ground.n_terms)[::-1].copy()
+    by_potential = problem.gain * np.sqrt(problem.potential())
+    useful, rare = _most_useful_first(problem), np.arange(problem.n_terms)[::-1].copy()
     if target == "users":
         return [(useful, by_potential), (rare, by_potential)]
     if target == "distinct":
-        return [(rare, 1.0 / people[ground.term]), (rare, by_potential)]
+        return [(rare, 1.0 / people[problem.term]), (rare, by_potential)]
     return [(useful, by_potential)]
 
 
@@ -130,7 +130,7 @@ def _better(found: _Tried, tried: _Tried) -> _Tried:
 
 
 def _try(
-    ground: Plot,
+    problem: GrowthProblem,
     log: Grown,
     tree: Tree,
     gone: NDArray[np.bool_],
@@ -140,13 +140,13 @@ def _try(
     progress: Progress,
 ) -> _Tried:
     """Let the terms that are gone grow in a log, and improve it."""
-    grow_terms(ground, log, tree, weight, order[gone[order]], progress)
-    improve(ground, log, tree, order, progress)
-    return _Tried(aim.kept(ground.mask(log)), log, tree)
+    grow_terms(problem, log, tree, weight, order[gone[order]], progress)
+    improve(problem, log, tree, order, progress)
+    return _Tried(aim.kept(problem.mask(log)), log, tree)
 
 
-def _most_useful_first(ground: Plot) -> NDArray[np.int64]:
-    gain = np.bincount(ground.term, weights=ground.gain, minlength=ground.n_terms)
+def _most_useful_first(problem: GrowthProblem) -> NDArray[np.int64]:
+    gain = np.bincount(problem.term, weights=problem.gain, minlength=problem.n_terms)
     return np.argsort(-gain, kind="stable")
 
 

@@ -10,7 +10,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.deletion import degrees, sweep
 from queryveil.kernels.km.supports import Tree, is_one_each
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues
 
 # Steps of kernel work between two progress reports: well under a second.
 BUDGET = 20_000_000
@@ -57,19 +57,24 @@ def lay_out(profiles: Profiles, n_frequent: int) -> Log:
 
 
 def rule_for(
-    profiles: Profiles, bound: ResolvedName, worth: Worth, tree: Tree, n_frequent: int, rng: np.random.Generator
+    profiles: Profiles,
+    method: ResolvedName,
+    term_values: TermValues,
+    tree: Tree,
+    n_frequent: int,
+    rng: np.random.Generator,
 ) -> Rule:
     """Return how the term to delete is chosen under the target."""
-    m, target = bound.integer("m"), bound.word("target")
+    m, target = method.integer("m"), method.word("target")
     utility: NDArray[np.float64] = np.empty(0)
     degree = np.zeros((5, 0), np.int64)
     if target == "fis":
         degree = degrees(tree, m, n_frequent)
     elif target != "random":
-        utility = declarations("target")[target].load()(profiles, worth)
+        utility = declarations("target")[target].load()(profiles, term_values)
     kind = {"random": RANDOM, "fis": FIS}.get(target, UTILITY)
     state = rng.integers(0, 2**64, size=1, dtype=np.uint64)
-    return Rule(bound.integer("k"), m, kind, utility, degree, state)
+    return Rule(method.integer("k"), m, kind, utility, degree, state)
 
 
 def _without_deleted(log: Log) -> Log:

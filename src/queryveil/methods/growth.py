@@ -32,7 +32,7 @@ _WORTH_IT = 0.005  # another round is made if the one before gained at least thi
 
 
 @dataclass(frozen=True, eq=False)
-class Plot:
+class GrowthProblem:
     """A log and its frequent pairs: where anonymous logs can grow. Pairs of term and history stand term by term."""
 
     profiles: Profiles
@@ -114,44 +114,49 @@ class Plot:
         )
 
 
-def plot(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: NDArray[np.float64]) -> Plot:
+def growth_problem(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: NDArray[np.float64]) -> GrowthProblem:
     """Prepare a log to grow in; the gain is that of each of its pairs."""
     start, history, place = holders(profiles.indptr, profiles.ids, n_terms)
     pair_of = np.full(len(profiles.ids), -1, np.int64)
     pair_of[place] = np.arange(len(place))
     by_length = np.argsort(-np.diff(profiles.indptr), kind="stable")
-    return Plot(profiles, k, tree, n_terms, start, history, place, pair_of, gain[place], by_length)
+    return GrowthProblem(profiles, k, tree, n_terms, start, history, place, pair_of, gain[place], by_length)
 
 
 def grow_terms(
-    ground: Plot, log: Grown, tree: Tree, weight: NDArray[np.float64], order: NDArray[np.int64], progress: Progress
+    problem: GrowthProblem,
+    log: Grown,
+    tree: Tree,
+    weight: NDArray[np.float64],
+    order: NDArray[np.int64],
+    progress: Progress,
 ) -> None:
     """Let the terms grow in their order."""
     turn = 0
     while turn < len(order):
         progress("growing", turn, len(order))
-        turn = grow(log, tree, ground.k, weight, order, turn, _BUDGET, ground.start, ground.history)
+        turn = grow(log, tree, problem.k, weight, order, turn, _BUDGET, problem.start, problem.history)
 
 
-def improve(ground: Plot, log: Grown, tree: Tree, order: NDArray[np.int64], progress: Progress) -> None:
+def improve(problem: GrowthProblem, log: Grown, tree: Tree, order: NDArray[np.int64], progress: Progress) -> None:
     """Let histories choose anew, and the terms they let go grow again, while the choices gain enough.
 
     Of a large log a part chooses first: where it gains too little, the others are not asked.
     """
-    step = 1 if len(ground.by_length) < _LARGE else _ASKED_FIRST
-    is_first = np.arange(len(ground.by_length)) % step == 0
-    room = make_room(int(np.diff(ground.profiles.indptr).max(initial=0)), ground.n_terms)
+    step = 1 if len(problem.by_length) < _LARGE else _ASKED_FIRST
+    is_first = np.arange(len(problem.by_length)) % step == 0
+    room = make_room(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
     for number in range(1, _ROUNDS + 1):
-        before = float(ground.gain[log.kept].sum())
-        stirred = np.zeros(ground.n_terms, np.bool_)
-        for histories, share in ((ground.by_length[is_first], 1 / step), (ground.by_length[~is_first], 1)):
+        before = float(problem.gain[log.kept].sum())
+        stirred = np.zeros(problem.n_terms, np.bool_)
+        for histories, share in ((problem.by_length[is_first], 1 / step), (problem.by_length[~is_first], 1)):
             turn = 0
             while turn < len(histories):
                 progress(f"choosing anew, round {number}", turn, len(histories))
                 turn = choose_anew(
-                    log, ground.profiles.ids, ground.pair_of, tree, ground.k, ground.gain, histories, turn, _BUDGET,
+                    log, problem.profiles.ids, problem.pair_of, tree, problem.k, problem.gain, histories, turn, _BUDGET,
                     stirred, room,
                 )  # fmt: skip
-            if float(ground.gain[log.kept].sum()) - before <= share * _WORTH_IT * before:
+            if float(problem.gain[log.kept].sum()) - before <= share * _WORTH_IT * before:
                 return
-        grow_terms(ground, log, tree, ground.gain, order[stirred[order]], progress)
+        grow_terms(problem, log, tree, problem.gain, order[stirred[order]], progress)

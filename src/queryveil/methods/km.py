@@ -22,18 +22,17 @@ from queryveil.methods.base import MethodTask, StartingPoint
 from queryveil.methods.best import best
 from queryveil.methods.combinations import count_combinations
 from queryveil.methods.deletion import delete, rule_for
-from queryveil.methods.objectives import objective
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues, objective
 
 
 def run(task: MethodTask) -> KeptPairs:
     """Run the method as declared."""
-    values, start = task.inputs.find(Worth) or Worth(), task.inputs.find(StartingPoint)
+    values, start = task.inputs.find(TermValues) or TermValues(), task.inputs.find(StartingPoint)
     return anonymize(
         task.profiles,
         task.method,
         rng=task.rng,
-        worth=values,
+        term_values=values,
         start=None if start is None else start.mask,
         progress=task.progress,
     )
@@ -41,10 +40,10 @@ def run(task: MethodTask) -> KeptPairs:
 
 def anonymize(
     profiles: Profiles,
-    bound: ResolvedName,
+    method: ResolvedName,
     *,
     rng: np.random.Generator,
-    worth: Worth = Worth(),
+    term_values: TermValues = TermValues(),
     start: NDArray[np.bool_] | None = None,
     progress: Progress = silent,
 ) -> KeptPairs:
@@ -52,22 +51,22 @@ def anonymize(
 
     `start` is what a run with a weaker guarantee kept; only that is looked at.
     """
-    k, m = bound.integer("k"), bound.integer("m")
+    k, m = method.integer("k"), method.integer("m")
     if k > profiles.n_people:
         raise GuaranteeError(
-            f"{bound}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
+            f"{method}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
         )
     rows = profiles if start is None else profiles.select(start)
     people = rows.holders()
     people = people[: int(np.flatnonzero(people >= k).max(initial=-1)) + 1]  # of the terms that can stay
     tree = count_combinations(rows, len(people), k, m, progress)
-    rule = rule_for(profiles, bound, worth, tree, len(people), rng)
+    rule = rule_for(profiles, method, term_values, tree, len(people), rng)
     # nothing can be better where the target is nothing, or where single terms are either infrequent or not
-    if bound.word("algorithm") == "paper" or bound.word("target") == "random" or m == 1:
+    if method.word("algorithm") == "paper" or method.word("target") == "random" or m == 1:
         mask, passes = delete(rows, people, tree, rule, progress)
         summary: dict[str, object] = {"algorithm": "paper", "passes": passes}
     else:
-        aim = objective(bound.word("target"), rows, worth)
+        aim = objective(method.word("target"), rows, term_values)
         mask, summary = best(rows, people, tree, rule, aim, rng, progress)
     if start is not None:
         started, mask = mask, np.zeros(len(profiles.ids), np.bool_)

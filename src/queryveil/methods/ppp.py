@@ -26,7 +26,7 @@ def run(task: MethodTask) -> KeptPairs:
 
 
 def anonymize(
-    profiles: Profiles, bound: ResolvedName, *, lists: PersonalWordLists, progress: Progress = silent
+    profiles: Profiles, method: ResolvedName, *, lists: PersonalWordLists, progress: Progress = silent
 ) -> KeptPairs:
     """Return which (history, query) pairs stay: those of queries with such a word, or those of all others."""
     entries = profiles.vocabulary.entries
@@ -38,10 +38,10 @@ def anonymize(
         found[number] = has_name(words, lists) or has_phrase(words, phrases, longest)
         if number % _REPORT_EVERY == 0:
             progress("looking for names and places", number, len(entries))
-    mask = found[profiles.ids] == (bound.word("release") == "only")
+    mask = found[profiles.ids] == (method.word("release") == "only")
     if not mask.any():
-        which = "no query holds" if bound.word("release") == "only" else "every query holds"
-        raise GuaranteeError(f"{bound}: {which} a name, place or private word, so nothing would be left of the log.")
+        which = "no query holds" if method.word("release") == "only" else "every query holds"
+        raise GuaranteeError(f"{method}: {which} a name, place or private word, so nothing would be left of the log.")
     issued = int(profiles.counts.sum(dtype=np.int64))
     held = int(profiles.counts[found[profiles.ids]].sum(dtype=np.int64))
     return KeptPairs(

@@ -24,17 +24,17 @@ def run(task: MethodTask) -> KeptPairs:
     return anonymize(task.profiles, task.method, progress=task.progress)
 
 
-def anonymize(profiles: Profiles, bound: ResolvedName, *, progress: Progress = silent) -> KeptPairs:
+def anonymize(profiles: Profiles, method: ResolvedName, *, progress: Progress = silent) -> KeptPairs:
     """Return which (history, query) pairs stay so that each query was issued by k people."""
     people = profiles.holders()
-    if "k" in bound.values:
-        k, remedy = bound.integer("k"), "lower k."
-        _refuse_too_many(bound, k, profiles.n_people)
+    if "k" in method.values:
+        k, remedy = method.integer("k"), "lower k."
+        _refuse_too_many(method, k, profiles.n_people)
     else:
-        k = smallest_k(people[profiles.ids], profiles.counts, bound.real("share"))
+        k = smallest_k(people[profiles.ids], profiles.counts, method.real("share"))
         remedy = "its commonest queries alone are a larger share; take a larger one."
     if k > people.max():
-        raise GuaranteeError(f"{bound}: nothing would be left of the log; {remedy}")
+        raise GuaranteeError(f"{method}: nothing would be left of the log; {remedy}")
     progress("deleting", 1, 1)
     mask = people[profiles.ids] >= k
     summary = {
@@ -45,10 +45,10 @@ def anonymize(profiles: Profiles, bound: ResolvedName, *, progress: Progress = s
     return KeptPairs(mask, summary=summary, found={"k": k})
 
 
-def _refuse_too_many(bound: ResolvedName, k: int, n_people: int) -> None:
+def _refuse_too_many(method: ResolvedName, k: int, n_people: int) -> None:
     if k > n_people:
         raise GuaranteeError(
-            f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
+            f"{method}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
         )
 
 

@@ -27,12 +27,12 @@ def run(task: MethodTask) -> PublishedVocabularies:
 
 
 def publish(
-    profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
+    profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
     """Return what is left of every history: the terms that stay, as often as all who share them have them."""
-    refuse_too_few_people(profiles, bound)
+    refuse_too_few_people(profiles, method)
     progress("suppressing", 0, 1)
-    n_terms = _most_terms(profiles, bound)
+    n_terms = _most_terms(profiles, method)
     left = profiles.select(profiles.ids < n_terms)  # ids fall with the number of people
     history = left.row_numbers()
     cell = _alike(left)[history] * np.int64(max(n_terms, 1)) + left.ids
@@ -48,13 +48,13 @@ def publish(
         np.zeros(len(left.ids), np.int32),
         summary={"terms left": n_terms, "terms deleted": len(profiles.vocabulary) - n_terms},
     )
-    return not_empty(published, bound)
+    return not_empty(published, method)
 
 
-def _most_terms(profiles: Profiles, bound: ResolvedName) -> int:
+def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
     """Return how many terms, the most common first, can stay so that k people share every vocabulary."""
     people = profiles.holders()
-    most = int(np.count_nonzero(people >= floor_of(bound)))
+    most = int(np.count_nonzero(people >= floor_of(method)))
     history = profiles.row_numbers(dtype=np.int32)
     starts, holders = gather(profiles.ids, history, len(profiles.vocabulary))
     group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is left of them
@@ -65,7 +65,7 @@ def _most_terms(profiles: Profiles, bound: ResolvedName) -> int:
         after[those] = n_groups + parts
         n_groups += int(parts.max()) + 1
         touched = np.concatenate((those, np.flatnonzero(np.isin(group, group[those][group[those] > 0]))))
-        if _fewest_people(after[touched], profiles.owner[touched]) < bound.integer("k"):
+        if _fewest_people(after[touched], profiles.owner[touched]) < method.integer("k"):
             return term
         group = after
     return most

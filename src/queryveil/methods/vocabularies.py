@@ -8,25 +8,25 @@ from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 
 
-def floor_of(bound: ResolvedName) -> int:
+def floor_of(method: ResolvedName) -> int:
     """Return how many people must hold a term that is published: k, if not given."""
-    return int(bound.values.get("floor", bound["k"]))
+    return int(method.values.get("floor", method["k"]))
 
 
-def refuse_too_few_people(profiles: Profiles, bound: ResolvedName) -> None:
+def refuse_too_few_people(profiles: Profiles, method: ResolvedName) -> None:
     """Refuse a log in which fewer than k people have a vocabulary at all."""
     n_people = len(np.unique(profiles.owner[np.diff(profiles.indptr) > 0]))
-    if n_people < bound.integer("k"):
+    if n_people < method.integer("k"):
         raise GuaranteeError(
-            f"{bound}: only {n_people:,} people of the log have a vocabulary, and k={bound['k']} must share each; "
+            f"{method}: only {n_people:,} people of the log have a vocabulary, and k={method['k']} must share each; "
             "lower k, or give a larger log."
         )
 
 
-def not_empty(published: PublishedVocabularies, bound: ResolvedName) -> PublishedVocabularies:
+def not_empty(published: PublishedVocabularies, method: ResolvedName) -> PublishedVocabularies:
     """Return what is published if it is anything."""
     if not len(published.ids):
         raise GuaranteeError(
-            f"{bound}: nothing would be left to publish; lower k or floor, allow more, or give a larger log."
+            f"{method}: nothing would be left to publish; lower k or floor, allow more, or give a larger log."
         )
     return published

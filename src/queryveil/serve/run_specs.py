@@ -118,14 +118,14 @@ class AnonymizeSpec(RunSpec):
 
     def check(self, inputs: RunInputs) -> None:
         """Raise if the method does not exist, or the options do not fit it."""
-        from queryveil.methods.utilities import check_worth
+        from queryveil.methods.targets import check_term_values
         from queryveil.workflows.anonymize import plan_release
 
         method = _resolve("method", self.method, "method")
         request = self.release_request(inputs)
         plan_release(request)
         if (target := method.values.get("target")) is not None:
-            check_worth(target, values=request.values is not None, market=request.market is not None)
+            check_term_values(target, values=request.values is not None, market=request.market is not None)
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Make the release in the run's folder."""

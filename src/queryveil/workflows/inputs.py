@@ -25,7 +25,7 @@ from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import FIGURES, Market, read_market, read_values
 from queryveil.measures.utility.market import Coverage, coverage
 from queryveil.methods.base import StartingPoint, method_of
-from queryveil.methods.utilities import Worth, check_worth
+from queryveil.methods.targets import TermValues, check_term_values
 from queryveil.semantics.augmentation import weighted
 from queryveil.semantics.network import Network
 from queryveil.semantics.options import SemanticOptions
@@ -100,7 +100,7 @@ class TermValuesInput(MethodInput):
     def provide(self, profiles: Profiles, views: Views) -> None:
         """Add the values, once it is clear that they cover the log."""
         self._coverage = check_coverage(self.method.values.get("target"), self.values, profiles)
-        views.add(Worth, lambda: self.values)
+        views.add(TermValues, lambda: self.values)
         if self.values.market is not None:
             market = self.values.market
             views.add(Market, lambda: market)
@@ -115,16 +115,16 @@ class TermValuesInput(MethodInput):
         return {"market": {figure: asdict(share) for figure, share in self._coverage.items()}}
 
 
-def read_term_values(target: Any, values: Path | None, market: Path | None, charset: str) -> Worth:
+def read_term_values(target: Any, values: Path | None, market: Path | None, charset: str) -> TermValues:
     """Read the files that say what terms are worth; a target that needs one that is not given is refused."""
-    check_worth(target, values=values is not None, market=market is not None)
-    return Worth(
+    check_term_values(target, values=values is not None, market=market is not None)
+    return TermValues(
         None if values is None else read_values(values, charset),
         None if market is None else read_market(market, charset),
     )
 
 
-def check_coverage(target: Any, values: Worth, profiles: Profiles) -> Mapping[str, Coverage]:
+def check_coverage(target: Any, values: TermValues, profiles: Profiles) -> Mapping[str, Coverage]:
     """Return how much of the log each figure of the market covers; refuse one that cannot serve the target."""
     if values.market is None:
         return {}

@@ -15,14 +15,14 @@ from queryveil.experiments.burghardt.examples import TermHolders
 from queryveil.experiments.burghardt.grid import KmSetup, run_grid, run_times, warm_up
 from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, required
 from queryveil.measures.utility.market import coverage
-from queryveil.methods.utilities import Worth
+from queryveil.methods.targets import TermValues
 
 
 def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     """Compute the paper's tables and figures on a log; every run is verified before it is reported."""
     profiles, market, algorithm = inputs.profiles, required(inputs.market), inputs.options.algorithm
     coverage(profiles, market)  # refuses a table of other terms
-    setup, progress = KmSetup(profiles, Worth(market=market), algorithm, inputs.rng), inputs.progress
+    setup, progress = KmSetup(profiles, TermValues(market=market), algorithm, inputs.rng), inputs.progress
     _check_inputs(setup)
     warm_up(setup)
     progress("looking for examples", 0, 1)

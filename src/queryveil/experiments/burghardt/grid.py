@@ -19,7 +19,7 @@ from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
 from queryveil.methods.base import StartingPoint
-from queryveil.methods.utilities import Worth, value_of_terms
+from queryveil.methods.targets import TermValues, value_of_terms
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")
 RANDOM_RUNS = 2  # averaged for the target random
@@ -56,14 +56,14 @@ class KmSetup:
     """What all runs share."""
 
     profiles: Profiles
-    worth: Worth
+    term_values: TermValues
     algorithm: str
     rng: np.random.Generator
 
     @cached_property
     def values(self) -> Mapping[str, FloatArray]:
         """Return the value of one occurrence of each term, for each measure that is a sum of values."""
-        found = {name: value_of_terms(target, self.profiles, self.worth) for name, target in OWN_TARGET.items()}
+        found = {name: value_of_terms(target, self.profiles, self.term_values) for name, target in OWN_TARGET.items()}
         return {name: value for name, value in found.items() if value is not None}
 
     def method(self, k: int, m: int, target: str) -> ResolvedName:
@@ -75,13 +75,13 @@ class KmSetup:
     ) -> KeptPairs:
         """Run a method; `start` is the mask of a run under a weaker guarantee."""
         begin = None if start is None else StartingPoint(start)
-        kept: KeptPairs = run_method(method, self.profiles, self.rng, self.worth, begin, progress=progress)
+        kept: KeptPairs = run_method(method, self.profiles, self.rng, self.term_values, begin, progress=progress)
         return kept
 
 
 def warm_up(setup: KmSetup) -> None:
     """Run every target on a tiny log, so that kernels are compiled before times are taken."""
-    tiny = KmSetup(smith_log(), setup.worth, setup.algorithm, setup.rng)
+    tiny = KmSetup(smith_log(), setup.term_values, setup.algorithm, setup.rng)
     for m in printed.MS:
         for target in TARGETS:
             tiny.run(tiny.method(2, m, target))

@@ -22,18 +22,18 @@ def run(task: SparkTask) -> KeptOnCluster:
 
 def anonymize(
     histories: "DataFrame",
-    bound: ResolvedName,
+    method: ResolvedName,
     *,
     work: ScratchTables,
     people_per_block: int = PEOPLE,
     progress: Progress = silent,
 ) -> KeptOnCluster:
     """Return what stays of every history so that the log is (k,m)-anonymous."""
-    k, m = bound.integer("k"), bound.integer("m")
+    k, m = method.integer("k"), method.integer("m")
     n_people = histories.select("person").distinct().count()
     if k > n_people:
         raise GuaranteeError(
-            f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
+            f"{method}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
         )
     n_blocks = min(-(-n_people // people_per_block), MOST_BLOCKS)
     progress("blocks", 0, 1)
@@ -44,5 +44,5 @@ def anonymize(
     summary = running.run(exchange, k=k, m=m, progress=progress)
     kept, n_kept = work.keep_counting(kept_histories(raw, exchange.state), "kept", "1")
     if not n_kept:
-        raise GuaranteeError(f"{bound}: nothing would be left of the log; lower k or m, or give a larger log.")
+        raise GuaranteeError(f"{method}: nothing would be left of the log; lower k or m, or give a larger log.")
     return KeptOnCluster(kept, summary)

@@ -60,7 +60,7 @@ def run(task: SparkTask) -> GroupedOnCluster:
 
 def group_profiles(
     histories: "DataFrame",
-    bound: ResolvedName,
+    method: ResolvedName,
     *,
     work: ScratchTables,
     meaning: SemanticOptions,
@@ -73,22 +73,22 @@ def group_profiles(
     if meaning.unknown_terms == "drop":
         histories = work.keep(known_only(histories, network), "known")
     n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
-    floor = floor_of(bound)
+    floor = floor_of(method)
     progress("blocks", 0, 1)
     raw = raw_blocks(work, histories, -(-n_people // people_per_block))
     terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor)
-    by_content = bound.word("weighting") == "content"
-    comparing = Comparing(network, meaning.weights, bound.integer("a"), by_content, n_people, floor)
+    by_content = method.word("weighting") == "content"
+    comparing = Comparing(network, meaning.weights, method.integer("a"), by_content, n_people, floor)
     asked = asked_terms(raw, with_totals(raw, terms, meaning.weights))
     known = asked.selectExpr("block", "entry", "CAST(number AS INT) AS number", "people", "total")
     counted = augmented(work, raw, known, comparing)
     everybody = _counted(counted, n_people)
     pieces = pieces_of(work, counted, comparing)
     progress("blocks", 1, 1)
-    if _are_alike_better(bound) and everybody.n_holders > 2 * people_per_block:
+    if _are_alike_better(method) and everybody.n_holders > 2 * people_per_block:
         pieces = cut(work, pieces, everybody.n_holders, people_per_block, seed, progress)
-    is_open = "min_similarity" not in bound.values
-    groups, done = _grouped(work, pieces, _grouping(bound, seed, everybody), is_open, progress)
+    is_open = "min_similarity" not in method.values
+    groups, done = _grouped(work, pieces, _grouping(method, seed, everybody), is_open, progress)
     summary = {
         "groups": sum(block.groups for block in done),
         "people without a usable term": n_people - everybody.n_holders,
@@ -98,7 +98,7 @@ def group_profiles(
     }
     if not summary["groups"]:
         raise GuaranteeError(
-            f"{bound}: the {everybody.n_holders:,} people with terms to publish make no legal group; "
+            f"{method}: the {everybody.n_holders:,} people with terms to publish make no legal group; "
             "take a larger p, a weaker principle or more people."
         )
     weights = weighed(raw, known, comparing) if meaning.weights == "tfidf" else None
@@ -121,9 +121,9 @@ def network_of(meaning: SemanticOptions) -> Network | None:
     return network
 
 
-def _are_alike_better(bound: ResolvedName) -> bool:
+def _are_alike_better(method: ResolvedName) -> bool:
     """Say whether blocks of alike people are better than random ones, as on one machine."""
-    return bound.word("principle") in ("mean", "diversity")
+    return method.word("principle") in ("mean", "diversity")
 
 
 def _counted(pieces: "DataFrame", n_people: int) -> _Everybody:
@@ -187,20 +187,20 @@ def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
 _Group = Callable[[pa.Table], pa.Table]
 
 
-def _grouping(bound: ResolvedName, seed: int, everybody: _Everybody) -> _Group:
+def _grouping(method: ResolvedName, seed: int, everybody: _Everybody) -> _Group:
     """Return what groups the people of a block; Spark counts its arguments, so a function."""
 
     def group(table: pa.Table) -> pa.Table:
         rows = table.to_pylist()
         block, people = rows[0]["block"], joined([read_piece(row) for row in rows])
-        made, numbers = group_piece(people, bound, np.random.default_rng([seed, block]), everybody)
+        made, numbers = group_piece(people, method, np.random.default_rng([seed, block]), everybody)
         return pa.Table.from_pylist(_rows(block, people, made, numbers), arrow_schema(_GROUPS_SCHEMA))
 
     return group
 
 
 def group_piece(
-    people: Piece, bound: ResolvedName, rng: np.random.Generator, everybody: _Everybody
+    people: Piece, method: ResolvedName, rng: np.random.Generator, everybody: _Everybody
 ) -> tuple[Grouping, NDArray[np.int32]]:
     """Return the groups of some people over terms numbered anew, and the number that each of these has everywhere."""
     numbers, first, ids = np.unique(people.ids, return_index=True, return_inverse=True)
@@ -217,9 +217,9 @@ def group_piece(
     features = FeatureMatrix(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))
     counted = (everybody.n_people, everybody.n_holders, everybody.n_pairs)
     population = Population(*counted, people.holders[first].astype(np.int64), people.totals[first])
-    task = task_of(profiles, features, bound, people=population)
+    task = task_of(profiles, features, method, people=population)
     group = group_all(task, np.arange(len(people)), rng, EXACT_UP_TO, silent)
-    made = representatives(profiles, group, bound, people=population)
+    made = representatives(profiles, group, method, people=population)
     made, _ = without(made, np.diff(made.indptr) == 0)  # of which nothing may be published
     return made, numbers
 

@@ -18,7 +18,7 @@ def run(task: SparkTask) -> KeptOnCluster:
 
 
 def anonymize(
-    histories: "DataFrame", bound: ResolvedName, *, work: ScratchTables, progress: Progress = silent
+    histories: "DataFrame", method: ResolvedName, *, work: ScratchTables, progress: Progress = silent
 ) -> KeptOnCluster:
     """Return the queries of every history that at least k people issued."""
     from pyspark.sql import functions as f
@@ -28,7 +28,7 @@ def anonymize(
     progress("counting people", 0, 1)
     people = pairs.groupBy("query").agg(f.countDistinct("person").alias("people"), f.sum("n").alias("issues"))
     counted = work.keep(people, "queries")
-    k, remedy = _bound_of(bound, histories, counted)
+    k, remedy = _k_and_remedy(method, histories, counted)
     progress("counting people", 1, 1)
     row = counted.where(counted["people"] < k).agg(f.count(f.lit(1)), f.sum("issues")).collect()[0]
     left = pairs.join(counted.where(counted["people"] >= k).select("query"), "query")
@@ -39,7 +39,7 @@ def anonymize(
         gathered.selectExpr("person", "history", "part", "pairs.query AS entries", "pairs.n AS counts"), "kept"
     )
     if kept.isEmpty():
-        raise GuaranteeError(f"{bound}: nothing would be left of the log; {remedy}")
+        raise GuaranteeError(f"{method}: nothing would be left of the log; {remedy}")
     summary = {
         "different queries left out": int(row[0]),
         "issued queries left out": int(row[1] or 0),
@@ -48,16 +48,16 @@ def anonymize(
     return KeptOnCluster(kept, summary, {"k": k})
 
 
-def _bound_of(bound: ResolvedName, histories: "DataFrame", counted: "DataFrame") -> tuple[int, str]:
+def _k_and_remedy(method: ResolvedName, histories: "DataFrame", counted: "DataFrame") -> tuple[int, str]:
     """Return k, given or found by the share, and what to do if nothing is left."""
-    if "k" not in bound.values:
+    if "k" not in method.values:
         by_people = counted.groupBy("people").sum("issues").collect()
         remedy = "its commonest queries alone are a larger share; take a larger one."
-        return _smallest_k({int(row[0]): int(row[1]) for row in by_people}, bound.real("share")), remedy
-    k, n_people = bound.integer("k"), histories.select("person").distinct().count()
+        return _smallest_k({int(row[0]): int(row[1]) for row in by_people}, method.real("share")), remedy
+    k, n_people = method.integer("k"), histories.select("person").distinct().count()
     if k > n_people:
         raise GuaranteeError(
-            f"{bound}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
+            f"{method}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
         )
     return k, "lower k."
 

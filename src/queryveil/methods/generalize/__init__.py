@@ -32,22 +32,22 @@ def run(task: MethodTask) -> PublishedVocabularies:
 
 
 def publish(
-    profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
+    profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
     """Return what is published of every history: its generalised terms, which all of its part share."""
-    refuse_too_few_people(profiles, bound)
+    refuse_too_few_people(profiles, method)
     progress("making a tree of the terms", 0, 1)
     tree = term_tree(network, profiles.vocabulary.entries)
     indptr, leaves, counts = _by_leaf(profiles, tree)
-    parts = divide(indptr, leaves, profiles.owner, tree, bound.integer("k"), progress)
+    parts = divide(indptr, leaves, profiles.owner, tree, method.integer("k"), progress)
     rows = []
     for part in parts:
         shared, steps = shared_counts(indptr, leaves, counts, tree.depth, tree.end, part.members, part.cut)
-        rows.append((part.cut, shared if bound["bags"] else np.ones_like(shared), steps))
+        rows.append((part.cut, shared if method["bags"] else np.ones_like(shared), steps))
     names, number = _names(profiles, tree)
-    is_public = _is_public(profiles, tree, bound)
+    is_public = _is_public(profiles, tree, method)
     published = _published(profiles.n_histories, parts, [_named(*row, number, is_public) for row in rows], names)
-    return not_empty(published, bound)
+    return not_empty(published, method)
 
 
 def _by_leaf(profiles: Profiles, tree: TermTree) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
@@ -65,11 +65,11 @@ def _names(profiles: Profiles, tree: TermTree) -> tuple[tuple[str, ...], NDArray
     return tuple(numbers), number
 
 
-def _is_public(profiles: Profiles, tree: TermTree, bound: ResolvedName) -> NDArray[np.bool_]:
+def _is_public(profiles: Profiles, tree: TermTree, method: ResolvedName) -> NDArray[np.bool_]:
     """Say of which nodes the name may be published: of a term it needs as many holders as the floor."""
     people = profiles.holders()
     is_public = np.ones(len(tree.parent), np.bool_)
-    is_public[tree.leaf] = people >= floor_of(bound)
+    is_public[tree.leaf] = people >= floor_of(method)
     return is_public
 
 

@@ -46,7 +46,7 @@ def run(task: MethodTask) -> Grouping:
 def group_profiles(
     profiles: Profiles,
     features: FeatureMatrix,
-    bound: ResolvedName,
+    method: ResolvedName,
     *,
     rng: np.random.Generator,
     exact_up_to: int = EXACT_UP_TO,
@@ -57,14 +57,14 @@ def group_profiles(
     Profiles have one history per person; features say what histories are compared by. Who holds no term that may be
     published, or fits nowhere, has no group. More people than `exact_up_to` are grouped in blocks.
     """
-    common = without_rare(profiles, bound)
+    common = without_rare(profiles, method)
     usable = np.flatnonzero(np.diff(common.indptr))
-    group = group_all(task_of(common, features, bound), usable, rng, exact_up_to, progress)
-    made = representatives(common, group, bound)
+    group = group_all(task_of(common, features, method), usable, rng, exact_up_to, progress)
+    made = representatives(common, group, method)
     made, _ = without(made, np.diff(made.indptr) == 0)  # of which nothing may be published
     if not made.n_groups:
         raise GuaranteeError(
-            f"{bound}: the {len(usable):,} people with terms to publish make no legal group; "
+            f"{method}: the {len(usable):,} people with terms to publish make no legal group; "
             "take a larger p, a weaker principle or more people."
         )
     return replace(made, summary=_summary(profiles, common, made))

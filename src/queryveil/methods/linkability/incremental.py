@@ -33,25 +33,25 @@ def extend_groups(
     profiles: Profiles,
     features: FeatureMatrix,
     before: PreviousGroups,
-    bound: ResolvedName,
+    method: ResolvedName,
     *,
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> Grouping:
     """Return the groups of today: those of before as far as they keep the promise, and new ones of the others."""
-    common = without_rare(profiles, bound)
+    common = without_rare(profiles, method)
     usable = np.diff(common.indptr) > 0
     stayed = np.where(usable, before.group, _NOBODY).astype(np.int32)
     joined = _with_newcomers(stayed, usable, features, before.n_groups)
-    is_broken = ~_keeps_promise(common, joined, before, bound)
+    is_broken = ~_keeps_promise(common, joined, before, method)
     joined = np.where((stayed < 0) & _of(is_broken, joined), _NOBODY, joined).astype(np.int32)
-    is_dissolved = ~_keeps_promise(common, joined, before, bound)
+    is_dissolved = ~_keeps_promise(common, joined, before, method)
     group = np.where(_of(is_dissolved, joined), _NOBODY, joined).astype(np.int32)
-    group = _with_new_groups(profiles, features, group, usable, before.n_groups, bound, rng, progress)
+    group = _with_new_groups(profiles, features, group, usable, before.n_groups, method, rng, progress)
     is_frozen = np.zeros(int(group.max(initial=before.n_groups - 1)) + 1, np.bool_)
-    is_frozen[: before.n_groups] = _is_frozen(group, before, bound) & ~is_dissolved
-    made = _published(common, group, before, is_frozen, bound)
-    group = np.where(_of(~_is_legal(common, group, made, bound), group), _NOBODY, group).astype(np.int32)
+    is_frozen[: before.n_groups] = _is_frozen(group, before, method) & ~is_dissolved
+    made = _published(common, group, before, is_frozen, method)
+    group = np.where(_of(~_is_legal(common, group, made, method), group), _NOBODY, group).astype(np.int32)
     counted = np.where(_of(is_frozen, group), _NOBODY, group).astype(np.int32)
     still = _of(is_frozen, before.contributors)
     counted[still] = before.contributors[still]
@@ -121,17 +121,17 @@ def _n_changed(group: NDArray[np.int32], before: PreviousGroups) -> NDArray[np.i
     return changed
 
 
-def _is_frozen(group: NDArray[np.int32], before: PreviousGroups, bound: ResolvedName) -> NDArray[np.bool_]:
-    frozen: NDArray[np.bool_] = _n_changed(group, before) < smallest_group(bound.real("p"))
+def _is_frozen(group: NDArray[np.int32], before: PreviousGroups, method: ResolvedName) -> NDArray[np.bool_]:
+    frozen: NDArray[np.bool_] = _n_changed(group, before) < smallest_group(method.real("p"))
     return frozen
 
 
 def _keeps_promise(
-    common: Profiles, group: NDArray[np.int32], before: PreviousGroups, bound: ResolvedName
+    common: Profiles, group: NDArray[np.int32], before: PreviousGroups, method: ResolvedName
 ) -> NDArray[np.bool_]:
     """Say of every old group whether what would be published of it keeps the promise for these members."""
     old = np.where(group < before.n_groups, group, _NOBODY).astype(np.int32)
-    return _is_legal(common, old, _published(common, old, before, _is_frozen(old, before, bound), bound), bound)
+    return _is_legal(common, old, _published(common, old, before, _is_frozen(old, before, method), method), method)
 
 
 def _published(
@@ -139,11 +139,11 @@ def _published(
     group: NDArray[np.int32],
     before: PreviousGroups,
     is_frozen: NDArray[np.bool_],
-    bound: ResolvedName,
+    method: ResolvedName,
 ) -> Grouping:
     """Return what is published of every group: as before where that is frozen, else of the members of today."""
     n_groups = len(is_frozen)
-    made = representatives(common, group, bound)
+    made = representatives(common, group, method)
     indptr = np.concatenate((made.indptr, np.full(n_groups + 1 - len(made.indptr), made.indptr[-1])))
     rows: list[tuple[NDArray[np.int32], NDArray[np.float64]]] = []
     for g in range(n_groups):
@@ -160,7 +160,7 @@ def _published(
 
 
 def _is_legal(
-    common: Profiles, group: NDArray[np.int32], published: Grouping, bound: ResolvedName
+    common: Profiles, group: NDArray[np.int32], published: Grouping, method: ResolvedName
 ) -> NDArray[np.bool_]:
     """Say of every group whether its published entries keep the promise for its members; an empty group does."""
     n_groups, n_entries = published.n_groups, len(common.vocabulary)
@@ -174,9 +174,9 @@ def _is_legal(
     place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     holders = np.where((published.ids >= 0) & (keys[place] == wanted), counts[place], 0) if len(keys) else 0 * wanted
     n_terms = np.diff(published.indptr)
-    legal = (members >= smallest_group(bound.real("p"))) & (n_terms > 0)
+    legal = (members >= smallest_group(method.real("p"))) & (n_terms > 0)
     legal &= np.bincount(of_group, holders == 0, minlength=n_groups) == 0
-    legal &= _is_within(common, published, of_group, holders, members, bound)
+    legal &= _is_within(common, published, of_group, holders, members, method)
     return _as_flags(legal | (members == 0))
 
 
@@ -186,18 +186,18 @@ def _is_within(
     of_group: NDArray[np.int64],
     holders: NDArray[np.int64],
     members: NDArray[np.int64],
-    bound: ResolvedName,
+    method: ResolvedName,
 ) -> NDArray[np.bool_]:
     """Say of every group whether the principle holds for what is published of it."""
     n_groups, n_terms = published.n_groups, np.diff(published.indptr)
-    p, principle, rule = bound.real("p"), bound.word("principle"), rule_for(population_of(common), bound)
+    p, principle, rule = method.real("p"), method.word("principle"), rule_for(population_of(common), method)
     held = np.bincount(of_group, holders, minlength=n_groups)
-    highest = highest_shares(population_of(common), bound)
+    highest = highest_shares(population_of(common), method)
     if highest is not None:
         over = holders > members[of_group] * highest[published.ids] * (1 + SLACK)
         return _as_flags(np.bincount(of_group, over, minlength=n_groups) == 0)
     if principle == "mean":
-        most = p * n_terms * members if bound.word("average") == "group" else np.where(n_terms >= rule.bound, held, -1)
+        most = p * n_terms * members if method.word("average") == "group" else np.where(n_terms >= rule.bound, held, -1)
         return _as_flags(held <= most * (1 + SLACK))
     share = holders / np.maximum(held, 1)[of_group]
     if principle == "diversity":
@@ -218,17 +218,17 @@ def _with_new_groups(
     group: NDArray[np.int32],
     usable: NDArray[np.bool_],
     n_old: int,
-    bound: ResolvedName,
+    method: ResolvedName,
     rng: np.random.Generator,
     progress: Progress,
 ) -> NDArray[np.int32]:
     """Group those who have no group among themselves, as far as that makes legal groups."""
     alone = (group < 0) & usable
-    if np.count_nonzero(alone) < smallest_group(bound.real("p")):
+    if np.count_nonzero(alone) < smallest_group(method.real("p")):
         return group
     in_question = per_entry(alone, profiles.indptr)
     try:
-        made = group_profiles(profiles.select(in_question), features, bound, rng=rng, progress=progress)
+        made = group_profiles(profiles.select(in_question), features, method, rng=rng, progress=progress)
     except GuaranteeError:
         return group
     return np.where(made.group >= 0, n_old + made.group, group).astype(np.int32)

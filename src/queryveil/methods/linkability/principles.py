@@ -16,39 +16,39 @@ def smallest_group(p: float) -> int:
     return math.ceil(1 / p * (1 - SLACK))
 
 
-def without_rare(profiles: Profiles, bound: ResolvedName) -> Profiles:
+def without_rare(profiles: Profiles, method: ResolvedName) -> Profiles:
     """Return the profiles without the entries that fewer people hold than the floor: they are never published."""
     people = profiles.holders()
-    return profiles.select(people[profiles.ids] >= floor_of(bound))
+    return profiles.select(people[profiles.ids] >= floor_of(method))
 
 
-def floor_of(bound: ResolvedName) -> int:
+def floor_of(method: ResolvedName) -> int:
     """Return how many people must hold an entry that is published: as many as a group has at least, if not given."""
-    return int(bound.values.get("floor", smallest_group(bound.real("p"))))
+    return int(method.values.get("floor", smallest_group(method.real("p"))))
 
 
-def rule_for(people: Population, bound: ResolvedName) -> Rule:
+def rule_for(people: Population, method: ResolvedName) -> Rule:
     """Return when a group of these people may be published."""
-    p, principle = bound.real("p"), bound.word("principle")
+    p, principle = method.real("p"), method.word("principle")
     kind, limit, share = MEMBERS, 0.0, np.empty(0)
-    if principle == "mean" and bound.word("average") == "group":
+    if principle == "mean" and method.word("average") == "group":
         kind = MEAN
     elif principle == "mean":
         kind, limit = GLOBAL, people.n_pairs / max(1, people.n_holders) / p
     elif principle == "diversity":
-        kind, limit = DIVERSITY, math.log(bound.real("l"))
+        kind, limit = DIVERSITY, math.log(method.real("l"))
     elif principle == "closeness":
-        kind, limit = CLOSENESS, bound.real("t")
+        kind, limit = CLOSENESS, method.real("t")
         share = people.holders / max(1, people.n_pairs)
     return Rule(kind, p, smallest_group(p), limit, share)
 
 
-def highest_shares(people: Population, bound: ResolvedName) -> NDArray[np.float64] | None:
+def highest_shares(people: Population, method: ResolvedName) -> NDArray[np.float64] | None:
     """Return, for every entry, the share of a group's members that may hold it if it is published; None: any."""
-    principle = bound.word("principle")
+    principle = method.word("principle")
     if principle not in ("posterior", "belief"):
         return None
-    highest = np.full(len(people.holders), bound.real("p"))
+    highest = np.full(len(people.holders), method.real("p"))
     if principle == "belief":
         highest += people.holders / people.n_people
     return highest

@@ -24,7 +24,7 @@ from queryveil.methods.linkability.principles import highest_shares, smallest_gr
 
 
 def representatives(
-    profiles: Profiles, group: NDArray[np.int32], bound: ResolvedName, *, people: Population | None = None
+    profiles: Profiles, group: NDArray[np.int32], method: ResolvedName, *, people: Population | None = None
 ) -> Grouping:
     """Return the groups with what is published of each; `people` are all, where the profiles are of some only."""
     everybody = people or population_of(profiles)
@@ -38,11 +38,11 @@ def representatives(
     )
     of_group = row_numbers(start)
     members = sizes[of_group]
-    is_union = bound.word("representative") == "union"
+    is_union = method.word("representative") == "union"
     value = total / (holders if is_union else members)
-    if "shrink" in bound.values:
-        value = _pulled(everybody, value, entry, members, is_union, bound)
-    highest = highest_shares(everybody, bound)
+    if "shrink" in method.values:
+        value = _pulled(everybody, value, entry, members, is_union, method)
+    highest = highest_shares(everybody, method)
     shown = np.ones(len(entry), np.bool_)
     if highest is not None:
         shown = holders <= members * highest[entry] * (1 + SLACK)
@@ -66,10 +66,10 @@ def _pulled(
     entry: NDArray[np.int32],
     members: NDArray[np.int64],
     is_union: bool,
-    bound: ResolvedName,
+    method: ResolvedName,
 ) -> NDArray[np.float64]:
     """Return the values of groups pulled towards those of all people."""
     everybody = people.totals / np.maximum(1, people.holders if is_union else people.n_people)
-    pull = bound.real("shrink") * smallest_group(bound.real("p")) / members
+    pull = method.real("shrink") * smallest_group(method.real("p")) / members
     pulled: NDArray[np.float64] = (1 - pull) * value + pull * everybody[entry]
     return pulled

@@ -41,7 +41,7 @@ class Task:
 
 
 def task_of(
-    profiles: Profiles, features: FeatureMatrix, bound: ResolvedName, *, people: Population | None = None
+    profiles: Profiles, features: FeatureMatrix, method: ResolvedName, *, people: Population | None = None
 ) -> Task:
     """Return the task of grouping all histories; features come to unit length.
 
@@ -49,15 +49,15 @@ def task_of(
     """
     everybody = people or population_of(profiles)
     values = at_unit_length(features.indptr, features.values)
-    highest = highest_shares(everybody, bound)
+    highest = highest_shares(everybody, method)
     return Task(
         Rows(profiles.indptr, profiles.ids, features.indptr, features.ids, values, features.n_dimensions),
-        rule_for(everybody, bound),
+        rule_for(everybody, method),
         len(profiles.vocabulary),
-        bound.word("closest") == "seed",
-        float(bound.values.get("min_similarity", ANYBODY)),
+        method.word("closest") == "seed",
+        float(method.values.get("min_similarity", ANYBODY)),
         None if highest is None else _weighed(profiles, highest),
-        (1, 3) if bound.word("principle") == "belief" else (1,),
+        (1, 3) if method.word("principle") == "belief" else (1,),
     )
 
 

@@ -33,19 +33,19 @@ def run(task: MethodTask) -> PublishedVocabularies:
 
 
 def publish(
-    profiles: Profiles, network: Network, bound: ResolvedName, *, progress: Progress = silent
+    profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
     """Return, for every history, the typical vocabulary of its cluster."""
     network.require_hierarchy()
-    rule = rule_of(bound)
+    rule = rule_of(method)
     hopeful = without_hopeless(profiles, network, rule.k)
-    refuse_too_few_people(hopeful, bound)
+    refuse_too_few_people(hopeful, method)
     bags, numbers = bags_of(hopeful, network)
     words = words_of(network, rule.eps, bags, numbers)
     clusters = clusters_of(bags, words, rule, progress)
-    choose = Election(profiles, bags, words, network, floor_of(bound)).chooser(bound.word("typical"))
+    choose = Election(profiles, bags, words, network, floor_of(method)).chooser(method.word("typical"))
     typical = [typical_of(cluster, choose) for cluster in clusters]
-    return not_empty(_published(profiles, clusters, typical), bound)
+    return not_empty(_published(profiles, clusters, typical), method)
 
 
 def without_hopeless(profiles: Profiles, network: Network, k: int) -> Profiles:
@@ -61,12 +61,12 @@ def without_hopeless(profiles: Profiles, network: Network, k: int) -> Profiles:
     return profiles.select(has_hope[profiles.ids])
 
 
-def rule_of(bound: ResolvedName) -> Rule:
+def rule_of(method: ResolvedName) -> Rule:
     """Return what decides which terms are matched."""
-    eps = bound.integer("eps")
-    omega = int(bound.values.get("omega", eps + 1))
-    is_maximum, is_farthest = bound.word("model") == "maximum", bound.word("seed_rule") == "farthest"
-    return Rule(bound.integer("k"), eps, omega, is_maximum, is_farthest)
+    eps = method.integer("eps")
+    omega = int(method.values.get("omega", eps + 1))
+    is_maximum, is_farthest = method.word("model") == "maximum", method.word("seed_rule") == "farthest"
+    return Rule(method.integer("k"), eps, omega, is_maximum, is_farthest)
 
 
 def _published(

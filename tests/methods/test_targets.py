@@ -1,4 +1,4 @@
-"""What terms are worth under each target, worked by hand."""
+"""The value of terms under each target, worked by hand."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.names import declarations, resolve
 from queryveil.market.table import Market, make_market
 from queryveil.methods.km import anonymize as run
-from queryveil.methods.utilities import Worth, value_of_terms
+from queryveil.methods.targets import TermValues, value_of_terms
 from tests.builders import profiles_of
 
 NAN = float("nan")
@@ -20,7 +20,7 @@ def market() -> Market:
     return make_market("market.csv", {"car": 0, "rare": 1, "elsewhere": 2}, numbers)
 
 
-WORTH = Worth({"loan": 3.0}, market())
+TERM_VALUES = TermValues({"loan": 3.0}, market())
 VALUES: dict[str, list[float]] = {
     "logsize": [1, 1, 1],
     "file": [0, 3, 0],
@@ -33,34 +33,36 @@ VALUES: dict[str, list[float]] = {
 
 @pytest.mark.parametrize("target", VALUES)
 def test_value_of_an_occurrence_and_rank_of_a_term(target: str) -> None:
-    value = value_of_terms(target, PROFILES, WORTH)
+    value = value_of_terms(target, PROFILES, TERM_VALUES)
     assert value is not None
     assert value.tolist() == VALUES[target]
-    ranked = declarations("target")[target].load()(PROFILES, WORTH)
+    ranked = declarations("target")[target].load()(PROFILES, TERM_VALUES)
     assert ranked.tolist() == [v * n for v, n in zip(VALUES[target], (4, 3, 2), strict=True)]
 
 
 @pytest.mark.parametrize("target", ["users", "distinct", "fis", "random"])
 def test_other_targets_give_no_value_to_an_occurrence(target: str) -> None:
-    assert value_of_terms(target, PROFILES, WORTH) is None
+    assert value_of_terms(target, PROFILES, TERM_VALUES) is None
 
 
 def test_users_and_distinct_are_opposite() -> None:
-    ranked = {name: declarations("target")[name].load()(PROFILES, WORTH).tolist() for name in ("users", "distinct")}
+    ranked = {
+        name: declarations("target")[name].load()(PROFILES, TERM_VALUES).tolist() for name in ("users", "distinct")
+    }
     assert ranked == {"users": [3, 2, 1], "distinct": [-3, -2, -1]}
 
 
 @pytest.mark.parametrize("target", ["bid", "clicks", "impressions", "revenue"])
 def test_a_marketing_target_needs_a_market_table(target: str) -> None:
     with pytest.raises(InputError) as caught:
-        value_of_terms(target, PROFILES, Worth({"car": 1.0}))
+        value_of_terms(target, PROFILES, TermValues({"car": 1.0}))
     columns = "the columns term, bid, clicks, impressions"
     assert str(caught.value) == f"target={target} needs a market table; give a file with {columns} by --market."
 
 
 def test_target_file_needs_values() -> None:
     with pytest.raises(InputError, match="by --values"):
-        value_of_terms("file", PROFILES, Worth(market=market()))
+        value_of_terms("file", PROFILES, TermValues(market=market()))
 
 
 @pytest.mark.parametrize("figure", ["bid", "clicks", "impressions", "revenue"])
@@ -77,9 +79,13 @@ def test_a_market_target_deletes_as_the_same_values_in_a_file_do(figure: str) ->
             profiles,
             resolve("method", f"km(k=3, m=2, target={target}, algorithm=paper)"),
             rng=np.random.default_rng(0),
-            worth=worth,
+            term_values=term_values,
         ).mask
-        for target, worth in ((figure, Worth(market=table)), ("file", Worth(values)), ("logsize", Worth()))
+        for target, term_values in (
+            (figure, TermValues(market=table)),
+            ("file", TermValues(values)),
+            ("logsize", TermValues()),
+        )
     ]
     assert masks[0].any()
     assert masks[0].tolist() == masks[1].tolist() != masks[2].tolist()
