@@ -1,7 +1,7 @@
 """PPP: queries with a person name, a place or a private word, released alone or left out.
 
 Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018, section 4: `only` and `none` are their
-only-PPP and no-PPP. Their lists are not published; ours are in docs/decisions/0020. A name is a word that is nothing
+only-PPP and no-PPP. Their lists are not published; ours are in docs/decisions/0026. A name is a word that is nothing
 but a name, or a first name directly followed by a last name.
 """
 

@@ -1,4 +1,4 @@
-"""Word lists of sensitivity: what makes a query personal (decision 0020), and a user's list of sensitive words."""
+"""Word lists of sensitivity: what makes a query personal (decision 0026), and a user's list of sensitive words."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -5,7 +5,7 @@ section V-A, extend it: the grouping is that of sets, and of a generalised term 
 members of a group have. The hierarchy is a tree over the terms of the log (`queryveil.semantics.tree`).
 
 Where we read it differently, and why: k counts people; only divisions that occur are looked at, since a node of WordNet
-has up to 403 children (docs/decisions/0019).
+has up to 403 children (docs/explanation/papers/liu-wang.md).
 """
 
 from collections.abc import Mapping

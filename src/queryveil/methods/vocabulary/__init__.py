@@ -2,7 +2,7 @@
 
 Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010.
 
-Where we read it differently, and why, stands in docs/decisions/0018: its example does not follow from its own rules,
+Where we read it differently, and why, is in docs/decisions/0028: its example does not follow from its own rules,
 matchings are not unique, and with sessions one person could be all of the k.
 """
 
