@@ -1,7 +1,8 @@
 """The evaluation of Carpineto, Romano 2018: Figures 1 and 2, and the correlations the paper quotes.
 
 The paper shows its figures as pictures and its log is no longer distributed, so the evaluation is repeated on another
-log and compared to what the paper says. How we read it, and what we had to choose: docs/explanation/papers/carpineto-romano.md.
+log and compared to what the paper says. How we read it, and what we had to choose:
+docs/explanation/papers/carpineto-romano.md.
 """
 
 from dataclasses import asdict, replace

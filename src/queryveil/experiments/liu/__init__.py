@@ -2,7 +2,8 @@
 
 The paper prints no results of its experiments; they are in a technical report that is not public. So the runs it names
 are made on another log: bLM, Recall and sDist for k = 2, 5, 10, 20 and ε = 4, 6, 8. LM is shown next to bLM to
-demonstrate that it understates the loss. Where we read the paper differently, and why: docs/explanation/papers/liu-wang.md.
+demonstrate that it understates the loss. Where we read the paper differently, and why:
+docs/explanation/papers/liu-wang.md.
 """
 
 from dataclasses import asdict
