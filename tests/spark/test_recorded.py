@@ -60,7 +60,7 @@ MEASURES = ("retention", "unique(m=1)", "unique(m=6)", "spi", "jsd", "impression
 @pytest.fixture(scope="module")
 def engine(spark: "SparkSession") -> Iterator[Options]:
     """Yield the keywords by which a run uses the shared session, with a fixed number of tasks."""
-    before = spark.conf.get("spark.sql.shuffle.partitions")
+    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     yield {"engine": "spark", "spark": spark}
     spark.conf.set("spark.sql.shuffle.partitions", before)
