@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.methods.rounds.blocks import Block, Keys, answered, joined, no_keys, posted
-from queryveil.methods.rounds.steps import Act, Question
+from queryveil.methods.rounds.blocks import Block, Keys, answer_queries, merge_keys, no_keys, partition_by_bucket
+from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery
 
 
 class InProcess:
@@ -16,20 +16,19 @@ class InProcess:
         self.blocks = blocks
         self.n_buckets = n_buckets
 
-    def turn(self, question: Question | None, act: Act) -> int:
-        told = [no_keys() for _ in self.blocks] if question is None else self._told(question)
-        done = [act(block, keys) for block, keys in zip(self.blocks, told, strict=True)]
+    def run_round(self, query: CombinationQuery | None, action: BlockAction) -> int:
+        replies = [no_keys() for _ in self.blocks] if query is None else self._replies(query)
+        done = [action(block, keys) for block, keys in zip(self.blocks, replies, strict=True)]
         self.blocks = [block for block, _ in done]
         return sum(count for _, count in done)
 
-    def below(self, question: Question, limit: int) -> Keys | None:
-        keys = joined(self._told(question))
-        is_first = np.ones(len(keys), np.bool_)
-        is_first[1:] = (keys.high[1:] != keys.high[:-1]) | (keys.low[1:] != keys.low[:-1])
-        return keys.where(is_first) if np.count_nonzero(is_first) <= limit else None
+    def infrequent(self, query: CombinationQuery, limit: int) -> Keys | None:
+        keys = merge_keys(self._replies(query))
+        found = keys.select(keys.is_first())
+        return found if len(found) <= limit else None
 
-    def rarest_below(self, question: Question) -> tuple[int, ...]:
-        keys = joined(self._told(question))
+    def rarest_of_infrequent(self, query: CombinationQuery) -> tuple[int, ...]:
+        keys = merge_keys(self._replies(query))
         last = np.where(keys.low == 0, keys.high & 0xFFFFFFFF, keys.low & 0xFFFFFFFF)
         return tuple(np.unique(last).tolist())
 
@@ -41,17 +40,17 @@ class InProcess:
                     found[term] += count
         return found
 
-    def _told(self, question: Question) -> list[Keys]:
+    def _replies(self, query: CombinationQuery) -> list[Keys]:
         boxes: dict[int, list[tuple[int, Keys]]] = {}
         for sender, block in enumerate(self.blocks):
-            for bucket, keys in posted(question.ask(block), self.n_buckets):
+            for bucket, keys in partition_by_bucket(query.keys_of(block), self.n_buckets):
                 boxes.setdefault(bucket, []).append((sender, keys))
         replies: list[list[Keys]] = [[] for _ in self.blocks]
         for box in boxes.values():
-            answers = answered([keys for _, keys in box], below=question.below, at_least=question.at_least)
+            answers = answer_queries([keys for _, keys in box], below=query.below, at_least=query.at_least)
             for (sender, _), answer in zip(box, answers, strict=True):
                 replies[sender].append(answer)
-        return [joined(parts) for parts in replies]
+        return [merge_keys(parts) for parts in replies]
 
 
 def blocks_of(

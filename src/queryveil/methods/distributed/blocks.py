@@ -185,7 +185,7 @@ def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
     indptr, ids, counts, _ = arrays_of(row)
     block = read_block(other)
     mask = np.zeros(len(ids), np.bool_)
-    mask[block.place[block.kept]] = True
+    mask[block.position[block.kept]] = True
     history = row_numbers(indptr)
     chosen = np.flatnonzero(mask)
     chosen = chosen[np.lexsort((ids[chosen], history[chosen]))]  # numbers within a block are in the order of the texts

@@ -15,16 +15,16 @@ _BLOCK_TYPES = {
     "counts": np.int32,
     "occurrences": np.int64,
     "owner": np.int32,
-    "place": np.int32,
+    "position": np.int32,
     "kept": np.bool_,
-    "wanted": np.bool_,
+    "candidates": np.bool_,
 }
 BLOCK_SCHEMA = ", ".join(["block INT", *(f"{name} BINARY" for name in _BLOCK_TYPES), "n LONG"])
 KEYS_SCHEMA = "bucket INT, block INT, high BINARY, low BINARY, people BINARY"
 
 
 def block_row(number: int, block: Block, n: int = 0) -> dict[str, Any]:
-    """Return a block as a row; `n` is what the block's last act counted."""
+    """Return a block as a row; `n` is the count of its last action."""
     arrays = {field.name: getattr(block, field.name).tobytes() for field in fields(block)}
     return {"block": number, **arrays, "n": n}
 

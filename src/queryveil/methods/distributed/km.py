@@ -9,7 +9,7 @@ from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.exchange import SparkExchange
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
-from queryveil.methods.rounds import running
+from queryveil.methods.rounds.protocol import run_rounds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,7 +41,7 @@ def anonymize(
     state = blocks(work, raw, numbered_terms(work, raw, k))
     progress("blocks", 1, 1)
     exchange = SparkExchange(work, state, n_blocks)
-    summary = running.run(exchange, k=k, m=m, progress=progress)
+    summary = run_rounds(exchange, k=k, m=m, progress=progress)
     kept, n_kept = work.keep_counting(kept_histories(raw, exchange.state), "kept", "1")
     if not n_kept:
         raise GuaranteeError(f"{method}: nothing would be left of the log; lower k or m, or give a larger log.")

@@ -1,4 +1,4 @@
-"""A block of histories, and the questions and answers that go between blocks and buckets."""
+"""Blocks of histories, and the messages of combinations that blocks and buckets exchange."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,25 +11,25 @@ from queryveil.kernels.km.rounds import combinations, mix
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some people's histories over the terms that enough people hold; all of a person's stand in one block."""
+    """The histories of some people, restricted to frequent terms; all histories of a person are in one block."""
 
     indptr: NDArray[np.int64]  # (histories + 1,)
-    ids: NDArray[np.int32]  # (pairs,): global numbers of terms, ascending within a history
+    ids: NDArray[np.int32]  # (pairs,): global term numbers, ascending within a history
     counts: NDArray[np.int32]  # (pairs,)
     occurrences: NDArray[np.int64]  # (pairs,): of the pair's term in the whole log
     owner: NDArray[np.int32]  # (histories,): the person, numbered within the block
-    place: NDArray[np.int32]  # (pairs,): where the pair stands in what the block was made from
+    position: NDArray[np.int32]  # (pairs,): index of the pair in the raw block
     kept: NDArray[np.bool_]  # (pairs,)
-    wanted: NDArray[np.bool_]  # (pairs,): what is not kept and could be put back
+    candidates: NDArray[np.bool_]  # (pairs,): deleted pairs that may be reinserted
 
     def with_kept(self, kept: NDArray[np.bool_]) -> "Block":
-        """Return the block with other pairs kept, and all others wanted."""
-        return replace(self, kept=kept, wanted=~kept)
+        """Return the block with these pairs kept and all others as candidates for reinsertion."""
+        return replace(self, kept=kept, candidates=~kept)
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """Combinations as two numbers each, ascending, with a number of people."""
+    """Combinations, each encoded as two integers, in ascending order, with their number of people."""
 
     high: NDArray[np.int64]
     low: NDArray[np.int64]
@@ -38,18 +38,22 @@ class Keys:
     def __len__(self) -> int:
         return len(self.high)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Keys":
-        """Return some of the keys."""
-        return Keys(self.high[chosen], self.low[chosen], self.people[chosen])
+    def select(self, mask: NDArray[np.bool_]) -> "Keys":
+        """Return the keys under the mask."""
+        return Keys(self.high[mask], self.low[mask], self.people[mask])
+
+    def is_first(self) -> NDArray[np.bool_]:
+        """Return a mask of the first occurrence of each combination."""
+        return _is_first(self.high, self.low)
 
 
 def no_keys() -> Keys:
-    """Return no combination."""
+    """Return an empty list of keys."""
     return Keys(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def joined(parts: Sequence[Keys]) -> Keys:
-    """Put keys of several messages into one ascending list; each stands in one message only."""
+def merge_keys(parts: Sequence[Keys]) -> Keys:
+    """Merge the keys of several messages into one ascending list."""
     if not parts:
         return no_keys()
     high, low, people = (np.concatenate([getattr(part, name) for part in parts]) for name in ("high", "low", "people"))
@@ -57,45 +61,50 @@ def joined(parts: Sequence[Keys]) -> Keys:
     return Keys(high[order], low[order], people[order])
 
 
-def held(block: Block, sizes: Sequence[int]) -> Keys:
-    """Count, for every combination of kept terms, the people of the block who hold it."""
-    return joined([_counted(block, size) for size in sizes])
+def held_keys(block: Block, sizes: Sequence[int]) -> Keys:
+    """Return every combination of kept terms with the number of people of the block who hold it."""
+    return merge_keys([_held_keys_of_size(block, size) for size in sizes])
 
 
-def _counted(block: Block, size: int) -> Keys:
-    high, low, whose = combinations(block.indptr, block.ids, block.kept, block.kept, block.owner, size)
-    return _distinct(high, low, whose if len(np.unique(block.owner)) < len(block.owner) else None)
+def _held_keys_of_size(block: Block, size: int) -> Keys:
+    high, low, person = combinations(block.indptr, block.ids, block.kept, block.kept, block.owner, size)
+    return _distinct(high, low, person if len(np.unique(block.owner)) < len(block.owner) else None)
 
 
-def wished(block: Block, sizes: Sequence[int]) -> Keys:
-    """Return the combinations that inserting wanted terms could make, with nobody counted for them."""
-    mask = block.kept | block.wanted
+def candidate_keys(block: Block, sizes: Sequence[int]) -> Keys:
+    """Return the combinations that reinserting candidates could create, each with a count of 0 people."""
+    mask = block.kept | block.candidates
     parts = []
     for size in sizes:
-        high, low, _ = combinations(block.indptr, block.ids, mask, block.wanted, block.owner, size)
+        high, low, _ = combinations(block.indptr, block.ids, mask, block.candidates, block.owner, size)
         keys = _distinct(high, low, None)
         parts.append(Keys(keys.high, keys.low, np.zeros(len(keys), np.int64)))
-    return joined(parts)
+    return merge_keys(parts)
 
 
-def _distinct(high: NDArray[np.int64], low: NDArray[np.int64], whose: NDArray[np.int32] | None) -> Keys:
-    """Return each combination once, ascending, with how many people it has."""
+def _distinct(high: NDArray[np.int64], low: NDArray[np.int64], person: NDArray[np.int32] | None) -> Keys:
+    """Return each combination once, in ascending order, with its number of people."""
     if not len(high):
         return no_keys()
-    order = np.lexsort((low, high) if whose is None else (whose, low, high))
+    order = np.lexsort((low, high) if person is None else (person, low, high))
     high, low = high[order], low[order]
-    is_new = np.ones(len(high), np.bool_)
-    is_new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    is_new = _is_first(high, low)
     counted = np.ones(len(high), np.int64)
-    if whose is not None:
-        whose = whose[order]
-        counted[1:] = is_new[1:] | (whose[1:] != whose[:-1])
+    if person is not None:
+        person = person[order]
+        counted[1:] = is_new[1:] | (person[1:] != person[:-1])
     starts = np.flatnonzero(is_new)
     return Keys(high[starts], low[starts], np.add.reduceat(counted, starts))
 
 
-def posted(keys: Keys, n_buckets: int) -> Iterator[tuple[int, Keys]]:
-    """Divide keys by the bucket that adds them up; they stay ascending."""
+def _is_first(high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.bool_]:
+    is_first = np.ones(len(high), np.bool_)
+    is_first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    return is_first
+
+
+def partition_by_bucket(keys: Keys, n_buckets: int) -> Iterator[tuple[int, Keys]]:
+    """Yield each bucket with the keys that hash to it, in ascending order."""
     bucket = mix(keys.high, keys.low, n_buckets)
     order = np.argsort(bucket, kind="stable")
     bounds = np.searchsorted(bucket[order], np.arange(n_buckets + 1))
@@ -104,29 +113,28 @@ def posted(keys: Keys, n_buckets: int) -> Iterator[tuple[int, Keys]]:
         yield number, Keys(keys.high[chosen], keys.low[chosen], keys.people[chosen])
 
 
-def answered(asked: Sequence[Keys], *, below: int | None = None, at_least: int | None = None) -> list[Keys]:
-    """Add up the people of every key, and return to each sender those of its keys whose sum is within the bounds.
+def answer_queries(messages: Sequence[Keys], *, below: int | None = None, at_least: int | None = None) -> list[Keys]:
+    """Add up the people of every key, and return to each sender those of its keys whose sum is within the limits.
 
-    Where a least sum is asked for, only keys are told that were asked about with nobody holding them.
+    With `at_least`, only candidate keys (sent with a count of 0) are returned.
     """
-    lengths = [len(keys) for keys in asked]
-    high = np.concatenate([keys.high for keys in asked])
-    low = np.concatenate([keys.low for keys in asked])
-    people = np.concatenate([keys.people for keys in asked])
+    lengths = [len(keys) for keys in messages]
+    high = np.concatenate([keys.high for keys in messages])
+    low = np.concatenate([keys.low for keys in messages])
+    people = np.concatenate([keys.people for keys in messages])
     order = np.lexsort((low, high))
-    is_new = np.ones(len(order), np.bool_)
-    is_new[1:] = (high[order][1:] != high[order][:-1]) | (low[order][1:] != low[order][:-1])
-    number = np.cumsum(is_new) - 1
+    number = np.cumsum(_is_first(high[order], low[order])) - 1
     sums = np.zeros(number[-1] + 1 if len(number) else 0, np.int64)
     np.add.at(sums, number, people[order])
     total = np.empty(len(order), np.int64)
     total[order] = sums[number]
-    is_told = np.ones(len(order), np.bool_)
+    is_returned = np.ones(len(order), np.bool_)
     if below is not None:
-        is_told &= total < below
+        is_returned &= total < below
     if at_least is not None:
-        is_told &= (total >= at_least) & (people == 0)
+        is_returned &= (total >= at_least) & (people == 0)
     ends = np.cumsum(lengths)
     return [
-        Keys(high[a:b], low[a:b], total[a:b]).where(is_told[a:b]) for a, b in zip(ends - lengths, ends, strict=True)
+        Keys(high[a:b], low[a:b], total[a:b]).select(is_returned[a:b])
+        for a, b in zip(ends - lengths, ends, strict=True)
     ]

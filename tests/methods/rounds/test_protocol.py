@@ -1,4 +1,4 @@
-"""(k,m)-anonymity in rounds, over an exchange without a cluster: brute force counts what it leaves."""
+"""(k,m)-anonymity in rounds, over an in-process exchange, checked by brute force."""
 
 from collections import Counter, defaultdict
 from itertools import combinations
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from queryveil.methods.rounds import running
-from queryveil.methods.rounds.steps import Question
+from queryveil.methods.rounds import protocol
+from queryveil.methods.rounds.protocol import CombinationQuery
 from tests.methods.rounds.exchange import InProcess, blocks_of
 
 History = tuple[int, dict[int, int]]  # the person, and how often each term
@@ -36,7 +36,7 @@ def exchange_of(histories: list[History], n_blocks: int, n_buckets: int) -> InPr
     )
 
 
-def left_of(exchange: InProcess) -> list[tuple[int, tuple[int, ...]]]:
+def kept_terms_of(exchange: InProcess) -> list[tuple[int, tuple[int, ...]]]:
     """Return the person and the kept terms of every history, in an order that no block decides."""
     found = []
     for block in exchange.blocks:
@@ -46,7 +46,7 @@ def left_of(exchange: InProcess) -> list[tuple[int, tuple[int, ...]]]:
     return sorted(found)
 
 
-def too_few(left: list[tuple[int, tuple[int, ...]]], k: int, m: int) -> list[tuple[int, ...]]:
+def infrequent_combinations(left: list[tuple[int, tuple[int, ...]]], k: int, m: int) -> list[tuple[int, ...]]:
     """Count the people of every combination in a dictionary; a person with several histories counts once."""
     people: dict[tuple[int, ...], set[int]] = defaultdict(set)
     for owner, terms in left:
@@ -59,41 +59,43 @@ def too_few(left: list[tuple[int, tuple[int, ...]]], k: int, m: int) -> list[tup
 @given(HISTORIES, st.integers(2, 4), st.integers(1, 3))
 @settings(max_examples=150, deadline=None)
 @example([(0, {0: 1, 1: 1}), (0, {0: 1, 1: 1}), (1, {0: 1})], 2, 2)  # two histories of one person are one holder
-def test_what_is_left_is_anonymous_however_it_is_cut(histories: list[History], k: int, m: int) -> None:
+def test_result_is_anonymous_and_independent_of_the_number_of_blocks(histories: list[History], k: int, m: int) -> None:
     results = []
     for n_blocks, n_buckets in ((1, 1), (2, 5), (3, 2)):
         exchange = exchange_of(histories, n_blocks, n_buckets)
-        summary = running.run(exchange, k=k, m=m)
-        results.append((left_of(exchange), summary))
+        summary = protocol.run_rounds(exchange, k=k, m=m)
+        results.append((kept_terms_of(exchange), summary))
     left, summary = results[0]
-    assert not too_few(left, k, m)
+    assert not infrequent_combinations(left, k, m)
     assert all(result == (left, summary) for result in results)
-    assert summary["rounds"] <= running.MAX_ROUNDS
+    assert summary["rounds"] <= protocol.MAX_ROUNDS
 
 
-@given(HISTORIES, st.integers(2, 4), st.integers(1, 3), st.sampled_from([running._MOST_LEFT, 0]))
+@given(HISTORIES, st.integers(2, 4), st.integers(1, 3), st.sampled_from([protocol._MAX_HITTING_SET_KEYS, 0]))
 @settings(max_examples=100, deadline=None)
-def test_the_finish_is_bounded_and_anonymous(histories: list[History], k: int, m: int, limit: int) -> None:
+def test_deleting_the_remaining_combinations_makes_the_log_anonymous(
+    histories: list[History], k: int, m: int, limit: int
+) -> None:
     exchange = exchange_of(histories, 2, 3)
-    with patch.object(running, "MAX_ROUNDS", 1), patch.object(running, "_MOST_LEFT", limit):
-        running.run(exchange, k=k, m=m)
-    assert not too_few(left_of(exchange), k, m)
+    with patch.object(protocol, "MAX_ROUNDS", 1), patch.object(protocol, "_MAX_HITTING_SET_KEYS", limit):
+        protocol.run_rounds(exchange, k=k, m=m)
+    assert not infrequent_combinations(kept_terms_of(exchange), k, m)
 
 
 @given(HISTORIES, st.integers(2, 3))
 @settings(max_examples=50, deadline=None)
-def test_every_frequent_term_stays_where_terms_are_looked_at_one_by_one(histories: list[History], k: int) -> None:
+def test_every_frequent_term_is_kept_for_m_1(histories: list[History], k: int) -> None:
     exchange = exchange_of(histories, 2, 3)
-    running.run(exchange, k=k, m=1)
+    protocol.run_rounds(exchange, k=k, m=1)
     holders = Counter(term for _, term in {(owner, term) for owner, terms in histories for term in terms})
     wanted = sorted((owner, tuple(sorted(term for term in terms if holders[term] >= k))) for owner, terms in histories)
-    assert left_of(exchange) == wanted
+    assert kept_terms_of(exchange) == wanted
 
 
 @pytest.mark.parametrize("sizes", [(1,), (1, 2), (1, 2, 3, 4)])
-def test_people_are_counted_once_in_answers(sizes: tuple[int, ...]) -> None:
+def test_replies_count_each_person_once(sizes: tuple[int, ...]) -> None:
     everything = dict.fromkeys(range(5), 1)
     exchange = exchange_of([(0, everything), (0, everything), (1, everything), (5, everything)], 2, 3)
-    keys = exchange.below(Question(sizes, below=10), 1_000)
+    keys = exchange.infrequent(CombinationQuery(sizes, below=10), 1_000)
     assert keys is not None
     assert set(keys.people.tolist()) == {3}
