@@ -77,6 +77,25 @@ class FrameLayout:
 
 
 @dataclass(frozen=True)
+class ComparedFigure:
+    """A figure of releases, shown as a column of a table or an axis of a chart."""
+
+    measure: str  # the beginning of the measure's text name
+    label: str  # of one of the measure's figures; empty if it has only one
+    heading: str
+    factor: float = 1.0  # by which values are multiplied to become percentages in a chart
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """How releases of a log are put side by side; kinds with the same view are compared with each other."""
+
+    title: str
+    kept: tuple[ComparedFigure, ...]  # the first is drawn
+    given_away: tuple[ComparedFigure, ...] = ()  # the last is drawn
+
+
+@dataclass(frozen=True)
 class Kind(Declaration):
     """A kind of release: its schema, how it is encoded and decoded, and which questions it can answer."""
 
@@ -98,6 +117,9 @@ class Kind(Declaration):
     matches: tuple[Match, ...] = ()  # how its queries can be matched with the log's; the default first
     deletes_terms: bool = False  # it is the log with terms deleted, so that there is a reason for every missing one
     fates: tuple[str, str] = ("released", "not released")  # what is said of an item that is, or is not, published
+    after_heading: str = "After"  # of what a person's history became
+    comparison: ComparisonView | None = None  # None: its releases are not put side by side
+    comparison_note: str = ""  # how its figures differ from those of other kinds with the same view
     figure: tuple[str, str] = ("", ",d")  # the column that weighs an item, and its format; "": its rows are counted
     checked: str = "Combinations checked"  # what the verifier of its claims counts
     measures: tuple[str, ...] = ()  # measures that name other kinds and apply to this one as well

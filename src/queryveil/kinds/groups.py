@@ -14,7 +14,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.kinds.base import Counts, FrameLayout, Kind, ReleaseContent
+from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, FrameLayout, Kind, ReleaseContent
 from queryveil.kinds.ordering import rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
 
@@ -138,6 +138,19 @@ def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[Grou
     return members_of(profiles, release_ids, released), release_ids
 
 
+GROUPS_VIEW = ComparisonView(
+    "Groups of people",
+    kept=(
+        ComparedFigure("linkability", "cosine to the published profile", "cosine to the published profile", 100),
+        ComparedFigure("linkability", "people suppressed", "people suppressed"),
+    ),
+    given_away=(
+        ComparedFigure("linkability", "linking probability", "linking probability", 100),
+        ComparedFigure(
+            "linkability", "linking probability of the worst term", "linking probability of the worst term", 100
+        ),
+    ),
+)
 GROUPS = GroupsKind(
     name="groups",
     purpose="groups of people, each with terms and weights in place of the members' profiles",
@@ -150,6 +163,8 @@ GROUPS = GroupsKind(
     reads_profile_files=True,
     needs_whole_people=True,
     fates=("published of the group", "not published of the group"),
+    after_heading="After: the group that stands for this person",
+    comparison=GROUPS_VIEW,
     figure=("weight", ".2f"),
     checked="Terms of groups checked",
     report_section="kinds/groups.html.j2",

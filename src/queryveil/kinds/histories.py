@@ -17,7 +17,7 @@ from queryveil.core.rows import IntArray, gather_rows, per_entry, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import Counts, FrameLayout, Kind, ReleaseContent
+from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, FrameLayout, Kind, ReleaseContent
 from queryveil.kinds.ordering import ids_of_order, order_rows, rank_texts, with_partition
 from queryveil.kinds.private_folder import PrivateFolder
 
@@ -152,6 +152,18 @@ def person_of_users(units: IntArray, persons: IntArray) -> IntArray:
     return behind
 
 
+HISTORIES_VIEW = ComparisonView(
+    "Histories",
+    kept=(
+        ComparedFigure("retention", "log size", "log size kept"),
+        ComparedFigure("retention", "users", "people kept"),
+    ),
+    given_away=(
+        ComparedFigure("unique(m=1)", "", "singled out by 1 random term"),
+        ComparedFigure("unique(m=2)", "", "singled out by 2 random terms"),
+        ComparedFigure("unique(m=3)", "", "singled out by 3 random terms"),
+    ),
+)
 HISTORIES = HistoriesKind(
     name="histories",
     purpose="the terms that stay of every history, each once",
@@ -161,6 +173,7 @@ HISTORIES = HistoriesKind(
     allows_partitions=True,
     matches=("terms",),
     deletes_terms=True,
+    comparison=HISTORIES_VIEW,
     report_section="kinds/histories.html.j2",
     frame=FrameLayout(
         arrays=("entries ARRAY<STRING>", "part STRING"),

@@ -17,7 +17,7 @@ from queryveil.histories.build import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import Kind, ReleaseContent
-from queryveil.kinds.histories import HistoriesKind
+from queryveil.kinds.histories import HISTORIES_VIEW, HistoriesKind
 from queryveil.kinds.ordering import ids_of_keys, rank_texts, sort_keys, with_partition
 
 KEEPABLE = ("time", "rank", "url")
@@ -119,5 +119,6 @@ LOG = LogKind(
     is_order_lost=True,
     matches=("partial", "words", "terms"),
     deletes_terms=True,
+    comparison=HISTORIES_VIEW,
     report_section="kinds/histories.html.j2",
 )

@@ -14,7 +14,7 @@ from queryveil.engines import QueryLog
 from queryveil.histories.build import Occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import PAIR_MEASURES, FrameLayout, ReleaseContent
-from queryveil.kinds.histories import HistoriesKind
+from queryveil.kinds.histories import HISTORIES_VIEW, HistoriesKind
 from queryveil.kinds.log import KEEPABLE, find_occurrences, kept_column_keys
 from queryveil.kinds.ordering import ids_of_order, order_rows, rank_texts
 
@@ -89,6 +89,8 @@ QUERIES = QueriesKind(
     reads_foreign_files=True,
     matches=("exact", "words", "partial", "terms"),
     checked="Different queries checked",
+    comparison=HISTORIES_VIEW,
+    comparison_note="Of methods that release whole queries, what is known are queries in place of terms.",
     report_section="kinds/histories.html.j2",
     frame=FrameLayout(
         arrays=("entries ARRAY<STRING>", "part STRING"),

@@ -14,7 +14,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Counts, ReleaseContent
+from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, ReleaseContent
 from queryveil.kinds.histories import HistoriesKind, other_people, person_of_users
 from queryveil.kinds.ordering import ids_of_keys, rank_texts, sort_keys
 from queryveil.kinds.private_folder import PrivateFolder
@@ -110,6 +110,14 @@ class VocabulariesKind(HistoriesKind):
         return ("blm", "patterns")
 
 
+VOCABULARIES_VIEW = ComparisonView(
+    "Shared vocabularies",
+    kept=(
+        ComparedFigure("blm", "occurrences published", "occurrences published"),
+        ComparedFigure("patterns", "recall of patterns", "recall of patterns"),
+        ComparedFigure("blm", "bLM", "loss of precision (bLM)"),
+    ),
+)
 VOCABULARIES = VocabulariesKind(
     name="vocabularies",
     purpose="for every history a bag of terms that several people share, as typed or generalised",
@@ -120,6 +128,8 @@ VOCABULARIES = VocabulariesKind(
     has_occurrences=True,
     is_generalized=True,
     fates=("in the vocabulary that is shared", "not in the vocabulary that is shared"),
+    after_heading="After: the vocabulary that is shared",
+    comparison=VOCABULARIES_VIEW,
     figure=("count", ",d"),
     checked="Different vocabularies checked",
     report_section="kinds/vocabularies.html.j2",

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -45,14 +45,19 @@ class SearchQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    query: str = Field(max_length=LONGEST_QUERY, description="What to search for.")
-    group: int | None = Field(
-        None, ge=0, le=LARGEST_GROUP, description="A group of the release; without one, the engine's own order."
+    query: Annotated[str, Field(max_length=LONGEST_QUERY, description="What to search for.")]
+    group: Annotated[
+        int | None,
+        Field(ge=0, le=LARGEST_GROUP, description="A group of the release; without one, the engine's own order."),
+    ] = None
+    n: Annotated[int, Field(ge=1, le=MOST_HITS, description="How many documents to return.")] = 10
+    depth: Annotated[int, Field(ge=1, le=DEEPEST, description="How many of the engine's documents are re-ranked.")] = (
+        100
     )
-    n: int = Field(10, ge=1, le=MOST_HITS, description="How many documents to return.")
-    depth: int = Field(100, ge=1, le=DEEPEST, description="How many of the engine's documents are re-ranked.")
-    blend: float = Field(0.0, ge=0, le=1, description="How much the engine's own score counts against the profile.")
-    explain: bool = Field(False, description="Say which terms moved a document.")
+    blend: Annotated[
+        float, Field(ge=0, le=1, description="How much the engine's own score counts against the profile.")
+    ] = 0.0
+    explain: Annotated[bool, Field(description="Say which terms moved a document.")] = False
 
     @property
     def is_quick(self) -> bool:

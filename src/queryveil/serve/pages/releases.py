@@ -7,7 +7,8 @@ from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import QueryveilError
-from queryveil.core.names import Declaration, declarations
+from queryveil.core.names import Declaration, declarations, plural
+from queryveil.kinds.base import Kind, kind_of
 from queryveil.serve.context import ContextDep, ServerContext
 from queryveil.serve.declarations import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
@@ -63,7 +64,7 @@ def _page(
     request: Request, context: ServerContext, row: RunRow, status: int = 200, errors: Mapping[str, str] | None = None
 ) -> HTMLResponse:
     found = context.jobs.result(row.id) or {}
-    kind = found["manifest"]["kind"]
+    kind = kind_of(found["manifest"]["kind"])
     runs = context.store.runs(release=row.id)
     by_kind = {each: [(run, context.jobs.result(run.id)) for run in runs if run.kind == each] for each in KINDS}
     return page(
@@ -74,6 +75,7 @@ def _page(
         log=log_of(context, row),
         found=found,
         manifest=found["manifest"],
+        kind=kind,
         crowds=crowds_of(row.id, found, context.jobs),
         by_kind=by_kind,
         is_busy=any(not run.is_over for run in runs),
@@ -83,9 +85,11 @@ def _page(
     )
 
 
-def _applicable(what: str, kind: str) -> list[tuple[str, str]]:
+def _applicable(what: str, kind: Kind) -> list[tuple[str, str]]:
     """Return name and purpose of the attacks, or measures, that apply to a kind of release and need no file."""
-    usable = (each for each in declarations(what).values() if kind in getattr(each, "kinds", ()))
+    also = getattr(kind, plural(what))
+    found = declarations(what).values()
+    usable = (each for each in found if kind.name in getattr(each, "kinds", ()) or each.name in also)
     return [(suggested_name(each), each.purpose) for each in usable if not _needs_file(each)]
 
 

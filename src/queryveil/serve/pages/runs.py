@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
+from queryveil.kinds.base import kind_of
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.pages.comparison import crowds_of
 from queryveil.serve.records import LogRow, RunRow
@@ -29,10 +30,20 @@ def show_run(request: Request, context: ContextDep, run: str) -> HTMLResponse:
     """Show a run's progress, outcome and result."""
     row = context.store.run(run)
     found = context.jobs.result(run)
-    crowds = crowds_of(run, found, context.jobs) if row.kind == "anonymize" and found is not None else None
+    is_release = row.kind == "anonymize" and found is not None
+    crowds = crowds_of(run, found, context.jobs) if is_release and found is not None else None
     log, release = log_of(context, row), _release_of(context, row)
-    summary = _summary_lines(found.get("summary", {})) if found else []
-    return page(request, "run.html", run=row, log=log, release=release, found=found, crowds=crowds, summary=summary)
+    return page(
+        request,
+        "run.html",
+        run=row,
+        log=log,
+        release=release,
+        found=found,
+        crowds=crowds,
+        kind=kind_of(found["manifest"]["kind"]) if is_release and found else None,
+        summary=_summary_lines(found.get("summary", {})) if found else [],
+    )
 
 
 @router.post("/cancel")
@@ -94,7 +105,8 @@ def _history_page(
     people = sample_people(context.jobs.private_of(row.id), _LISTED_PEOPLE)
     manifest = (context.jobs.result(row.id) or {})["manifest"]
     log = log_of(context, row)
-    return page(request, "history.html", status=status, run=row, log=log, people=people, manifest=manifest, **values)
+    values |= {"run": row, "log": log, "people": people, "manifest": manifest, "kind": kind_of(manifest["kind"])}
+    return page(request, "history.html", status=status, **values)
 
 
 def log_of(context: ServerContext, row: RunRow) -> LogRow | None:

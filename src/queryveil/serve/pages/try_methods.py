@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
+from queryveil.kinds.base import kind_of
 from queryveil.kinds.log import KEEPABLE
 from queryveil.methods.base import Method
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
@@ -44,7 +45,7 @@ def show_form(
     if not logs:
         return page(request, "try_nothing.html")
     chosen = context.store.log(log) if log else logs[0]
-    return _page(request, context, chosen, _method(method or "km"))
+    return _page(request, context, chosen, _method(method) if method else local_methods()[0])
 
 
 @router.post("/try")
@@ -70,7 +71,8 @@ def _page(
     rows = context.store.runs(log=log.id, kind="anonymize")
     fields = form_fields(method.parameters)
     shown = [each for each in fields if each.required or each.name in ("target", *method.one_of)]
-    needs_meaning = bool({"groups", "vocabularies"} & set(method.kinds))
+    needs_semantics = bool({"network", "hierarchy"} & set(method.inputs))
+    keepable = dict.fromkeys(column for name in method.kinds for column in kind_of(name).keepable)
     return page(
         request,
         "try.html",
@@ -82,8 +84,8 @@ def _page(
         shown=shown,
         more=[each for each in fields if each not in shown],
         cleaning=form_fields(CLEANING),
-        meaning=form_fields(SEMANTICS) if needs_meaning else [],
-        keepable=KEEPABLE if {"log", "queries"} & set(method.kinds) else (),
+        meaning=form_fields(SEMANTICS) if needs_semantics else [],
+        keepable=tuple(keepable),
         files=[path for path, _ in context.logs.files()],
         file_options=FILES,
         values={**_initial_values(method), **values},

@@ -1,4 +1,4 @@
-// Offers the column names of a chosen text file beside the fields that ask for columns. Nothing is sent.
+// Suggests the column names of a chosen text file in the fields that ask for columns. Nothing is sent.
 "use strict";
 
 const DELIMITERS = [",", "\t", ";", "|"];
@@ -16,7 +16,7 @@ function columnNames(line) {
   return line.split(delimiter).map((name) => name.trim().replace(/^"|"$/g, ""));
 }
 
-async function offerColumns(input) {
+async function suggestColumns(input) {
   const list = document.getElementById(input.dataset.columns);
   list.replaceChildren();
   if (!input.files.length) return;
@@ -30,5 +30,5 @@ async function offerColumns(input) {
 }
 
 for (const input of document.querySelectorAll("input[data-columns]")) {
-  input.addEventListener("change", () => offerColumns(input));
+  input.addEventListener("change", () => suggestColumns(input));
 }

@@ -1,5 +1,5 @@
-// Keeps the runs on a page up to date by server-sent events, and shows the page anew where one has ended.
-// A page that cannot be seen holds no connection open, and one that can only a few: browsers allow six.
+// Updates the runs on a page by server-sent events, and refreshes the live parts of the page when a run has ended.
+// A hidden page holds no connection open, and a visible one only a few, since browsers allow six.
 "use strict";
 
 const MOST = 3;
@@ -24,15 +24,15 @@ function watch() {
   }
 }
 
-function leave(run) {
+function unwatch(run) {
   streams.get(run)?.close();
   streams.delete(run);
 }
 
 function show(run) {
   if (OVER.includes(run.state)) {
-    leave(run.id);
-    say(`${run.name}: ${run.state}`);
+    unwatch(run.id);
+    announce(`${run.name}: ${run.state}`);
     refresh();
     return;
   }
@@ -53,11 +53,11 @@ function show(run) {
   }
 }
 
-function say(words) {
-  document.getElementById("said").textContent = words;
+function announce(words) {
+  statusLine.textContent = words;
 }
 
-// Puts what the server shows now in the place of what changes, and leaves forms alone.
+// Replaces the live parts of the page by their current content on the server; forms stay as they are.
 async function refresh() {
   if (isRefreshing) return;
   isRefreshing = true;
@@ -77,15 +77,14 @@ async function refresh() {
   watch();
 }
 
-const said = document.createElement("p");
-said.id = "said";
-said.className = "hidden";
-said.setAttribute("role", "status");
-document.body.append(said);
+const statusLine = document.createElement("p"); // read out by screen readers
+statusLine.className = "hidden";
+statusLine.setAttribute("role", "status");
+document.body.append(statusLine);
 
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) [...streams.keys()].forEach(leave);
+  if (document.hidden) [...streams.keys()].forEach(unwatch);
   else if (unfinished().length) refresh();
 });
-window.addEventListener("pagehide", () => [...streams.keys()].forEach(leave));
+window.addEventListener("pagehide", () => [...streams.keys()].forEach(unwatch));
 watch();

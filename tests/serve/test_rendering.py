@@ -1,0 +1,50 @@
+"""Template filters, and the addresses of static files."""
+
+from dataclasses import replace
+
+import pytest
+
+from queryveil.serve.records import RunRow, free_name
+from queryveil.serve.rendering import (
+    capitalise,
+    format_amount,
+    format_duration,
+    format_size,
+    format_stage,
+    product_of,
+    static_address,
+)
+from queryveil.serve.run_specs import AttackSpec
+
+QUEUED = RunRow.queued("run", AttackSpec(), release="r")
+RUNNING = replace(QUEUED, state="running", stage="reading", done=1, total=3, started="2026-01-01T10:00:00.000+00:00")
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [(None, "–"), (0, "0 B"), (999, "999 B"), (1_000, "1 kB"), (1_500_000, "1.5 MB"), (2 * 10**15, "2000.0 TB")],
+)
+def test_sizes_have_a_suitable_unit(n_bytes: int | None, text: str) -> None:
+    assert format_size(n_bytes) == text
+
+
+def test_duration_and_stage_follow_the_state_of_a_run() -> None:
+    assert (format_duration(QUEUED), format_stage(QUEUED)) == ("", "waits for its turn")
+    assert format_stage(RUNNING) == "reading, 33 %"
+    assert format_stage(replace(RUNNING, total=0)) == "reading"
+    done = replace(RUNNING, state="done", ended="2026-01-01T10:01:05.200+00:00")
+    assert format_stage(done) == format_duration(done) == "1 min 5 s"
+    assert format_duration(replace(done, ended="2026-01-01T10:00:01.250+00:00")) == "1.2 s"
+
+
+def test_texts_and_amounts() -> None:
+    assert (capitalise("k grows"), capitalise("")) == ("K grows", "")
+    assert (format_amount(None), format_amount(12.345)) == ("–", "12.3%")
+    assert product_of(QUEUED) == "attacks"
+    assert free_name("a", {"a", "a 2"}) == "a 3"
+    assert free_name("b", {"a"}) == "b"
+
+
+def test_static_addresses_contain_a_digest() -> None:
+    assert static_address("style.css").startswith("/static/style.css?v=")
+    assert static_address("style.css") != static_address("live.js").replace("live.js", "style.css")
