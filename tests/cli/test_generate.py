@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from queryveil.cli import run
-from queryveil.cli.generate import _beside_original
+from queryveil.cli.generate import _compare_to_original
 from queryveil.logs.generate import GeneratedLog
 
 
@@ -12,7 +12,7 @@ def test_a_large_log_with_its_market_table(tmp_path: Path, capsys: pytest.Captur
     log, market = tmp_path / "log.tsv", tmp_path / "market.csv"
     assert run(["generate", str(log), "--like", "altavista", "--users", "200", "--market-out", str(market)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2  # nothing beside the original's figures unless the log is as large
+    assert len(lines) == 2  # no comparison with the original unless the log is as large
     assert lines[0].startswith(f"{log}: 200 people, 1,004 queries, ")
     n_priced = market.read_text().count("\n") - 1
     assert lines[1] == f"{market}: bid, clicks and impressions of {n_priced:,} terms"
@@ -31,7 +31,7 @@ def test_the_counts_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_figures_are_compared_with_the_original() -> None:
     original = {"people": 100, "terms": 400}
     made = GeneratedLog(Path("log"), "altavista", 100, 500, 500, 396, 1_500, 900, 60, original)
-    assert [line.split() for line in _beside_original(made)] == [
+    assert [line.split() for line in _compare_to_original(made)] == [
         ["made", "altavista", "deviation"],
         ["people", "100", "100", "0.00%"],
         ["distinct", "terms", "396", "400", "-1.00%"],
