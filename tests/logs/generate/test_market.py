@@ -38,7 +38,7 @@ class Market(NamedTuple):
 
 
 def read_both(log: Path, table: Path) -> Market:
-    """Count the log by our own reading and cleaning, and put the table's figures beside it."""
+    """Join the counts of the log after reading and cleaning with the columns of the table."""
     built = profiles(log)
     frequency = np.bincount(built.ids, weights=built.counts)
     users = np.bincount(built.ids)
@@ -79,7 +79,7 @@ def test_every_cell_has_the_sign_and_significance_of_table_3(market: Market, cel
     assert (significance < 0.01) == is_significant
 
 
-def test_the_table_knows_as_many_terms_as_in_the_paper(market: Market) -> None:
+def test_the_table_covers_the_share_of_terms_in_the_paper(market: Market) -> None:
     columns = market.columns
     assert len(columns["bid"]) / market.n_terms == pytest.approx(117_916 / 251_115, abs=0.001)
     assert np.isnan(columns["clicks"]).mean() == pytest.approx(1 - 64_694 / 117_916, abs=0.001)
@@ -87,7 +87,7 @@ def test_the_table_knows_as_many_terms_as_in_the_paper(market: Market) -> None:
     assert not np.isnan(columns["impressions"]).any()
 
 
-def test_figures_are_possible(market: Market) -> None:
+def test_bids_clicks_and_impressions_are_in_range(market: Market) -> None:
     bid, clicks, impressions = (market.columns[name] for name in ("bid", "clicks", "impressions"))
     known = ~np.isnan(clicks)
     assert 0.01 <= bid.min() <= np.median(bid) < 1 < 20 < bid.max() <= 999
@@ -99,7 +99,7 @@ def make(out: Path, market_out: Path, users: int = 40, overwrite: bool = False, 
     generate(out, users=users, rng=np.random.default_rng(seed), market_out=market_out, overwrite=overwrite)
 
 
-def test_numbers_are_plain_and_the_same_for_the_same_seed(tmp_path: Path) -> None:
+def test_numbers_are_plain_and_reproducible_from_the_seed(tmp_path: Path) -> None:
     make(tmp_path / "log", tmp_path / "market")
     make(tmp_path / "log2", tmp_path / "market2")
     text = (tmp_path / "market").read_text()
@@ -122,7 +122,7 @@ def test_no_direct_identifier_is_priced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("like", ["demo", "altavista", "aol"])
-def test_the_smallest_log_has_a_table_too(tmp_path: Path, like: str) -> None:
+def test_a_log_of_one_person_has_a_table_too(tmp_path: Path, like: str) -> None:
     rng = np.random.default_rng(1)
     made = generate(tmp_path / "log", like=like, users=1, rng=rng, market_out=tmp_path / "market")
     assert (made.market, made.priced) == (tmp_path / "market", (tmp_path / "market").read_text().count("\n") - 1)
@@ -135,7 +135,7 @@ def test_the_log_cannot_be_its_own_market_table(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_existing_files_stay_unless_they_may_be_overwritten(tmp_path: Path) -> None:
+def test_existing_files_are_only_replaced_with_overwrite(tmp_path: Path) -> None:
     (tmp_path / "market").write_text("mine")
     with pytest.raises(OutputError, match="exists already"):
         make(tmp_path / "log", tmp_path / "market")

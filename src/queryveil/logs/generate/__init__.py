@@ -1,53 +1,36 @@
-"""A search log that nobody typed, with all that makes real logs private.
+"""Synthetic search logs: nobody typed them, and they contain everything that makes real logs private.
 
-The file is in the AOL format: a row per click, by person and time; a query without a click has one row. The same
-seed, number of people and numpy give the same bytes. A log like `demo` is worded query by query; the large ones follow
-the measures of a known log.
+A log is in the AOL format: one row per click and one per query without a click, ordered by person and time. The same
+seed, number of people and version of numpy give the same bytes. A log is generated on arrays of term ids, a block of
+people at a time; `presets` declares the shapes of log that exist.
 """
 
-from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+import gzip
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 
-from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.errors import InputError, OutputError, UnknownNameError
+from queryveil.core.files import check_new_file, sweep, workspace
 from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
-from queryveil.logs.generate.demo import write_worded
-from queryveil.logs.generate.large import write_large
-from queryveil.logs.generate.large.shape import ALTAVISTA, AOL, LargeShape
 from queryveil.logs.generate.market import market_table
-from queryveil.logs.generate.output import new_file
-from queryveil.logs.generate.shape import DEMO, Shape
-from queryveil.logs.generate.tally import Tally
+from queryveil.logs.generate.presets import ALTAVISTA, AOL, DEMO
+from queryveil.logs.generate.shape import LogShape
+from queryveil.logs.generate.writer import STAGE, GeneratedLog, write_log
 
-__all__ = ["SHAPES", "GeneratedLog", "LargeShape", "Shape", "generate"]
+__all__ = ["SHAPES", "GeneratedLog", "generate"]
 
-SHAPES: Mapping[str, Shape | LargeShape] = MappingProxyType({shape.name: shape for shape in (DEMO, ALTAVISTA, AOL)})
-HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
-_STAGE = "generating the log"
-
-
-@dataclass(frozen=True)
-class GeneratedLog:
-    """Where a generated log is, and how large it came out."""
-
-    path: Path
-    like: str
-    people: int
-    queries: int
-    rows: int  # one per click, or per query without a click
-    terms: int  # distinct runs of letters and digits
-    occurrences: int  # of terms, each once per query
-    pairs: int  # of a person and a term
-    largest: int  # terms that one person used
-    original: Mapping[str, int] = field(default_factory=dict)  # the same of the imitated log, at its full size
-    market: Path | None = None  # the market table, where one was asked for
-    priced: int = 0  # terms in it
+SHAPES: Mapping[str, LogShape] = MappingProxyType({shape.name: shape for shape in (DEMO, ALTAVISTA, AOL)})
+_COMPRESSION = 6
+_PURPOSE = "log"  # of the workspace that the file is made in
 
 
 def generate(
@@ -60,53 +43,48 @@ def generate(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> GeneratedLog:
-    """Write a synthetic log of a shape; without `users`, of as many people as the shape has."""
+    """Write a synthetic log of a shape; without `users`, with as many people as the shape has."""
     shape = _shape_named(like)
     n_people = shape.users if users is None else users
     if n_people < 1:
         raise InputError(f"users must be a whole number of at least 1, not {n_people}; change it.")
     if market_out is not None and market_out.resolve() == out.resolve():
         raise InputError(f"the log and its market table cannot both be {out}; give two names.")
-    with nullcontext() if market_out is None else new_file(market_out, overwrite) as market:
-        with new_file(out, overwrite) as stream:
-            tally = _write(stream, shape, n_people, rng, progress)
-            table = b"" if market is None else market_table(tally.used, rng, progress)
+    with nullcontext() if market_out is None else _new_file(market_out, overwrite) as market:
+        with _new_file(out, overwrite) as stream:
+            log, usage = write_log(out, stream, shape, n_people, rng, progress)
+            table = b"" if market is None else market_table(usage, rng, progress)
         if market is not None:
             market.write(table)
-    progress(_STAGE, n_people, n_people)
-    return _report(out, tally, shape, market_out, max(table.count(b"\n") - 1, 0))
+    progress(STAGE, n_people, n_people)
+    return replace(log, market=market_out, priced=max(table.count(b"\n") - 1, 0))
 
 
-def _write(
-    stream: IO[bytes], shape: Shape | LargeShape, n_people: int, rng: np.random.Generator, progress: Progress
-) -> Tally:
-    """Write the log itself."""
-    stream.write(HEADER.encode())
-    if isinstance(shape, LargeShape):
-        return write_large(stream, shape, n_people, rng, _STAGE, progress)
-    return write_worded(stream, shape, n_people, rng, _STAGE, progress)
+@contextmanager
+def _new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
+    """Open a stream whose content becomes the file `out` once it is complete; .gz is compressed on the way."""
+    check_new_file(out, overwrite=overwrite)
+    sweep(out.parent, _PURPOSE)
+    try:
+        with workspace(out.parent, f"{_PURPOSE}-{secrets.token_hex(8)}") as folder:
+            temporary = folder / "new"
+            with temporary.open("xb") as stream:
+                with _compressed(stream) if out.suffix == ".gz" else nullcontext[IO[bytes]](stream) as inner:
+                    yield inner
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(out)
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
 
 
-def _report(out: Path, tally: Tally, shape: Shape | LargeShape, market_out: Path | None, priced: int) -> GeneratedLog:
-    is_full = isinstance(shape, LargeShape) and tally.people == shape.users
-    return GeneratedLog(
-        path=out,
-        like=shape.name,
-        people=tally.people,
-        queries=tally.queries,
-        rows=tally.rows,
-        terms=tally.terms,
-        occurrences=tally.occurrences,
-        pairs=tally.pairs,
-        largest=tally.largest,
-        original=shape.original if isinstance(shape, LargeShape) and is_full else {},
-        market=market_out,
-        priced=priced,
-    )
+def _compressed(stream: IO[bytes]) -> IO[bytes]:
+    """Compress without name and time, so that the same log is the same bytes."""
+    return cast(IO[bytes], gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0))
 
 
-def _shape_named(name: str) -> Shape | LargeShape:
-    """Return the shape of a log that can be imitated, or say which there are."""
+def _shape_named(name: str) -> LogShape:
+    """Return the shape with this name, or raise an error that lists the nearest names."""
     if name not in SHAPES:
         raise UnknownNameError(f"there is no log like {name!r}; {nearest(name, SHAPES)}")
     return SHAPES[name]

@@ -1,55 +1,68 @@
-"""Words that stand in no dictionary: made-up sites, brands, towns and model numbers."""
+"""Texts in no dictionary: names of sites, brands and towns, model numbers, misspelled words, direct identifiers.
 
-from collections.abc import Callable
+No identifier can belong to anybody: addresses are at example.com, telephone numbers in the range 555-0100 to 555-0199
+that is reserved for fiction, and long numbers begin with 000, which neither social security nor card numbers do.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import islice
+from types import MappingProxyType
 
 import numpy as np
 
+from queryveil.lexicons.word_lists import female_names, last_names, male_names
 from queryveil.lexicons.wordnet import NOUN, load_wordnet
+from queryveil.logs.generate.patterns import Slot
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
 
 _ONSETS = (*"bcdfghjklmnprstvwz", "br", "cr", "dr", "fl", "gr", "sp", "st", "tr")
 _VOWELS = tuple("aaeeiioou")
 _CODAS = ("", "", "", "", "l", "n", "r", "s", "x")
-_STARTS = ("my", "e", "go", "all", "the", "i", "super", "just", "net", "pro", "ez", "best")
-_ENDS = ("net", "online", "world", "mart", "space", "zone", "central", "shop", "web", "city", "direct", "link", "spot")
-_BRAND_ENDS = (
-    "tek",
-    "co",
-    "matic",
-    "ex",
-    "sonic",
-    "craft",
-    "ware",
-    "line",
-    "ia",
-    "max",
-    "tron",
-    "bilt",
-    "flex",
-    "ette",
-)
-_TOWN_ENDS = ("ville", "ton", "burg", "field", "wood", "dale", "port", " springs", " city", " falls", " park", " hills")
+_SITE_STARTS = _list("my,e,go,all,the,i,super,just,net,pro,ez,best")
+_SITE_ENDS = _list("net,online,world,mart,space,zone,central,shop,web,city,direct,link,spot")
+_BRAND_ENDS = _list("tek,co,matic,ex,sonic,craft,ware,line,ia,max,tron,bilt,flex,ette")
+_TOWN_ENDS = _list("ville,ton,burg,field,wood,dale,port, springs, city, falls, park, hills")
 _MODEL_LETTERS = tuple("abcdefgklmnprstvxz")
 
 _COMMON = 900  # the most familiar short nouns make the compounds
+_RARE_BATCH = 12_000
+
+IDENTIFIERS: Mapping[Slot, Callable[[str, str, int], str]] = MappingProxyType(
+    {
+        Slot.EMAIL: lambda first, last, number: f"{first}.{last}{number % 100}@example.com",
+        Slot.TELEPHONE: lambda first, last, number: f"{200 + number % 700}-555-01{number // 1000 % 100:02}",
+        Slot.SOCIAL_SECURITY: lambda first, last, number: f"000-{number % 100:02}-{number // 100 % 10_000:04}",
+        Slot.CARD: lambda first, last, number: f"000{number:013}",
+    }
+)
+
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOURS = {
+    letter: row[max(at - 1, 0) : at] + row[at + 1 : at + 2] for row in _KEYBOARD for at, letter in enumerate(row)
+}
+_LONG_WORD = re.compile(r"(?<!\S)[a-z]{4,}(?!\S)")  # shorter words are rarely misspelled, and would not be readable
 
 
 def site_names(n: int, rng: np.random.Generator) -> list[str]:
     """Make n names of web sites: mostly compounds of common words, else coined words."""
-    return distinct(n, rng, _site_batch)
+    return _distinct(n, rng, _site_batch)
 
 
 def brand_names(n: int, rng: np.random.Generator) -> list[str]:
     """Make n names of brands: coined words, and common words with an ending that sounds technical."""
-    return distinct(n, rng, _brand_batch)
+    return _distinct(n, rng, _brand_batch)
 
 
-def town_names(n: int, last_names: tuple[str, ...], rng: np.random.Generator) -> list[str]:
+def town_names(n: int, families: tuple[str, ...], rng: np.random.Generator) -> list[str]:
     """Make n names of small towns after the families that founded them."""
-    founders = rng.integers(len(last_names), size=n).tolist()
-    ends = rng.integers(len(_TOWN_ENDS), size=n).tolist()
-    return [last_names[founder] + _TOWN_ENDS[end] for founder, end in zip(founders, ends, strict=True)]
+    founders, ends = _pick(families, n, rng), _pick(_TOWN_ENDS, n, rng)
+    return [founder + end for founder, end in zip(founders, ends, strict=True)]
 
 
 def model_numbers(n: int, rng: np.random.Generator) -> list[str]:
@@ -63,7 +76,7 @@ def model_numbers(n: int, rng: np.random.Generator) -> list[str]:
     ]
 
 
-def handles(first_names: list[str], rng: np.random.Generator) -> list[str]:
+def screen_names(first_names: list[str], rng: np.random.Generator) -> list[str]:
     """Make a screen name from each first name, such as jennyball87 or lakemark4."""
     nouns = _pick(_short_nouns(), len(first_names), rng)
     numbers = rng.integers(1, 2_010, size=len(first_names)).tolist()
@@ -72,7 +85,7 @@ def handles(first_names: list[str], rng: np.random.Generator) -> list[str]:
     return [(f"{name}{noun}{number}", f"{noun}{name}{number}")[order] for name, noun, number, order in parts]
 
 
-def coined(n: int, rng: np.random.Generator) -> list[str]:
+def coined_words(n: int, rng: np.random.Generator) -> list[str]:
     """Coin n words of two syllables, some of three."""
     syllables = [
         onset + vowel + coda
@@ -84,16 +97,74 @@ def coined(n: int, rng: np.random.Generator) -> list[str]:
     return ["".join(syllables[3 * at : 3 * at + length]) for at, length in enumerate(lengths)]
 
 
+def direct_identifiers(slot: Slot, names: Iterable[tuple[str, str]], rng: np.random.Generator) -> list[str]:
+    """Make a direct identifier of one of the slots in IDENTIFIERS for each first and last name."""
+    return [IDENTIFIERS[slot](first, last, int(rng.integers(10**13))) for first, last in names]
+
+
+def misspell_words(words: list[str], rng: np.random.Generator) -> list[str]:
+    """Drop, double or swap a letter of each word."""
+    return [_misspell(*arguments) for arguments in zip(words, *_draw_slips(len(words), 3, rng), strict=True)]
+
+
+def misspell_phrases(phrases: list[str], rng: np.random.Generator) -> list[str]:
+    """Drop, double, swap or replace a letter of the first long word of each phrase; leave phrases without one as is."""
+    typed = []
+    for phrase, slip, uniform in zip(phrases, *_draw_slips(len(phrases), 4, rng), strict=True):
+        match = _LONG_WORD.search(phrase)
+        if match:
+            phrase = phrase[: match.start()] + _misspell(match.group(), slip, uniform) + phrase[match.end() :]
+        typed.append(phrase)
+    return typed
+
+
+def _draw_slips(n: int, n_kinds: int, rng: np.random.Generator) -> tuple[list[int], list[float]]:
+    """Draw the kind of slip in n words, and where in the word it happens."""
+    return rng.integers(n_kinds, size=n).tolist(), rng.random(n).tolist()
+
+
+def _misspell(word: str, slip: int, uniform: float) -> str:
+    """Make one slip after the first letter, which is rarely wrong; `uniform` in [0, 1) decides where."""
+    at = 1 + int(uniform * (len(word) - 2))
+    if slip == 0:
+        return word[:at] + word[at + 1 :]
+    if slip == 1:
+        return word[:at] + word[at - 1 : at] + word[at:]
+    if slip == 2:
+        return word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :]
+    near = _NEIGHBOURS[word[at]]
+    return word[:at] + near[int(uniform * 997) % len(near)] + word[at + 1 :]
+
+
+class RareTerms:
+    """An endless supply of rare terms, all different from each other and from the terms in use."""
+
+    def __init__(self, in_use: Iterable[str]) -> None:
+        self._seen = set(in_use)
+        self._known = _known_words()
+        self._ready: list[str] = []
+
+    def take(self, n: int, rng: np.random.Generator) -> list[str]:
+        """Return the next n terms."""
+        while len(self._ready) < n:
+            made = dict.fromkeys(_batch(_RARE_BATCH, self._known, rng))
+            fresh = [term for term in made if term not in self._seen]
+            self._seen.update(fresh)
+            self._ready += fresh
+        taken, self._ready = self._ready[:n], self._ready[n:]
+        return taken
+
+
 def _site_batch(n: int, rng: np.random.Generator) -> list[str]:
     nouns = _short_nouns()
     first, second = _pick(nouns, n, rng), _pick(nouns, n, rng)
-    starts, ends, words = _pick(_STARTS, n, rng), _pick(_ENDS, n, rng), coined(n, rng)
+    starts, ends, words = _pick(_SITE_STARTS, n, rng), _pick(_SITE_ENDS, n, rng), coined_words(n, rng)
     sorts = zip(starts, first, second, ends, words, rng.integers(4, size=n).tolist(), strict=True)
     return [(first + second, start + first, first + end, word)[sort] for start, first, second, end, word, sort in sorts]
 
 
 def _brand_batch(n: int, rng: np.random.Generator) -> list[str]:
-    nouns, ends, words = _pick(_short_nouns(), n, rng), _pick(_BRAND_ENDS, n, rng), coined(n, rng)
+    nouns, ends, words = _pick(_short_nouns(), n, rng), _pick(_BRAND_ENDS, n, rng), coined_words(n, rng)
     sorts = rng.integers(2, size=n).tolist()
     return [(word, noun + end)[sort] for noun, end, word, sort in zip(nouns, ends, words, sorts, strict=True)]
 
@@ -113,9 +184,32 @@ def _pick(choices: tuple[str, ...], n: int, rng: np.random.Generator) -> list[st
     return [choices[at] for at in rng.integers(len(choices), size=n).tolist()]
 
 
-def distinct(n: int, rng: np.random.Generator, make: Callable[[int, np.random.Generator], list[str]]) -> list[str]:
-    """Make words until n differ, in the order in which they came."""
+def _distinct(n: int, rng: np.random.Generator, make: Callable[[int, np.random.Generator], list[str]]) -> list[str]:
+    """Make words until n are different, in the order in which they were made."""
     found: dict[str, None] = {}
     while len(found) < n:
         found.update(dict.fromkeys(make(n - len(found), rng)))
     return list(islice(found, n))
+
+
+def _batch(n: int, known: list[str], rng: np.random.Generator) -> list[str]:
+    """Make a shuffled mixture of misspelled words, rare words and names, screen names, models, sites and brands."""
+    first = [*female_names().names, *male_names().names]
+    sixth = n // 6
+    owners = [first[at] for at in rng.integers(len(first), size=sixth).tolist()]
+    mixed = [
+        *misspell_words([known[at] for at in rng.integers(len(known), size=2 * sixth).tolist()], rng),
+        *(known[at] for at in rng.integers(len(known), size=sixth).tolist()),
+        *screen_names(owners, rng),
+        *model_numbers(sixth // 3, rng),
+        *coined_words(sixth // 3, rng),
+        *site_names(sixth, rng),
+        *brand_names(sixth // 3, rng),
+    ]
+    return [mixed[at] for at in rng.permutation(len(mixed)).tolist()]
+
+
+def _known_words() -> list[str]:
+    """Return the words of the dictionary and the last names, each once."""
+    words = (word for word in load_wordnet().lemmas if word.isascii() and word.isalpha() and len(word) > 3)
+    return list(dict.fromkeys((*words, *last_names().names)))

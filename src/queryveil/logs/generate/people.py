@@ -1,70 +1,132 @@
-"""The people of a block: who they are, what they care about, and how much they search."""
+"""The people of a synthetic log: how much each searches, and what for."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.logs.generate.shape import Shape
-from queryveil.logs.generate.stock import Stock, full_names
+from queryveil.core.rows import IntArray
+from queryveil.logs.generate.lexicon import NOTHING, QueryLexicon
+from queryveil.logs.generate.patterns import Slot
+from queryveil.logs.generate.shape import Activity, LogShape
+from queryveil.logs.generate.topics import TOPICS
+from queryveil.logs.generate.weighted_ids import Ids
 
-FAVOURITE_SITES = 4
-_TOPICS_EACH = 3
+TOPICS_EACH = 3
+HEAVIEST_LENGTH = 5  # terms in each query of the person with the largest history
+_FAVOURITE_SITES = 4
+_OWN_NAME = 0.5  # of the names typed by somebody who looks for their own name: their own
 _LARGEST_STEP = 800  # between the identifiers of two people
-_FALLING = np.array([0.6, 0.25, 0.15])  # interest in a person's first, second, … topic
+_INTERESTS = np.array([topic.interest for topic in TOPICS], np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class People:
-    """Some people, in the order of their identifiers."""
+class SyntheticPeople:
+    """Some people, in the order of their identifiers; each field has one row per person."""
 
-    identifiers: NDArray[np.int64]
-    n_queries: NDArray[np.int64]
+    identifiers: IntArray
+    n_queries: IntArray
+    is_operator: NDArray[np.bool_]  # a program that combines terms by "or"
+    is_heaviest: NDArray[np.bool_]  # one person has the largest history
     is_bot: NDArray[np.bool_]
-    is_vain: NDArray[np.bool_]  # looks for the own name
-    topics: NDArray[np.int64]  # (people, topics each): the dearest first
-    names: list[str] = field(repr=False)
-    towns: list[str] = field(repr=False)  # "name, state"
-    favourites: list[str] = field(repr=False)  # sites: FAVOURITE_SITES for each person, one after the other
+    is_stranger: NDArray[np.bool_]  # uses words that few others use
+    topics: IntArray  # (people, TOPICS_EACH): the favourite first
+    personal: Ids  # (people, 0), or entries for: first and last name, home town, its state, favourite sites
 
     def __len__(self) -> int:
         return len(self.identifiers)
 
+    def part(self, begin: int, end: int) -> "SyntheticPeople":
+        """Return the people from one position to another."""
+        return SyntheticPeople(*(values[begin:end] for values in vars(self).values()))
 
-def make_people(n: int, after: int, shape: Shape, stock: Stock, rng: np.random.Generator) -> People:
-    """Make n people whose identifiers are larger than `after`."""
+    def personal_entries(self, people: IntArray, lexicon: QueryLexicon, rng: np.random.Generator) -> dict[Slot, Ids]:
+        """Return the entries for slots that depend on the person, for each query of the given people."""
+        if not self.personal.shape[1]:
+            return {}
+        n, own = len(people), self.personal[people]
+        is_own_name = (own[:, 0] != NOTHING) & (rng.random(n) < _OWN_NAME)
+        names = np.where(is_own_name[:, None], own[:, :2], _draw_names(n, lexicon, rng))
+        return {
+            Slot.KNOWN_FIRST_NAME: names[:, 0],
+            Slot.KNOWN_LAST_NAME: names[:, 1],
+            Slot.HOME_TOWN: own[:, 2],
+            Slot.HOME_STATE: own[:, 3],
+            Slot.FAVOURITE_SITE: own[np.arange(n), 4 + rng.integers(_FAVOURITE_SITES, size=n)],
+        }
+
+
+def make_people(n: int, shape: LogShape, lexicon: QueryLexicon, rng: np.random.Generator) -> SyntheticPeople:
+    """Make n people who together type as many queries as the shape says."""
     activity = shape.activity
-    wanted = rng.lognormal(activity.queries_log_mean, activity.queries_log_sigma, size=n)
-    is_bot = _bots(n, activity.bots_per_person, rng)
-    fewest, most = activity.bot_queries
-    searched_by_bots = rng.integers(fewest, most, size=n, endpoint=True)
-    return People(
-        identifiers=after + np.cumsum(rng.integers(1, _LARGEST_STEP, size=n, endpoint=True)),
-        n_queries=np.where(is_bot, searched_by_bots, np.clip(wanted, 1, activity.max_queries).astype(np.int64)),
+    is_operator, is_heaviest, is_bot = _draw_roles(n, shape, rng)
+    fixed = np.where(is_operator, activity.operator_queries, 0)
+    fixed[is_heaviest] = shape.largest // HEAVIEST_LENGTH
+    fixed[is_bot] = rng.integers(*activity.bot_queries, size=np.count_nonzero(is_bot), endpoint=True)
+    return SyntheticPeople(
+        identifiers=np.cumsum(rng.integers(1, _LARGEST_STEP, size=n, endpoint=True)),
+        n_queries=_draw_n_queries(fixed, activity, rng),
+        is_operator=is_operator,
+        is_heaviest=is_heaviest,
         is_bot=is_bot,
-        is_vain=rng.random(n) < shape.habits.vanity,
-        topics=_topics(n, stock, rng),
-        names=full_names(stock.first_names, stock.last_names, n, rng),
-        towns=stock.towns.take(n, rng),
-        favourites=stock.sites.take(n * FAVOURITE_SITES, rng),
+        is_stranger=rng.random(n) < shape.queries.strangers,
+        topics=_draw_topics(n, rng),
+        personal=_draw_personal(n, shape, lexicon, rng),
     )
 
 
-def _bots(n: int, rate: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Make so many of n people bots as the rate says, rounded up or down by chance."""
-    is_bot = np.zeros(n, dtype=np.bool_)
-    is_bot[rng.permutation(n)[: int(n * rate + rng.random())]] = True
-    return is_bot
+def draw_towns(n: int, lexicon: QueryLexicon, rng: np.random.Generator) -> Ids:
+    """Draw n home towns: (n, 2), the entries for the town and for its state."""
+    towns, states = lexicon.samplers[Slot.HOME_TOWN], lexicon.samplers[Slot.HOME_STATE]
+    positions = towns.pick_positions(np.zeros(n, np.int64), rng.random(n))
+    return np.column_stack((towns.ids[positions], states.ids[positions]))
 
 
-def _topics(n: int, stock: Stock, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_personal(n: int, shape: LogShape, lexicon: QueryLexicon, rng: np.random.Generator) -> Ids:
+    """Draw the entries that belong to a person; only people who look for their own name have one."""
+    if not shape.sizes.home_towns:
+        return np.zeros((n, 0), np.int32)
+    looks_for_self = rng.random(n) < shape.queries.own_names
+    names = np.where(looks_for_self[:, None], _draw_names(n, lexicon, rng), np.int32(NOTHING))
+    sites = lexicon.samplers[Slot.SITE].draw(np.zeros(n * _FAVOURITE_SITES, np.int64), rng)
+    return np.column_stack((names, draw_towns(n, lexicon, rng), sites.reshape(n, -1)))
+
+
+def _draw_names(n: int, lexicon: QueryLexicon, rng: np.random.Generator) -> Ids:
+    """Draw n names: (n, 2), the entries for the first and the last name."""
+    samplers = (lexicon.samplers[slot] for slot in (Slot.FIRST_NAME, Slot.LAST_NAME))
+    return np.column_stack([sampler.draw(np.zeros(n, np.int64), rng) for sampler in samplers])
+
+
+def _draw_roles(n: int, shape: LogShape, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose the operators, in a log of full size the one with the largest history, and the bots: (3, people)."""
+    order = rng.permutation(n)
+    roles = np.zeros((3, n), np.bool_)
+    n_operators = round(n * shape.activity.operators)
+    n_bots = int(n * shape.activity.bots + rng.random()) if shape.activity.bots else 0  # small logs may have one too
+    roles[0, order[:n_operators]] = True
+    if shape.largest and n >= shape.users:
+        roles[1, order[-1]] = True
+    roles[2, order[n_operators : n_operators + n_bots]] = True
+    return roles
+
+
+def _draw_n_queries(fixed: IntArray, activity: Activity, rng: np.random.Generator) -> IntArray:
+    """Draw how many queries each person types unless it is fixed, so that the sum is as wanted."""
+    total, is_free = round(len(fixed) * activity.queries), fixed == 0
+    mean = (total - fixed.sum()) / max(np.count_nonzero(is_free), 1)
+    drawn = rng.lognormal(np.log(max(mean, 1.0)) - activity.sigma**2 / 2, activity.sigma, size=len(fixed))
+    counts = np.where(is_free, np.clip(drawn, 1, activity.max_queries).astype(np.int64), fixed)
+    while missing := total - int(counts.sum()):  # some search once more or once less; who searched once still does
+        step = 1 if missing > 0 else -1
+        able = np.flatnonzero(is_free & (counts > (1 if step > 0 else 2)) & (counts < activity.max_queries))
+        if not len(able):
+            break
+        counts[rng.permutation(able)[: abs(missing)]] += step
+    return counts
+
+
+def _draw_topics(n: int, rng: np.random.Generator) -> IntArray:
     """Draw different topics for each person: sorting by noise / interest draws without replacement."""
-    waiting = rng.standard_exponential((n, len(stock.interests))) / stock.interests
-    return np.argsort(waiting, axis=1)[:, :_TOPICS_EACH]
-
-
-def session_topics(people: People, owners: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw the topic of each session among its owner's."""
-    place = np.searchsorted(np.cumsum(_FALLING), rng.random(len(owners)) * _FALLING.sum(), side="right")
-    topics: NDArray[np.int64] = people.topics[owners, np.minimum(place, _TOPICS_EACH - 1)]
-    return topics
+    waiting = rng.standard_exponential((n, len(_INTERESTS)), np.float32) / _INTERESTS.astype(np.float32)
+    return np.argsort(waiting, axis=1)[:, :TOPICS_EACH]

@@ -1,127 +1,85 @@
-"""What a generated log looks like, in figures: one `Shape` for each log that can be imitated."""
+"""The parameters of a synthetic log: how many people, words and queries, and how they are distributed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+
+from queryveil.logs.generate.patterns import PatternTable, Slot
+from queryveil.logs.generate.weighted_ids import Zipf
 
 
 @dataclass(frozen=True)
-class Zipf:
-    """A Zipf-Mandelbrot law: the item of rank r (from 1) is used in proportion to 1 / (r + shift) ** exponent."""
+class LexiconSizes:
+    """How many entries of each sort there are to draw from."""
 
-    exponent: float
-    shift: float
-
-
-@dataclass(frozen=True)
-class Pools:
-    """How many things of each sort exist in the world of the log, and how popularity falls among them."""
-
-    phrases: int  # words and phrases per topic
+    topic_words: int  # words or phrases per topic
+    last_names: int
     sites: int
     brands: int
-    famous: int
-    towns: int
-    phrase_law: Zipf
-    site_law: Zipf
-    brand_law: Zipf
-    famous_law: Zipf
-    town_law: Zipf
+    rare_terms: int = 0
+    shared_queries: int = 0  # queries that many people think of independently
+    famous_people: int = 0
+    home_towns: int = 0
 
 
 @dataclass(frozen=True)
 class Activity:
-    """How much people search, and in which rhythm."""
+    """How much people search, and when."""
 
-    queries_log_mean: float  # queries per person are log-normal …
-    queries_log_sigma: float
-    max_queries: int  # … up to here
+    queries: float  # per person, on average; log-normal …
+    sigma: float  # … with this standard deviation of the logarithm …
+    max_queries: int  # … up to this number
+    pause: float  # seconds between the queries of a session, the median
+    long_pause: float  # seconds between sessions, the mean
     session_queries: float  # mean length of a session
-    pause_log_mean: float  # seconds between queries of a session are log-normal
-    pause_log_sigma: float
-    bots_per_person: float
-    bot_queries: tuple[int, int]  # fewest and most, all in one session
+    margin: float = 0.0  # seconds before or after the sessions of people who would otherwise fill all the days
+    hours: tuple[float, ...] = ()  # how busy each hour of the day is; () is equally busy
+    bots: float = 0.0  # bots per person …
+    bot_queries: tuple[int, int] = (0, 0)  # … and how many queries each types, in one session
+    operators: float = 0.0  # programs per person that combine terms by "or" …
+    operator_queries: int = 0  # … and how many queries each types
 
 
 @dataclass(frozen=True)
-class Habits:
-    """What people do, each as a share of their queries."""
+class QueryMix:
+    """What people type and click, each as a share of the queries unless stated otherwise."""
 
-    kinds: Mapping[str, float]  # kind → weight; see `composers.KINDS`
-    repeat: float  # the query before, once more
-    refine: float  # the query before, a word more or less
-    recall: float  # any of the person's earlier queries
-    misspell: float
-    click: float  # at least one click
-    next_click: float  # given a click, one more
-    favourite: float  # a site visited is one of the person's few favourites
-    vanity: float  # of the people, who look for their own name
+    patterns: PatternTable
+    repeat: float  # the previous query once more
+    refine: float  # the previous query with a term more or less
+    recall: float  # any earlier query of the person
+    shared: float = 0.0  # of the new queries: one of those that many people think of
+    universal: float = 0.0  # of those: on any topic, not one of the person's own
+    rarity: float = 0.0  # of the words of a topic: replaced by a rare term
+    strangers: float = 0.0  # of the people: use words that few others use
+    strange: float = 0.0  # of their terms: replaced by a rare term
+    ordinary: float = 0.5  # of the terms that refine a query: any word of the topic, else a companion
+    same_topic: float = 0.0  # of the new queries: stay on the topic of the new query before
+    own_names: float = 0.0  # of the people: look for their own name
+    misspelled: float = 0.0
+    clicked: float = 0.0
+    clicked_again: float = 0.0  # of the clicks: one more follows
+    named_site_first: bool = False  # a site that a query names is the first result
 
 
 @dataclass(frozen=True)
-class Shape:
-    """All figures of one imitated log."""
+class LogShape:
+    """All parameters of a kind of synthetic log."""
 
     name: str
     purpose: str
     users: int
     first_day: str
     days: int
-    pools: Pools
+    sizes: LexiconSizes
+    laws: Mapping[Slot, Zipf]  # how popularity falls among the texts of a slot …
+    default_law: Zipf  # … and among those of slots without a law of their own
     activity: Activity
-    habits: Habits
-    block: int = field(default=10_000)  # people made at a time: bounds the memory
+    queries: QueryMix
+    has_phrases: bool = False  # entries may consist of several words; otherwise each word is an entry
+    largest: int = 0  # terms in the largest history
+    original: Mapping[str, int] = field(default_factory=dict)  # published figures of the imitated log
+    block: int = 20_000  # people generated at a time, which bounds the memory
 
-
-DEMO = Shape(
-    name="demo",
-    purpose="a small log in the AOL format that shows everything queryveil deals with",
-    users=5_000,
-    first_day="2006-03-01",
-    days=91,
-    pools=Pools(
-        phrases=500,
-        sites=60_000,
-        brands=60_000,
-        famous=6_000,
-        towns=5_000,
-        phrase_law=Zipf(1.25, 1.0),
-        site_law=Zipf(1.05, 0.5),
-        brand_law=Zipf(0.75, 1.0),
-        famous_law=Zipf(1.0, 1.0),
-        town_law=Zipf(0.9, 2.0),
-    ),
-    activity=Activity(
-        queries_log_mean=2.3,
-        queries_log_sigma=1.05,
-        max_queries=250,
-        session_queries=3.2,
-        pause_log_mean=4.2,
-        pause_log_sigma=1.1,
-        bots_per_person=1 / 2_000,
-        bot_queries=(120, 300),
-    ),
-    habits=Habits(
-        kinds=MappingProxyType(
-            {
-                "topic": 0.36,
-                "site": 0.22,
-                "product": 0.14,
-                "local": 0.09,
-                "travel": 0.04,
-                "famous": 0.04,
-                "acquaintance": 0.08,
-                "handle": 0.06,
-                "identifier": 0.004,
-            }
-        ),
-        repeat=0.18,
-        refine=0.09,
-        recall=0.20,
-        misspell=0.10,
-        click=0.52,
-        next_click=0.28,
-        favourite=0.6,
-        vanity=0.25,
-    ),
-)
+    def law(self, slot: Slot) -> Zipf:
+        """Return how popularity falls among the texts of a slot."""
+        return self.laws.get(slot, self.default_law)

@@ -15,9 +15,9 @@ from queryveil.core.progress import silent
 from queryveil.histories.assembly import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import GeneratedLog, generate
-from queryveil.logs.generate.large import write_large
-from queryveil.logs.generate.large.shape import ALTAVISTA, AOL
-from queryveil.methods.km import anonymize as run
+from queryveil.logs.generate.presets import ALTAVISTA, AOL
+from queryveil.logs.generate.writer import write_log
+from queryveil.methods.km import anonymize
 
 USERS = 20_000
 
@@ -61,7 +61,7 @@ def aol(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 
 
 @pytest.mark.parametrize("like", ["altavista", "aol"])
-def test_reading_and_cleaning_count_what_was_reported(like: str, request: pytest.FixtureRequest) -> None:
+def test_reported_counts_equal_those_of_reading_and_cleaning(like: str, request: pytest.FixtureRequest) -> None:
     made, rows, built, n_queries = request.getfixturevalue(like)
     assert built.n_people == made.people
     assert n_queries == made.queries
@@ -74,17 +74,18 @@ def test_reading_and_cleaning_count_what_was_reported(like: str, request: pytest
 
 
 def test_at_full_size_the_figures_are_those_of_the_paper() -> None:
-    tally = write_large(io.BytesIO(), ALTAVISTA, ALTAVISTA.users, np.random.default_rng(8), "", silent)
+    rng = np.random.default_rng(8)
+    log, usage = write_log(Path("log"), io.BytesIO(), ALTAVISTA, ALTAVISTA.users, rng, silent)
     for figure, known in ALTAVISTA.original.items():
-        assert getattr(tally, figure) == pytest.approx(known, rel=0.01), figure
-    users = dict(zip(tally.used.texts, tally.used.users.tolist(), strict=True))
-    frequency = dict(zip(tally.used.texts, tally.used.frequency.tolist(), strict=True))
+        assert getattr(log, figure) == pytest.approx(known, rel=0.01), figure
+    users = dict(zip(usage.texts, usage.users.tolist(), strict=True))
+    frequency = dict(zip(usage.texts, usage.frequency.tolist(), strict=True))
     # Table 2: the term of the most people, and the term of the most queries
     assert max(users, key=users.__getitem__) == "com"
     assert users["com"] == pytest.approx(31_974, rel=0.1)
     assert max(frequency, key=frequency.__getitem__) == "or"
     assert (frequency["or"], users["or"]) == (pytest.approx(142_041, rel=0.02), pytest.approx(2_170, rel=0.02))
-    assert np.corrcoef(tally.used.frequency, tally.used.users)[0, 1] == pytest.approx(0.761, abs=0.03)  # Table 3
+    assert np.corrcoef(usage.frequency, usage.users)[0, 1] == pytest.approx(0.761, abs=0.03)  # Table 3
 
 
 def test_a_smaller_log_has_the_same_measures_per_person(altavista: Sample) -> None:
@@ -93,7 +94,7 @@ def test_a_smaller_log_has_the_same_measures_per_person(altavista: Sample) -> No
     assert altavista.made.terms < 251_115 / 4
 
 
-def test_pairs_of_aol_per_person(aol: Sample) -> None:
+def test_aol_has_as_many_pairs_per_person_as_the_original(aol: Sample) -> None:
     assert aol.made.pairs / aol.made.people == pytest.approx(AOL.original["pairs"] / AOL.users, rel=0.05)
 
 
@@ -119,7 +120,7 @@ def test_rows_are_by_person_and_time_within_the_days(
     assert max(times) < datetime(*last)
 
 
-def test_queries_are_tidy_and_addresses_have_dots(altavista: Sample) -> None:
+def test_queries_have_single_spaces_and_addresses_have_dots(altavista: Sample) -> None:
     texts = [row[1] for row in altavista.rows]
     assert all(re.fullmatch(r"[a-z0-9]+(?:[ .][a-z0-9]+)*", text) for text in texts)
     assert any(re.fullmatch(r"www\.[a-z]+\.com", text) for text in texts)
@@ -136,14 +137,14 @@ def test_altavista_has_no_clicks_and_aol_has_some(altavista: Sample, aol: Sample
         assert found.setdefault((text, rank), address) == address
 
 
-def test_the_tail_is_long(altavista: Sample) -> None:
+def test_many_terms_belong_to_one_person(altavista: Sample) -> None:
     frequency, users = altavista.uses()
     alone = [term for term, n in users.items() if n == 1]
     assert 0.4 < len(alone) / len(users) < 0.75
     assert sum(frequency[term] for term in alone) < 0.2 * altavista.made.occurrences
 
 
-def test_many_search_once_and_few_search_much(altavista: Sample) -> None:
+def test_activity_is_heavy_tailed(altavista: Sample) -> None:
     per_person = np.array(sorted(Counter(row[0] for row in altavista.rows).values()))
     assert 0.3 < np.mean(per_person == 1) < 0.5
     assert per_person.max() <= 100  # nobody is taken for a bot
@@ -158,11 +159,11 @@ def test_a_few_programs_combine_terms_by_or(altavista: Sample) -> None:
 
 def keep(built: Profiles, k: int) -> tuple[float, int]:
     """Return the share of the log, and the distinct terms, that Algorithm 1 keeps at m = 2."""
-    mask = run(built, resolve("method", f"km(k={k}, m=2, algorithm=paper)"), rng=np.random.default_rng(1)).mask
+    mask = anonymize(built, resolve("method", f"km(k={k}, m=2, algorithm=paper)"), rng=np.random.default_rng(1)).mask
     return float(built.counts[mask].sum() / built.counts.sum()), len(np.unique(built.ids[mask]))
 
 
-def test_terms_go_together(altavista: Sample) -> None:
+def test_terms_of_a_history_are_correlated(altavista: Sample) -> None:
     built = altavista.profiles
     history = np.repeat(np.arange(built.n_histories, dtype=np.int32), np.diff(built.indptr))
     shuffled = np.random.default_rng(2).permutation(built.ids)
@@ -170,7 +171,7 @@ def test_terms_go_together(altavista: Sample) -> None:
     assert keep(built, 2)[1] > 1.3 * keep(apart, 2)[1]
 
 
-def test_less_is_kept_for_larger_crowds(altavista: Sample) -> None:
+def test_km_keeps_less_for_a_larger_k(altavista: Sample) -> None:
     at_2, at_10, at_100 = (keep(altavista.profiles, k)[0] for k in (2, 10, 100))
     assert 0.2 < at_2 < 0.35  # 44 % at full size, 45 % in the paper
     assert at_2 > at_10 + 0.03
@@ -184,7 +185,7 @@ def test_one_user_is_enough(tmp_path: Path, like: str) -> None:
     assert len(made.path.read_text().splitlines()) == made.rows + 1
 
 
-def test_nothing_is_left_when_generating_is_interrupted(tmp_path: Path) -> None:
+def test_an_interrupt_leaves_no_files(tmp_path: Path) -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if done:
             raise KeyboardInterrupt

@@ -1,0 +1,130 @@
+"""The entries that queries are made of, by id, and the samplers that draw them for the slots of a query."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from queryveil.logs.generate.invented import RareTerms
+from queryveil.logs.generate.patterns import LONGEST, Slot
+from queryveil.logs.generate.shape import LogShape
+from queryveil.logs.generate.weighted_ids import Ids, WeightedIds, weighted_ids
+from queryveil.logs.generate.word_sources import MOST_TERMS, texts_by_slot
+
+NOTHING = -1  # in a row of ids, after the last
+
+_TERM = re.compile(r"[a-z0-9]+")
+
+
+class QueryLexicon:
+    """All entries by id. An entry is a term or, where the shape has phrases, a text of several terms.
+
+    The sampler of rare terms draws provisional ids; `settle` replaces them by ids of entries. A shape uses either rare
+    terms or entries that are added by text.
+    """
+
+    def __init__(
+        self, texts: pa.StringArray, samplers: Mapping[Slot, WeightedIds], *, n_rare: int, has_phrases: bool
+    ) -> None:
+        self.samplers = samplers
+        self.identifiers: set[int] = set()  # entries that are direct identifiers
+        self._has_phrases = has_phrases
+        self._texts = texts  # all different
+        self._added: list[str] = []  # not yet in _texts
+        self._n_common = len(texts)
+        self._settled = np.full(n_rare, NOTHING, np.int32)  # rank of a rare term → its entry once it is used
+        self._rare_terms = RareTerms(texts.to_pylist()) if n_rare else None
+        self._ids: dict[str, int] = {}  # text → id, filled when an entry is first added
+        self._terms = np.empty((0, MOST_TERMS), np.int32)  # (entries, MOST_TERMS): filled when first needed
+
+    @property
+    def texts(self) -> pa.StringArray:
+        """Return the text of every entry; grows as entries are added."""
+        if self._added:
+            self._texts = pa.concat_arrays([self._texts, pa.array(self._added, pa.string())])
+            self._added = []
+        return self._texts
+
+    def add(self, texts: Sequence[str]) -> Ids:
+        """Return the ids of entries with these texts, adding the new ones."""
+        if not self._ids:
+            self._ids = {text: number for number, text in enumerate(self.texts.to_pylist())}
+        new = [text for text in dict.fromkeys(texts) if text not in self._ids]
+        self._ids.update(zip(new, range(len(self._ids), len(self._ids) + len(new)), strict=True))
+        self._added += new
+        return np.array([self._ids[text] for text in texts], np.int32)
+
+    def settle(self, queries: Ids, rng: np.random.Generator) -> None:
+        """Replace the provisional ids of rare terms in queries; a term is made up when it is first used."""
+        if self._rare_terms is None:
+            return
+        is_rare = queries >= self._n_common
+        ranks = queries[is_rare] - self._n_common
+        new = np.unique(ranks[self._settled[ranks] < 0])
+        n_entries = len(self.texts)
+        self._settled[new] = np.arange(n_entries, n_entries + len(new))
+        self._added = self._rare_terms.take(len(new), rng)
+        queries[is_rare] = self._settled[ranks]
+
+    def terms_of(self, queries: Ids) -> Ids:
+        """Return the distinct terms of each query: (queries, LONGEST), NOTHING elsewhere."""
+        if not self._has_phrases:
+            return queries
+        terms = _left_aligned(self._split(queries).reshape(len(queries), -1))[:, :LONGEST]
+        terms[repeated(terms)] = NOTHING
+        return terms
+
+    def shorten(self, queries: Ids) -> None:
+        """Remove the last entries of queries that have more than LONGEST terms."""
+        if self._has_phrases:
+            n_terms = (self._split(queries) != NOTHING).sum(axis=2)
+            queries[np.cumsum(n_terms, axis=1) > LONGEST] = NOTHING
+
+    def _split(self, queries: Ids) -> Ids:
+        """Return the terms of the entries of each query: (queries, entries, MOST_TERMS), NOTHING after the last."""
+        while len(self._terms) < len(self.texts):
+            runs = [_TERM.findall(text) for text in self.texts[len(self._terms) :].to_pylist()]
+            terms = np.full((len(runs), MOST_TERMS), NOTHING, np.int32)
+            is_term = np.arange(MOST_TERMS) < np.array([len(run) for run in runs])[:, None]
+            terms[is_term] = self.add([term for run in runs for term in run])
+            self._terms = np.concatenate((self._terms, terms))
+        return np.where(queries[:, :, None] == NOTHING, NOTHING, self._terms[queries])
+
+
+def repeated(queries: Ids) -> NDArray[np.bool_]:
+    """Mark each entry that stands further left in its row already."""
+    found = np.zeros(queries.shape, np.bool_)
+    for column in range(1, queries.shape[1]):
+        for before in range(column):
+            found[:, column] |= queries[:, column] == queries[:, before]
+    found &= queries != NOTHING
+    return found
+
+
+def _left_aligned(rows: Ids) -> Ids:
+    """Move the ids of each row to its beginning, in order, and NOTHING to its end."""
+    is_id = rows != NOTHING
+    aligned = np.full(rows.shape, NOTHING, np.int32)
+    aligned[np.arange(rows.shape[1]) < is_id.sum(axis=1)[:, None]] = rows[is_id]
+    return aligned
+
+
+def build_lexicon(shape: LogShape, rng: np.random.Generator) -> QueryLexicon:
+    """Collect all entries that a log of this shape may contain, and their samplers."""
+    groups = texts_by_slot(shape, rng)
+    flat = pa.chunked_array([pa.array(group, pa.string()) for parts in groups.values() for group in parts])
+    encoded = flat.combine_chunks().dictionary_encode()
+    ids = encoded.indices.to_numpy()
+    samplers: dict[Slot, WeightedIds] = {}
+    begin = 0
+    for slot, parts in groups.items():
+        ends = begin + np.cumsum([len(part) for part in parts])
+        samplers[slot] = weighted_ids(np.split(ids[begin : ends[-1]], ends[:-1] - begin), shape.law(slot))
+        begin = int(ends[-1])
+    n_rare = shape.sizes.rare_terms
+    if n_rare:
+        provisional = np.arange(n_rare, dtype=np.int32) + len(encoded.dictionary)
+        samplers[Slot.RARE] = weighted_ids([provisional], shape.law(Slot.RARE))
+    return QueryLexicon(encoded.dictionary, samplers, n_rare=n_rare, has_phrases=shape.has_phrases)
