@@ -34,7 +34,7 @@ def test_terms_by_class(text: str, letters: list[str], paper: list[str]) -> None
 
 
 @pytest.mark.parametrize("charset", ["letters", "paper"])
-def test_folding_twice_is_folding_once_for_what_stays(charset: str) -> None:
+def test_folding_is_idempotent(charset: str) -> None:
     text = "Straße ÉCOLE naïve Ÿ Ǆ ß"
     once = fold(text, charset)
     assert [word for word in once.split() if fold(word, charset) != word] == []

@@ -104,7 +104,7 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path, 
 
 @pytest.mark.parametrize("content", CONTENTS)
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
-def test_compressed_files_are_known_by_their_content(tmp_path: Path, content: str, compression: str) -> None:
+def test_compression_is_recognised_by_content(tmp_path: Path, content: str, compression: str) -> None:
     data = CONTENTS[content][1]().encode()
     packed = gzip.compress(data) if compression == "gzip" else pa.compress(data, codec="zstd", asbytes=True)
     for name in ("log.gz" if compression == "gzip" else "log.zst", "without_suffix", "wrong.tsv"):
@@ -125,7 +125,7 @@ def test_mixed_line_ends_empty_lines_and_a_missing_last_line_end_are_read(tmp_pa
     check_rows(read_rows(tmp_path / "log"))
 
 
-def test_baskets_are_guessed_if_they_are_numbers_and_named_if_words(tmp_path: Path) -> None:
+def test_baskets_of_numbers_are_guessed_and_baskets_of_words_must_be_named(tmp_path: Path) -> None:
     numbers, words = tmp_path / "numbers", tmp_path / "words"
     numbers.write_text("1 2 3\n\n10 20\n 7\n")
     words.write_text('milk "bread"\nwine\n')
@@ -150,7 +150,7 @@ def test_baskets_of_several_files_are_different_people(tmp_path: Path) -> None:
     assert profiles.persons == ("1", "2", "3", "4")
 
 
-def test_items_of_a_basket_are_scrubbed_one_by_one(tmp_path: Path) -> None:
+def test_basket_items_are_scrubbed_separately(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("212 555 1234\n4111 1111 1111 1111\n12345678 9\n")
     with queryveil.read(tmp_path / "log") as log:
         assert [row["query"].split() for row in log.to_arrow().to_pylist()] == [
@@ -175,7 +175,7 @@ def test_quotes_in_a_table_between_tabs_are_text_if_they_do_not_come_in_pairs(tm
     assert [row[:2] for row in sorted(read_rows(tmp_path / "log.tsv"))] == rows
 
 
-def test_columns_are_found_by_usual_names_and_by_the_names_given(tmp_path: Path) -> None:
+def test_columns_are_found_by_usual_names_and_by_names_given(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(table(",", [(t, "x", q, u) for u, q, t in plain_rows()], ("When", "", "what", "who")))
     check_rows(read_rows(path, columns="user=who, query=what,time=When"))
@@ -264,7 +264,7 @@ def test_times_may_be_written_in_many_ways(tmp_path: Path, shape: str, written: 
     assert str(read_rows(path)[0][2]) == expected
 
 
-def test_a_number_of_days_that_no_clock_counts_is_refused_not_guessed(tmp_path: Path) -> None:
+def test_numbers_that_are_no_unix_time_are_refused_as_times(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("user,query,time\nu,q,20060301071712\n")
     with pytest.raises(LogError, match=r"line 2 \(a time that is neither ISO 8601"):

@@ -63,7 +63,7 @@ def test_roles_of_columns() -> None:
     ("text", "n_lines", "allowed"),
     [("0.1%", 10, 1), ("0.1%", 5_000, 5), ("0%", 10, 1), ("0", 10, 0), ("7", 10, 7), ("50%", 10, 5)],
 )
-def test_how_many_lines_may_be_bad(text: str, n_lines: int, allowed: int) -> None:
+def test_allowed_number_of_bad_lines(text: str, n_lines: int, allowed: int) -> None:
     assert Reading(max_bad_lines=text).allowed_bad_lines(n_lines) == allowed
 
 
@@ -72,6 +72,6 @@ def test_memory_limits(text: str, size: int) -> None:
     assert Reading(memory_limit=text).memory_bytes() == size
 
 
-def test_cleaning_options_survive_a_manifest_and_unknown_ones_are_ignored() -> None:
+def test_cleaning_options_round_trip_through_a_manifest_and_unknown_ones_are_ignored() -> None:
     options = Cleaning(scrub=False, bots=7, history="window:7d", charset="paper")
     assert Cleaning.from_record({**options.as_record(), "invented": 1}) == options

@@ -21,7 +21,7 @@ from queryveil.engines import LogSource, Step
 from queryveil.engines.spark.reading import RawLog, read_log
 from queryveil.histories.build import NO_TERMS, NoTermsError, Unit, build
 from queryveil.histories.profiles import Profiles
-from queryveil.logs.formats import Layout
+from queryveil.logs.layout import Layout
 from queryveil.logs.scrub import KINDS
 
 if TYPE_CHECKING:

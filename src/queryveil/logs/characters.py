@@ -1,7 +1,7 @@
-"""From the characters of a query to its terms: NFC, then the character class, then lower case by our own table.
+"""Splitting a query into terms: Unicode NFC, then a character class, then lower case by a table.
 
-The same on every engine: engines disagree on Unicode versions and on characters such as İ, and class and lower
-case do not commute. A character outside the class is white space.
+Python does it for every engine, since engines differ in Unicode versions and in characters such as İ. The order
+matters: class and lower case do not commute. A character outside the class is white space.
 """
 
 import unicodedata
@@ -11,8 +11,8 @@ from functools import cache
 _PAPER_RANGES = (("A", "Z"), ("a", "z"), ("0", "9"), ("À", "Ö"), ("Û", "Ý"), ("ß", "ö"), ("ü", "ž"))
 
 
-class _Table(dict[int, str]):
-    """Character → what it becomes, filled in as characters are met."""
+class _TranslationTable(dict[int, str]):
+    """Translation table: character → its lower case or a space, filled in on first use."""
 
     def __init__(self, charset: str) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class _Table(dict[int, str]):
 
 
 def _belongs(character: str, charset: str) -> bool:
-    """Say whether a character is part of terms; marks belong to the letter before them in many scripts."""
+    """Return whether a character is part of terms; in many scripts marks belong to the letter before them."""
     if charset == "paper":
         return any(low <= character <= high for low, high in _PAPER_RANGES)
     category = unicodedata.category(character)
@@ -33,20 +33,20 @@ def _belongs(character: str, charset: str) -> bool:
 
 
 def _lower(character: str) -> str:
-    """Return one character in lower case; the one whose lower case is two (İ) becomes the first of them."""
+    """Return a character in lower case; İ, whose lower case is two characters, becomes the first of them."""
     return character.lower()[0]
 
 
 @cache
-def _table(charset: str) -> _Table:
-    return _Table(charset)
+def _table(charset: str) -> _TranslationTable:
+    return _TranslationTable(charset)
 
 
 def fold(text: str, charset: str = "letters") -> str:
-    """Return the text in which only characters of terms and white space are left, in lower case."""
+    """Return the text in lower case, with every character that is not part of terms replaced by a space."""
     return unicodedata.normalize("NFC", text).translate(_table(charset))
 
 
 def terms(text: str, charset: str = "letters") -> list[str]:
-    """Return the terms of a query as typed, in order, with repetitions."""
+    """Return the terms of a query in order, with repetitions."""
     return fold(text, charset).split()

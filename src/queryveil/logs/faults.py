@@ -1,4 +1,4 @@
-"""Finding the first record of a text file that cannot be used: only run on a file that is refused."""
+"""Locating the first unusable record of a text file, for the error message when the file is rejected."""
 
 import csv
 import io
@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from queryveil.logs.formats.base import Layout
-from queryveil.logs.lines import Compression, open_decompressed
+from queryveil.logs.files import Compression, open_decompressed
+from queryveil.logs.layout import Layout
 
 NO_USER = "no user"
 UNREADABLE_TIME = "a time that is neither ISO 8601 nor seconds, milliseconds … since 1970"
@@ -23,18 +23,19 @@ _EPOCH_STYLES = ("seconds", "milliseconds", "microseconds", "nanoseconds")
 
 
 def first_fault(path: Path, compression: Compression, layout: Layout) -> tuple[int, str] | None:
-    """Return the line and the fault of the first record without user, of broken form or with an odd time.
+    """Return the line number and the fault of the first record that is malformed or has no user or a wrong time.
 
-    Times in words and bytes that are not UTF-8 are the engine's to judge, so they are passed over.
+    Texts of times and bytes that are not UTF-8 are judged by the engine, so they are ignored here.
     """
     with io.TextIOWrapper(
         open_decompressed(path, compression), encoding="utf-8-sig", errors="replace", newline="\n"
     ) as stream:
-        records = _json_records(stream, layout) if layout.shape == "json" else _rows(stream, layout)
+        records = _check_json_lines(stream, layout) if layout.shape == "json" else _check_rows(stream, layout)
         return next(((line, fault) for line, fault in records if fault), None)
 
 
-def _json_records(stream: TextIO, layout: Layout) -> Iterator[tuple[int, str]]:
+def _check_json_lines(stream: TextIO, layout: Layout) -> Iterator[tuple[int, str]]:
+    """Yield the line number and the fault, or an empty text, of every record."""
     for number, line in enumerate(stream, 1):
         if not line.strip():
             continue
@@ -44,22 +45,23 @@ def _json_records(stream: TextIO, layout: Layout) -> Iterator[tuple[int, str]]:
             yield number, BROKEN_JSON
             continue
         fields = record if isinstance(record, dict) else {}
-        yield number, _judge({role: fields.get(key) for role, key in layout.roles.items()}, layout)
+        yield number, _fault_of({role: fields.get(key) for role, key in layout.roles.items()}, layout)
 
 
-def _rows(stream: TextIO, layout: Layout) -> Iterator[tuple[int, str]]:
-    place = {role: layout.columns.index(column) for role, column in layout.roles.items()}
-    for line, n_lines, row in islice(_split(stream, layout), int(layout.header), None):
+def _check_rows(stream: TextIO, layout: Layout) -> Iterator[tuple[int, str]]:
+    """Yield the line number and the fault, or an empty text, of every row of a delimited file."""
+    index = {role: layout.columns.index(column) for role, column in layout.roles.items()}
+    for line, n_lines, row in islice(_split_rows(stream, layout), int(layout.header), None):
         if row is None or (len(row) != len(layout.columns) and n_lines > 1):
             yield line, OPEN_QUOTE
         elif len(row) != len(layout.columns):
             yield line, TOO_FEW if len(row) < len(layout.columns) else TOO_MANY
         else:
-            yield line, _judge({role: row[number] for role, number in place.items()}, layout)
+            yield line, _fault_of({role: row[number] for role, number in index.items()}, layout)
 
 
-def _split(stream: TextIO, layout: Layout) -> Iterator[tuple[int, int, list[str] | None]]:
-    """Yield first line, number of lines and fields of every record that is not empty."""
+def _split_rows(stream: TextIO, layout: Layout) -> Iterator[tuple[int, int, list[str] | None]]:
+    """Yield the first line, the number of lines and the fields of every row that is not empty."""
     if not layout.quote:
         for number, line in enumerate(stream, 1):
             if line.strip("\r\n"):
@@ -70,7 +72,7 @@ def _split(stream: TextIO, layout: Layout) -> Iterator[tuple[int, int, list[str]
         begin = rows.line_num + 1
         try:
             row = next(rows, None)
-        except csv.Error:  # a field too long for the reader: a quote has swallowed the rest
+        except csv.Error:  # a field is too long for the reader, since a quote is not closed
             yield begin, rows.line_num - begin + 1, None
             return
         if row is None:
@@ -79,8 +81,8 @@ def _split(stream: TextIO, layout: Layout) -> Iterator[tuple[int, int, list[str]
             yield begin, rows.line_num - begin + 1, row
 
 
-def _judge(fields: dict[str, object], layout: Layout) -> str:
-    """Return what is wrong with the user or the time of a record, or nothing."""
+def _fault_of(fields: dict[str, object], layout: Layout) -> str:
+    """Return the fault in the user or the time of a record, or an empty text."""
     user = fields.get("person")
     if user is None or not str(user).strip(" "):
         return NO_USER

@@ -1,25 +1,24 @@
-"""The beginning of a file, decompressed: what guessing a format looks at."""
+"""The beginning of a log file, decompressed, from which its format is guessed."""
 
+import json
 import stat
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from queryveil.core.errors import LogError
-from queryveil.logs.lines import Compression, open_decompressed
-from queryveil.logs.zstd import check_complete
+from queryveil.logs.files import Compression, check_zstd_complete, detect_compression, open_decompressed
 
 SAMPLE_BYTES = 1 << 16
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _PARQUET = b"PAR1"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The first bytes of one file of a log."""
+    """The first bytes of one log file."""
 
     path: Path
     data: bytes
@@ -27,17 +26,32 @@ class Sample:
 
     @property
     def is_parquet(self) -> bool:
-        """Say whether the file is Parquet."""
+        """Return whether the file is Parquet."""
         return self.data.startswith(_PARQUET)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """Return the whole lines of the sample, undecodable bytes replaced; empty lines are left out."""
+        """Return the complete lines that are not empty, with undecodable bytes replaced."""
         text = self.data.decode("utf-8-sig", errors="replace")
         lines = text.split("\n")
         if len(self.data) == SAMPLE_BYTES and len(lines) > 1:
-            lines.pop()  # most likely cut in the middle
+            lines.pop()  # most likely incomplete
         return tuple(line.rstrip("\r") for line in lines if line.strip())
+
+    @cached_property
+    def json_objects(self) -> tuple[dict[str, object], ...]:
+        """Return the JSON objects among the lines."""
+        records = []
+        for line in self.lines:
+            if line.lstrip().startswith("{"):
+                with suppress(ValueError, RecursionError):
+                    records.append(json.loads(line))
+        return tuple(records)
+
+    @property
+    def json_keys(self) -> tuple[str, ...]:
+        """Return the keys of all JSON objects in order of first occurrence."""
+        return tuple(dict.fromkeys(key for record in self.json_objects for key in record))
 
     @property
     def n_blank_lines(self) -> int:
@@ -47,13 +61,12 @@ class Sample:
 
 
 def take_sample(path: Path) -> Sample:
-    """Read the beginning of a log file, refusing what cannot be a log."""
+    """Read the beginning of a log file, or raise an error that says why it cannot be a log."""
     try:
-        _check_kind(path, path.stat().st_mode)
-        with path.open("rb") as stream:
-            compression = _compression(stream.read(4))
+        _check_is_regular_file(path, path.stat().st_mode)
+        compression = detect_compression(path)
         if compression == "zstd":
-            check_complete(path)
+            check_zstd_complete(path)
         with open_decompressed(path, compression) as stream:
             data = stream.read(SAMPLE_BYTES)
     except FileNotFoundError:
@@ -69,19 +82,12 @@ def take_sample(path: Path) -> Sample:
     return Sample(path, data, compression)
 
 
-def _check_kind(path: Path, mode: int) -> None:
-    """Refuse folders, and pipes: a log is read more than once."""
+def _check_is_regular_file(path: Path, mode: int) -> None:
+    """Raise an error for folders, and for pipes, since a log is read more than once."""
     if stat.S_ISDIR(mode):
         raise LogError(f"{path} is a folder, not a log file; name the files in it, for example {path}/*.")
     if not stat.S_ISREG(mode):
         raise LogError(f"{path} is not a regular file, and a log is read more than once; save it to a file first.")
-
-
-def _compression(start: bytes) -> Compression:
-    """Tell the compression by the first bytes; a file's name may lie."""
-    if start.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if start == _ZSTD else "none"
 
 
 def _advice(data: bytes) -> str:

@@ -11,7 +11,7 @@ from queryveil.engines.local.cleaning import clean
 from queryveil.engines.local.connection import Connection, duckdb_errors_as_sentences, fetch_number
 from queryveil.engines.local.files import LogFile, expand_paths, find_files
 from queryveil.engines.local.reading import append_table, create_raw, drop_bad_rows, read_file, read_table
-from queryveil.logs.formats import Layout
+from queryveil.logs.layout import Layout
 
 __all__ = ["expand_paths", "open_log", "open_rows"]
 

@@ -20,7 +20,7 @@ from queryveil.engines.local.files import (
     unreadable_time_sql,
 )
 from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
-from queryveil.logs.lines import count_lines, lines_at, write_with_even_ends
+from queryveil.logs.files import count_lines, lines_at, write_with_unix_line_ends
 from queryveil.logs.options import Reading
 
 TYPES = {
@@ -78,7 +78,7 @@ def read_file(connection: Connection, file: LogFile, reading: Reading, columns: 
             lines = None
         copy = connection.folder / "even"
         if lines is None or (lines.n_rows == 0 and file.layout.shape != "parquet"):  # caused by mixed line ends
-            write_with_even_ends(file.path, file.compression, copy)
+            write_with_unix_line_ends(file.path, file.compression, copy)
             file = replace(file, normalized_copy=copy)
             lines = _append_file(connection, file, columns, start)
         n_bad = _check_bad_lines(connection.database, file, reading, lines)

@@ -1,25 +1,25 @@
-"""Log formats: one file each, and the guess of which one a file has."""
+"""Log formats, one module each, and guessing which of them a file has."""
 
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
 from queryveil.core.names import declarations, resolve
 from queryveil.logs.formats.aol import AOL
-from queryveil.logs.formats.base import Format, Layout
 from queryveil.logs.formats.excite import EXCITE
 from queryveil.logs.formats.table import TABLE
 from queryveil.logs.formats.transactions import TRANSACTIONS
 from queryveil.logs.formats.ubi import UBI
+from queryveil.logs.layout import Format
 from queryveil.logs.sample import Sample
 
-__all__ = ["DECLARATIONS", "Format", "Layout", "find_format"]
+__all__ = ["DECLARATIONS", "find_format"]
 
-# In the order in which they are tried: the most particular first.
+# In the order in which they are tried, the most specific first
 DECLARATIONS = (UBI, AOL, EXCITE, TRANSACTIONS, TABLE)
 
 
 def find_format(sample: Sample, name: str, columns: Mapping[str, str]) -> Format:
-    """Return the format of that name, else the first that recognises the file; named columns are those of a table."""
+    """Return the named format, else the first that recognises the file, else `table` if columns are named."""
     if name:
         found = resolve("format", name).declaration
         return _as_format(found)

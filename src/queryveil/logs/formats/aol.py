@@ -1,22 +1,21 @@
-"""The AOL log of 2006: tab-separated with a header, one row per click; quotes are text."""
+"""The AOL log of 2006: separated by tabs, with a header, one row per click; quotes have no meaning."""
 
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
-from queryveil.logs.formats.base import Format, Layout
-from queryveil.logs.formats.columns import find_roles
+from queryveil.logs.layout import Format, Layout, find_roles
 from queryveil.logs.sample import Sample
 
 COLUMNS = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 
 
 def recognise(sample: Sample) -> bool:
-    """Look for the header."""
-    return bool(sample.lines) and _header(sample) == [name.lower() for name in COLUMNS]
+    """Return whether the file has the header of the AOL log."""
+    return bool(sample.lines) and sample.lines[0].lower().split("\t") == [name.lower() for name in COLUMNS]
 
 
 def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
-    """Return the fixed layout, if the header is as it must be."""
+    """Return the layout, or raise an error if the header is another."""
     if not recognise(sample):
         raise LogError(
             f"{sample.path}, line 1: format aol needs the header {' '.join(COLUMNS)} separated by tabs, which is not "
@@ -24,10 +23,6 @@ def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
         )
     roles = find_roles(f"{sample.path}, line 1", COLUMNS, columns, shown=True)
     return Layout("delimited", roles, COLUMNS, delimiter="\t", header=True, time="iso")
-
-
-def _header(sample: Sample) -> list[str]:
-    return sample.lines[0].lower().split("\t") if sample.lines else []
 
 
 AOL = Format(

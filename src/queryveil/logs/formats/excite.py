@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
-from queryveil.logs.formats.base import Format, Layout
-from queryveil.logs.formats.columns import find_roles
+from queryveil.logs.layout import Format, Layout, find_roles
 from queryveil.logs.sample import Sample
 
 COLUMNS = ("user", "time", "query")
@@ -13,12 +12,12 @@ _LINE = re.compile(r"[^\t]+\t\d{12}\t[^\t]*")
 
 
 def recognise(sample: Sample) -> bool:
-    """Look for lines of user, twelve digits and query."""
+    """Return whether most lines are a user, twelve digits and a query."""
     return sum(_LINE.fullmatch(line) is not None for line in sample.lines) > len(sample.lines) / 2
 
 
 def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
-    """Return the fixed layout, if the lines look like it."""
+    """Return the layout, or raise an error if the lines have another form."""
     if not recognise(sample):
         raise LogError(
             f"{sample.path}: format excite needs lines of user, time (yymmddhhmmss) and query separated by tabs, and "

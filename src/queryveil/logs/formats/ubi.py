@@ -3,32 +3,26 @@
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
-from queryveil.logs.formats.base import Format, Layout
-from queryveil.logs.formats.columns import find_roles
-from queryveil.logs.formats.json_lines import json_keys, json_records
-from queryveil.logs.formats.times import time_style
+from queryveil.logs.formats.table import json_layout
+from queryveil.logs.layout import Format, Layout
 from queryveil.logs.sample import Sample
 
 PERSON, QUERY = "client_id", "user_query"
 
 
 def recognise(sample: Sample) -> bool:
-    """Look for objects that have a client and a query."""
-    return any(PERSON in record and QUERY in record for record in json_records(sample))
+    """Return whether there are JSON objects with a client and a query."""
+    return any(PERSON in record and QUERY in record for record in sample.json_objects)
 
 
 def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
-    """Return the fixed layout, if the keys are there."""
+    """Return the layout, or raise an error if the keys are missing."""
     if not recognise(sample):
         raise LogError(
             f"{sample.path}: format ubi needs JSON lines with client_id and user_query, and none has both; "
             "leave --format out if it is another format."
         )
-    records = json_records(sample)
-    keys = json_keys(records)
-    roles = find_roles(str(sample.path), keys, {"user": PERSON, "query": QUERY, **columns})
-    times = (record.get(roles["time"]) for record in records) if "time" in roles else ()
-    return Layout("json", roles, keys, time=time_style(times))
+    return json_layout(sample, {"user": PERSON, "query": QUERY, **columns})
 
 
 UBI = Format(

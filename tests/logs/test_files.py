@@ -1,4 +1,4 @@
-"""Counting lines and finding them by byte position, across chunks and compressions."""
+"""Counting and locating lines across chunks and compressions, and detecting truncated files."""
 
 import gzip
 import random
@@ -7,8 +7,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from queryveil.logs import lines
-from queryveil.logs.lines import Compression, count_lines, lines_at, write_with_even_ends
+from queryveil.core.errors import LogError
+from queryveil.logs import files
+from queryveil.logs.files import (
+    Compression,
+    check_zstd_complete,
+    count_lines,
+    detect_compression,
+    lines_at,
+    write_with_unix_line_ends,
+)
 
 
 def write(path: Path, data: bytes, compression: Compression) -> Path:
@@ -19,17 +27,17 @@ def write(path: Path, data: bytes, compression: Compression) -> Path:
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 1 << 20])
-def test_lines_are_counted_and_found_whatever_the_chunks(
+def test_lines_are_counted_and_located_for_every_chunk_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: Compression, chunk: int
 ) -> None:
-    monkeypatch.setattr(lines, "_CHUNK", chunk)
+    monkeypatch.setattr(files, "_CHUNK", chunk)
     generator = random.Random(chunk)
     for _ in range(5):
         data = b"".join(generator.choices([b"a", b"bc", b"\n", b"\r\n", b"\r", b"\n\n"], k=60))
         path = write(tmp_path / "file", data, compression)
         stripped = data.replace(b"\r", b"")
         assert count_lines(path, compression) == sum(map(bool, stripped.split(b"\n")))
-        write_with_even_ends(path, compression, tmp_path / "even")
+        write_with_unix_line_ends(path, compression, tmp_path / "even")
         even = data.replace(b"\r\n", b"\n").removesuffix(b"\r").replace(b"\r", b" ")
         assert (tmp_path / "even").read_bytes() == even
         positions = sorted(generator.choices(range(1, len(data) + 1), k=9))
@@ -41,3 +49,21 @@ def test_lines_are_counted_and_found_whatever_the_chunks(
 )
 def test_empty_lines_do_not_count(tmp_path: Path, data: bytes, n_lines: int) -> None:
     assert count_lines(write(tmp_path / "file", data, "none"), "none") == n_lines
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
+def test_compression_is_detected_by_the_first_bytes(tmp_path: Path, compression: Compression) -> None:
+    assert detect_compression(write(tmp_path / "file.gz", b"a\tb\n", compression)) == compression
+
+
+def test_a_truncated_zstd_file_is_detected_at_every_byte(tmp_path: Path) -> None:
+    data = pa.compress(random.Random(1).randbytes(300_000), codec="zstd", asbytes=True)  # several blocks
+    skippable = b"\x50\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"abc"
+    path = tmp_path / "file.zst"
+    for complete in (data, data + data, skippable + data):
+        path.write_bytes(complete)
+        check_zstd_complete(path)
+    for length in [*range(1, 30), *range(30, len(data), 9_973), len(data) - 1]:
+        path.write_bytes(data[:length])
+        with pytest.raises(LogError, match="truncated or damaged"):
+            check_zstd_complete(path)

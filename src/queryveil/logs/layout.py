@@ -1,0 +1,120 @@
+"""The layout of a log file: which column is the user, the query, the time …, and how its times are written."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal
+
+from queryveil.core.errors import LogError
+from queryveil.core.names import Declaration, nearest
+from queryveil.logs.sample import Sample
+
+# stored: the column has a type for times; offset: ISO 8601 with offsets from UTC
+TimeStyle = Literal[
+    "none", "iso", "offset", "excite", "stored", "seconds", "milliseconds", "microseconds", "nanoseconds"
+]
+
+# Role → column names that it is recognised by, the first that the table has
+USUAL_NAMES = {
+    "person": ("user", "user_id", "userid", "anonid", "client_id", "person", "uid"),
+    "query": ("query", "user_query", "q", "keywords", "search", "term", "terms"),
+    "time": ("time", "timestamp", "querytime", "query_time", "datetime", "date", "ts"),
+    "rank": ("rank", "itemrank", "position"),
+    "url": ("url", "clickurl", "click_url"),
+}
+
+_NUMBER = re.compile(r"(\d+)(\.\d*)?")
+_OFFSET = re.compile(r".*\d\d:\d\d.*[+-]\d\d(:?\d\d)?", re.DOTALL)
+# Unit of a Unix time by the digits of its integer part: 9 digits of seconds begin in 1973, 10 end in 2286
+_BY_DIGITS: dict[int, TimeStyle] = {
+    9: "seconds", 10: "seconds", 12: "milliseconds", 13: "milliseconds",
+    15: "microseconds", 16: "microseconds", 18: "nanoseconds", 19: "nanoseconds",
+}  # fmt: skip
+_INSPECTED_TIMES = 1_000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the rows and columns of one file are: everything that an engine needs to read it.
+
+    Without the role `person`, every row is a different person. Column names are keys for `json`.
+    """
+
+    shape: Literal["delimited", "lines", "json", "parquet"]
+    roles: Mapping[str, str]  # "person", "query", "time", "rank", "url", "part" → column
+    columns: tuple[str, ...] = ()  # all columns in file order (`json`: the keys in the sample)
+    delimiter: str = ""
+    quote: str = ""
+    header: bool = False
+    time: TimeStyle = "none"
+
+
+@dataclass(frozen=True)
+class Format(Declaration):
+    """A log format: how to recognise it, and how to find its layout."""
+
+    recognise: Callable[[Sample], bool] = field(default=lambda sample: False, repr=False)
+    layout: Callable[[Sample, Mapping[str, str]], Layout] | None = field(default=None, repr=False)
+    holds_baskets: bool = False  # a line is a set of items rather than a query
+
+
+def find_roles(where: str, names: Sequence[str], given: Mapping[str, str], *, shown: bool = False) -> dict[str, str]:
+    """Return role → column by the names given, else by usual names; a user and a query are required.
+
+    Error messages contain column names only if `shown`: the first line of a text file that has no header may be
+    somebody's query.
+    """
+    roles = usual_roles(names)
+    for role, column in given.items():
+        if column not in names:
+            raise LogError(f"{where}: there is no column {column!r} for {role}; {_hint(column, names, shown)}")
+        roles["person" if role == "user" else role] = column
+    for role, word in (("person", "user"), ("query", "query")):
+        if role not in roles:
+            listed = f" ({', '.join(names[:8])})" if shown else ""
+            raise LogError(
+                f"{where}: none of the {len(names)} column names{listed} is that of a {word}, such as "
+                f"{' or '.join(USUAL_NAMES[role][:3])}; name it with --columns {word}=COLUMN, or check the header "
+                "and the delimiter."
+            )
+    for role, column in roles.items():
+        if names.count(column) > 1:
+            raise LogError(f"{where}: two columns have the name of the {role}; rename one of them.")
+    return roles
+
+
+def check_column(where: str, column: str, names: Sequence[str], *, shown: bool = False) -> None:
+    """Raise an error if the column to partition by does not exist exactly once."""
+    if names.count(column) != 1:
+        raise LogError(f"{where}: there is no single column {column!r} to partition by; {_hint(column, names, shown)}")
+
+
+def _hint(column: str, names: Sequence[str], shown: bool) -> str:
+    if shown:
+        return nearest(column, names)
+    return f"compare it with the {len(names)} column names of the file (case matters)."
+
+
+def usual_roles(names: Iterable[str]) -> dict[str, str]:
+    """Return role → column for the columns with usual names."""
+    by_lower = {name.strip().lower(): name for name in names}
+    found = {}
+    for role, usual in USUAL_NAMES.items():
+        column = next((by_lower[name] for name in usual if name in by_lower), None)
+        if column is not None:
+            found[role] = column
+    return found
+
+
+def time_style(values: Iterable[object]) -> TimeStyle:
+    """Return how times are written: ISO 8601, with or without offsets from UTC, or as Unix time.
+
+    The first value decides whether they are Unix times; one offset among the first thousand means offsets.
+    """
+    texts = (str(value).strip() for value in values if value is not None)
+    present = list(islice((text for text in texts if text), _INSPECTED_TIMES))
+    number = _NUMBER.fullmatch(present[0]) if present else None
+    if number is not None:
+        return _BY_DIGITS.get(len(number.group(1)), "iso")
+    return "offset" if any(_OFFSET.fullmatch(text) for text in present) else "iso"
