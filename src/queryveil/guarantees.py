@@ -161,7 +161,7 @@ LINKABILITY = Guarantee(
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
     functions={
         "local": "queryveil.verifiers.linkability:verify",
-        "spark": "queryveil.verifiers.distributed.linkability:verify",
+        "spark": "queryveil.verifiers.linkability:verify",
     },
     kinds=("groups",),
     stronger_when={"p": "smaller"},
@@ -212,7 +212,7 @@ QUERY_K = Guarantee(
     paper="Adar: User 4XXXXX9: Anonymizing Query Logs, 2007",
     functions={
         "local": "queryveil.verifiers.query_k:verify",
-        "spark": "queryveil.verifiers.distributed.query_k:verify",
+        "spark": "queryveil.verifiers.query_k:verify",
     },
     kinds=("queries",),
     unit="query",

@@ -16,6 +16,8 @@ from queryveil.core.results import Verdict
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.linkability import group_profiles as run
+from queryveil.verifiers import group_arrays
+from queryveil.verifiers.group_findings import exact
 from tests.builders import profiles_of, rows
 from tests.twins.linkability import Person, Row, arrays, count_violations
 
@@ -58,7 +60,7 @@ def written(profiles: Profiles, grouped: Grouping) -> tuple[list[Row], list[Pers
 
 
 def floor_of(bound: ResolvedName) -> int:
-    return int(bound.values.get("floor", -(-1 // linkability.exact(bound.real("p")))))
+    return int(bound.values.get("floor", -(-1 // exact(bound.real("p")))))
 
 
 def judge(bound: ResolvedName, published: Sequence[Row], people: Sequence[Person]) -> Verdict:
@@ -95,7 +97,7 @@ def test_what_the_method_makes_holds(
         assume(False)
     published, people = written(profiles, grouped)
     assume(published)  # of groups in which all hold the same, nothing can be
-    with patch.object(linkability, "PAIRS_AT_ONCE", pairs_at_once):
+    with patch.object(group_arrays, "PAIRS_AT_ONCE", pairs_at_once):
         verdict = judge(bound, published, people)
     assert verdict.holds, verdict.reason
     assert verdict.checked == len(published)

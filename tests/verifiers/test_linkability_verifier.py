@@ -13,6 +13,8 @@ from queryveil.core.errors import InternalError, ReleaseError
 from queryveil.core.names import resolve
 from queryveil.core.results import Verdict, Violation
 from queryveil.guarantees import LINKABILITY
+from queryveil.verifiers import group_arrays
+from queryveil.verifiers.group_findings import exact
 from tests.twins.linkability import Person, Row, arrays
 
 
@@ -161,8 +163,8 @@ def test_a_third_is_a_third() -> None:
     everybody = people(3, "a", "b", "c")
     assert judge("linkability(p=0.3333333333333333, principle=posterior)", rows(3, "abc"), everybody).holds
     assert not judge("linkability(p=0.333, principle=posterior)", rows(3, "abc"), everybody).holds
-    assert str(linkability.exact(1e-12)) == "1/1000000000000"
-    assert str(linkability.exact(0.123456789012)) == "30864197253/250000000000"
+    assert str(exact(1e-12)) == "1/1000000000000"
+    assert str(exact(0.123456789012)) == "30864197253/250000000000"
 
 
 def test_a_group_is_too_small() -> None:
@@ -285,7 +287,7 @@ def test_arrays_that_make_no_release_are_refused(of_release: dict[str, Any], of_
 
 
 def test_progress_rises_to_its_total_whatever_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linkability, "PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr(group_arrays, "PAIRS_AT_ONCE", 3)
     told: list[tuple[str, int, int]] = []
     verdict = judge(
         "linkability(p=0.5, principle=posterior)", RELEASED, PEOPLE, progress=lambda *said: told.append(said)

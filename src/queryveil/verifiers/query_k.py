@@ -1,40 +1,65 @@
 """Verify query k-anonymity: every released query was issued by at least k owners.
 
 Adar: User 4XXXXX9: Anonymizing Query Logs, 2007. Owners are people where that is known, else released histories. The
-release holds all issues of a query that it holds at all, so the people are counted in the release itself.
+release holds all issues of every query that it contains, so the owners are counted in the release itself, by SQL that
+DuckDB and Spark run unchanged.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
 from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.engines.sql import HistoryTables, SqlSession, open_sql_session
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
     """Return whether a claim query_k(k) holds; the counterexample has the fewest owners, then the first text."""
-    released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
-    counted: Literal["people", "histories"] = "histories" if owners is None else "people"
-    owner = np.arange(len(released.users)) if owners is None else owners.person
-    indptr, ids, partition, k = released.indptr, released.ids, released.partition, claim.integer("k")
-    if len(ids) == 0:
+    tables = evidence.find(HistoryTables)
+    if tables is None:
+        tables = _tables_of(evidence.get(ReleasedHistories), evidence.find(Owners))
+    k = claim.integer("k")
+    counted: Literal["people", "histories"] = "people" if tables.is_linked else "histories"
+    progress("verifying", 0, 1)
+    with tables.open() as session:
+        session.create(
+            "supports", "SELECT part, item, COUNT(DISTINCT owner) AS support FROM {items} GROUP BY part, item"
+        )
+        ((checked,),) = session.query("SELECT COUNT(*) FROM {supports}")
+        short = "SELECT item, support FROM {supports} WHERE support < {k}"
+        n_short, worst = session.first(short, "support, item", k=k)
+    progress("verifying", 1, 1)
+    if not checked:
         return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
-    holder = owner[np.repeat(np.arange(len(owner)), np.diff(indptr))]
-    part = np.zeros(len(holder), np.int64) if partition is None else np.repeat(partition, np.diff(indptr))
-    # sorted by query and holder, a holder counts where it differs from the one before
-    order = np.lexsort((holder, part, ids))
-    query, part, holder = ids[order], part[order], holder[order]
-    is_new_query = np.concatenate(([True], (query[1:] != query[:-1]) | (part[1:] != part[:-1])))
-    is_new = is_new_query | np.concatenate(([True], holder[1:] != holder[:-1]))
-    held_by = np.add.reduceat(is_new.astype(np.int64), np.flatnonzero(is_new_query))
-    progress("verifying", len(ids), len(ids))
-    short = np.flatnonzero(held_by < k)
-    if not len(short):
-        return Verdict(str(claim), "holds", counted, len(held_by), unit="queries")
-    numbers = query[is_new_query]
-    fewest, text = min((int(held_by[i]), released.terms[numbers[i]]) for i in short.tolist())
-    worst = Violation((text,), fewest, k)
-    return Verdict(str(claim), "violated", counted, len(held_by), len(short), worst, unit="queries")
+    if not n_short:
+        return Verdict(str(claim), "holds", counted, checked, unit="queries")
+    violation = Violation((tables.text_of(worst[0]),), int(worst[1]), k)
+    return Verdict(str(claim), "violated", counted, checked, n_short, violation, unit="queries")
+
+
+def _tables_of(released: ReleasedHistories, owners: Owners | None) -> HistoryTables:
+    """Return released histories as tables; an item is its rank among the texts."""
+    terms = released.terms
+    order = sorted(range(len(terms)), key=terms.__getitem__)
+    return HistoryTables(
+        lambda: _open_arrays(released, owners, order), owners is not None, lambda rank: terms[order[rank]]
+    )
+
+
+@contextmanager
+def _open_arrays(released: ReleasedHistories, owners: Owners | None, order: list[int]) -> Iterator[SqlSession]:
+    n_histories, sizes = len(released.users), np.diff(released.indptr)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    part = np.zeros(n_histories, np.int32) if released.partition is None else released.partition
+    owner = np.arange(n_histories, dtype=np.int32) if owners is None else owners.person
+    with open_sql_session() as session:
+        items = {"owner": np.repeat(owner, sizes), "item": rank[released.ids], "part": np.repeat(part, sizes)}
+        session.register("items", pa.table(items))
+        yield session

@@ -15,21 +15,6 @@ class ReleasedHistoryFrame:
     is_linked: bool  # the owner is a person; else the history itself
 
 
-@dataclass(frozen=True)
-class ReleasedGroupFrame:
-    """Released groups: `group, term, weight, file, row`, in the order of files and rows."""
-
-    rows: "DataFrame"
-
-
-@dataclass(frozen=True)
-class GroupMemberFrames:
-    """Who is in which group (`history, group`, NULL for the suppressed) and what everybody holds (`history, term`)."""
-
-    members: "DataFrame"
-    pairs: "DataFrame"
-
-
 def history_counts(histories: "DataFrame") -> tuple[int, int, int, int, int]:
     """Count people, histories, distinct terms, pairs and occurrences of `person, entries, counts`."""
     from pyspark.sql import functions as f

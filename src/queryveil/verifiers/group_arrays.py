@@ -1,0 +1,247 @@
+"""Find what breaks linkability in arrays, on one machine: all pairs of a group's members are sorted and counted."""
+
+# ruff: noqa: D102 (the methods are documented in GroupFinder)
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.core.errors import InternalError, ReleaseError
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.progress import Progress
+from queryveil.verifiers.group_findings import Fault, Finding, GroupFinder, fault_of
+
+PAIRS_AT_ONCE = 4_000_000  # sorted in well under a second, so that an interrupt is noticed
+
+IntArray = NDArray[np.int64]
+
+
+class GroupCounts(NamedTuple):
+    """Counts of a release and of everybody's profiles."""
+
+    held: IntArray  # (rows,): members of the group who hold the term
+    held_in_group: IntArray  # (groups,): their sum
+    members: IntArray  # (groups,)
+    known: IntArray  # (released terms,): people of the whole log who hold the term
+    people: int
+    holders: int  # people who hold a publishable term
+    pairs: int  # of these people and such terms
+
+
+class ArrayGroupFinder(GroupFinder):
+    """Released groups and their members as arrays."""
+
+    def __init__(self, released: ReleasedGroups, members: GroupMembers, floor: int, progress: Progress) -> None:
+        """Store the arrays, after checking that they are those of one release and of its private side."""
+        _refuse_wrong_arrays(released, members)
+        self._released, self._members, self._floor, self._progress = released, members, floor, progress
+        self._group = _row_numbers(released.indptr)
+        self._terms = np.diff(released.indptr)
+        self.n_rows = len(released.ids)
+
+    def impossible_groups(self) -> Iterator[Fault]:
+        """Yield members of groups that are not released, and groups without rows."""
+        group, n_groups = self._members.group, len(self._released.groups)
+        unknown = int(np.count_nonzero((group < -1) | (group >= n_groups)))
+        if unknown:
+            yield Fault(unknown, f"{unknown:,} people are in groups that are not released")
+        empty = self._worst_group(self._terms == 0)
+        yield from fault_of(empty, f"group {empty.group} has no rows")
+
+    def repeated_terms(self) -> Finding:
+        ids = self._released.ids
+        return self._worst_row(self._is_same_group & (ids[1:] == ids[:-1]))
+
+    def unordered_terms(self) -> Finding:
+        ids = self._released.ids
+        return self._worst_row(self._is_same_group & (ids[1:] < ids[:-1]))
+
+    def wrong_weights(self) -> Finding:
+        weights = self._released.weights
+        worst = self._worst_row(is_wrong := ~(np.isfinite(weights) & (weights > 0)))
+        return worst._replace(value=float(weights[is_wrong.argmax()])) if worst.violations else worst
+
+    def small_groups(self, least: int) -> Finding:
+        members = self._counts.members
+        return self._worst_group(members < least, -members)
+
+    def rare_terms(self) -> Finding:
+        published = np.flatnonzero(np.bincount(self._released.ids))
+        known = self._counts.known[published]
+        n_rare, rarest = int(np.count_nonzero(known < self._floor)), int(known.argmin())
+        return Finding(n_rare, term=self._released.terms[published[rarest]], held=int(known[rarest]))
+
+    def invented_terms(self) -> Finding:
+        return self._worst_row(self._counts.held == 0)
+
+    def mean_profile_size(self) -> Fraction:
+        return Fraction(self._counts.pairs, self._counts.holders)
+
+    def groups_with_few_terms(self, least: int) -> Finding:
+        return self._worst_group(self._terms < least, -self._terms)
+
+    def groups_above_mean(self, p: Fraction) -> Finding:
+        counts, possible = self._counts, self._counts.members * self._terms
+        is_above = counts.held_in_group > _limits(p, possible.tolist())
+        return self._worst_group(is_above, np.where(is_above, counts.held_in_group / np.maximum(possible, 1), 0))
+
+    def terms_above_share(self, p: Fraction, *, has_prior: bool) -> Finding:
+        counts, group = self._counts, self._group
+        if has_prior:  # held / members - known / people <= p, times members · people
+            scaled = _limits(p, [size * counts.people for size in counts.members.tolist()])
+            prior = counts.known[self._released.ids] * counts.members[group]
+            most = (scaled[group] + prior) // counts.people
+        else:
+            most = _limits(p, counts.members.tolist())[group]
+        excess = counts.held - most
+        worst = self._worst_row(excess > 0, excess)
+        return worst._replace(most=int(most[excess.argmax()]))
+
+    def groups_below_entropy(self, least: float) -> Finding:
+        counts, group = self._counts, self._group
+        share = counts.held / counts.held_in_group[group]
+        entropy = -np.bincount(group, share * np.log(share), minlength=len(self._terms))
+        return self._worst_group(entropy < least, -entropy)._replace(value=float(entropy.min()))
+
+    def groups_above_distance(self, most: Fraction) -> Finding:
+        counts, group = self._counts, self._group
+        excess = counts.held * counts.pairs - counts.known[self._released.ids] * counts.held_in_group[group]
+        apart = self._sum_by_group(excess.clip(0))
+        possible = counts.held_in_group * counts.pairs
+        is_above = apart > _limits(most, [size * counts.pairs for size in counts.held_in_group.tolist()])
+        distance = apart / possible
+        return self._worst_group(is_above, distance)._replace(value=float(distance.max()))
+
+    @cached_property
+    def _is_same_group(self) -> NDArray[np.bool_]:
+        """Return, for every row but the last, whether the next one is of the same group."""
+        is_same: NDArray[np.bool_] = np.diff(self._group) == 0
+        return is_same
+
+    def _worst_row(self, is_wrong: NDArray[np.bool_], badness: IntArray | None = None) -> Finding:
+        """Return how many rows are wrong, and the worst of them, or the first."""
+        n_wrong = int(np.count_nonzero(is_wrong))
+        if not n_wrong:
+            return Finding()
+        row = int((is_wrong if badness is None else badness).argmax())
+        term = self._released.terms[self._released.ids[row]]
+        worst = Finding(n_wrong, int(self._released.groups[self._group[row]]), term)
+        if badness is None:
+            return worst
+        members = int(self._counts.members[self._group[row]])
+        return worst._replace(members=members, held=int(self._counts.held[row]))
+
+    def _worst_group(
+        self, is_wrong: NDArray[np.bool_], badness: NDArray[np.float64] | IntArray | None = None
+    ) -> Finding:
+        """Return how many groups are wrong, and the worst of them, or the first."""
+        n_wrong = int(np.count_nonzero(is_wrong))
+        if not n_wrong:
+            return Finding()
+        place = int((is_wrong if badness is None else badness).argmax())
+        worst = Finding(n_wrong, int(self._released.groups[place]), terms=int(self._terms[place]))
+        if badness is None:
+            return worst
+        counts = self._counts
+        return worst._replace(members=int(counts.members[place]), held=int(counts.held_in_group[place]))
+
+    @cached_property
+    def _counts(self) -> GroupCounts:
+        """Count everything that the claim is about."""
+        members, released = self._members, self._released
+        known = np.bincount(members.ids, minlength=len(members.terms))
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(known[members.ids] >= self._floor, dtype=np.int64)))
+        is_holder = before[members.indptr[1:]] > before[members.indptr[:-1]]
+        held = self._holders()
+        return GroupCounts(
+            held=held,
+            held_in_group=self._sum_by_group(held),
+            members=np.bincount(members.group[is_holder & (members.group >= 0)], minlength=len(released.groups)),
+            known=known[: len(released.terms)],
+            people=len(members.group),
+            holders=int(np.count_nonzero(is_holder)),
+            pairs=int(before[-1]),
+        )
+
+    def _sum_by_group(self, values: IntArray) -> IntArray:
+        """Return the sum over the rows of each group; every group has rows."""
+        sums: IntArray = np.add.reduceat(values, self._released.indptr[:-1])
+        return sums
+
+    def _holders(self) -> IntArray:
+        """Return how many members hold the term of each row, by binary search in the sorted pairs of the members.
+
+        Time grows with pairs · log pairs, memory with the pairs of the groups that are processed together.
+        """
+        members, released, n_groups = self._members, self._released, len(self._terms)
+        width = len(members.terms)
+        people = np.flatnonzero(members.group >= 0)
+        people = people[np.argsort(members.group[people], kind="stable")]  # group by group
+        first = np.searchsorted(members.group[people], np.arange(n_groups + 1))
+        sizes = np.diff(members.indptr)[people]
+        pairs_before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))[first]  # (groups + 1,)
+        cuts = np.searchsorted(pairs_before, np.arange(0, pairs_before[-1], PAIRS_AT_ONCE))
+        chunks = np.unique(np.concatenate(([0], cuts, [n_groups]))).tolist()
+        cells = self._group * width + released.ids  # group and term as one number
+        held = np.empty(len(cells), np.int64)
+        for begin, end in pairwise(chunks):
+            some = slice(first[begin], first[end])
+            keys = np.repeat(members.group[people[some]].astype(np.int64) * width, sizes[some])
+            keys += members.ids[_positions(members.indptr[people[some]], sizes[some])]
+            keys.sort()
+            rows = slice(released.indptr[begin], released.indptr[end])
+            held[rows] = np.searchsorted(keys, cells[rows], "right") - np.searchsorted(keys, cells[rows], "left")
+            self._progress("verifying", end, n_groups)
+        return held
+
+
+def _row_numbers(indptr: IntArray) -> IntArray:
+    """Return the row of every entry."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def _positions(starts: IntArray, sizes: IntArray) -> IntArray:
+    """Return the positions of all entries of rows that start somewhere and have a size."""
+    before = np.cumsum(sizes) - sizes
+    positions: IntArray = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
+    return positions
+
+
+def _limits(share: Fraction, totals: list[int]) -> IntArray:
+    """Return the largest integers that are at most a share of each total."""
+    return np.array([share.numerator * total // share.denominator for total in totals], np.int64)
+
+
+def _refuse_wrong_arrays(released: ReleasedGroups, members: GroupMembers) -> None:
+    """Raise unless the arrays are those of one release and of its private side."""
+    _refuse_wrong_rows("release", released.indptr, released.ids, released.weights, len(released.terms))
+    _refuse_wrong_rows("private side", members.indptr, members.ids, members.weights, len(members.terms))
+    _refuse(len(released.indptr) != len(released.groups) + 1, "the groups of the release are not those of its rows")
+    _refuse(bool((released.groups[1:] <= released.groups[:-1]).any()), "the groups of the release are not in order")
+    _refuse(len(members.indptr) != len(members.group) + 1, "the people of the private side are not those of its rows")
+    terms = released.terms
+    is_ordered = all(one < other for one, other in pairwise(terms))
+    _refuse(not is_ordered, "the terms of the release are not in the order of their texts")
+    _refuse(members.terms[: len(terms)] != terms, "the terms of the private side do not begin with the released ones")
+    _refuse(len(set(members.terms)) != len(members.terms), "a term of the private side has two numbers")
+    is_same_person = np.diff(_row_numbers(members.indptr)) == 0
+    if (is_same_person & (members.ids[1:] <= members.ids[:-1])).any():
+        raise ReleaseError("the private folder has a term of a person twice; it is damaged, check --private.")
+
+
+def _refuse_wrong_rows(
+    name: str, indptr: IntArray, ids: NDArray[np.int32], weights: NDArray[np.float64], n_terms: int
+) -> None:
+    is_covered = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(ids) == len(weights)
+    _refuse(not is_covered or bool((indptr[1:] < indptr[:-1]).any()), f"the rows of the {name} are not covered")
+    _refuse(len(ids) > 0 and (ids.min() < 0 or ids.max() >= n_terms), f"a term of the {name} has no text")
+
+
+def _refuse(is_wrong: bool, what: str) -> None:
+    if is_wrong:
+        raise InternalError(f"{what}; please report this.")

@@ -1,0 +1,164 @@
+"""Find what breaks linkability in tables, by SQL that DuckDB and Spark run unchanged."""
+
+# ruff: noqa: D102 (the methods are documented in GroupFinder)
+
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from queryveil.core.errors import ReleaseError
+from queryveil.engines.sql import SqlSession, double, floor_division, integer
+from queryveil.verifiers.group_findings import Finding, GroupFinder
+
+_IN_ORDER = "group_id, file, place"  # of the released rows
+_INFINITY = double("'Infinity'")
+_GROUP = {"group": "group_id"}
+_ROW = {"group": "group_id", "term": "term"}
+
+
+class LogTotals(NamedTuple):
+    """Counts of everybody's profiles."""
+
+    people: int
+    holders: int  # people who hold a publishable term
+    pairs: int  # of these people and such terms
+
+
+class SqlGroupFinder(GroupFinder):
+    """Released groups and their members as the tables of a session; see `GroupTables`."""
+
+    def __init__(self, session: SqlSession, floor: int) -> None:
+        """Refuse a private side that is damaged, and count the rows."""
+        self._session, self._floor = session, floor
+        twice = "SELECT history, term FROM {pairs} GROUP BY history, term HAVING COUNT(*) > 1 LIMIT 1"
+        if session.query(twice):
+            raise ReleaseError("the private folder has a term of a person twice; it is damaged, check --private.")
+        before = "LAG(term) OVER (PARTITION BY group_id ORDER BY file, place)"
+        session.create("ordered", f"SELECT released.*, {before} AS term_before FROM {{released}} AS released")
+        self.n_rows = int(session.query("SELECT COUNT(*) FROM {ordered}")[0][0])
+
+    def repeated_terms(self) -> Finding:
+        return self._worst(_ROW, "{ordered}", "term = term_before", _IN_ORDER)
+
+    def unordered_terms(self) -> Finding:
+        return self._worst(_GROUP, "{ordered}", "term < term_before", _IN_ORDER)
+
+    def wrong_weights(self) -> Finding:
+        is_positive = f"weight > 0 AND weight < {_INFINITY}"  # in SQL, NaN is greater than infinity
+        return self._worst({**_ROW, "value": "weight"}, "{ordered}", f"NOT ({is_positive})", _IN_ORDER)
+
+    def small_groups(self, least: int) -> Finding:
+        return self._worst({**_GROUP, "members": "members"}, self._groups, f"members < {least}", "members, group_id")
+
+    def rare_terms(self) -> Finding:
+        terms = f"(SELECT DISTINCT term, known FROM {self._cells}) AS terms"
+        return self._worst({"term": "term", "held": "known"}, terms, f"known < {self._floor}", "known, term")
+
+    def invented_terms(self) -> Finding:
+        return self._worst(_ROW, self._cells, "held = 0", _IN_ORDER)
+
+    def mean_profile_size(self) -> Fraction:
+        return Fraction(self._totals.pairs, self._totals.holders)
+
+    def groups_with_few_terms(self, least: int) -> Finding:
+        return self._worst({**_GROUP, "terms": "terms"}, self._groups, f"terms < {least}", "terms, group_id")
+
+    def groups_above_mean(self, p: Fraction) -> Finding:
+        columns = {**_GROUP, "members": "members", "terms": "terms", "held": "held"}
+        possible = f"{integer('members')} * {integer('terms')}"
+        rule = f"{integer('held')} * {integer(p.denominator)} > {possible} * {integer(p.numerator)}"
+        return self._worst(columns, self._groups, rule, "held / (members * terms) DESC, group_id")
+
+    def terms_above_share(self, p: Fraction, *, has_prior: bool) -> Finding:
+        limit, divisor = f"{integer('members')} * {integer(p.numerator)}", p.denominator
+        if has_prior:  # held / members - known / people <= p, times members · people · denominator
+            prior = f"{integer('known')} * {integer('members')} * {integer(p.denominator)}"
+            limit = f"{limit} * {integer(self._totals.people)} + {prior}"
+            divisor *= self._totals.people
+        most = floor_division(f"({limit})", integer(divisor))
+        cells = f"(SELECT cells.*, {most} AS most FROM {self._cells} AS cells) AS limited"
+        columns = {**_ROW, "members": "members", "held": "held", "most": "most"}
+        return self._worst(columns, cells, "held > most", f"held - most DESC, {_IN_ORDER}")
+
+    def groups_below_entropy(self, least: float) -> Finding:
+        share = "(cells.held / totals.held)"
+        entropies = self._by_group(f"-SUM({share} * LN{share}) AS entropy")
+        # rounded, because a sum depends on the order in which an engine adds
+        order = "ROUND(entropy, 9), group_id"
+        return self._worst({**_GROUP, "value": "entropy"}, entropies, f"entropy < {double(repr(least))}", order)
+
+    def groups_above_distance(self, most: Fraction) -> Finding:
+        pairs, total = integer(self._totals.pairs), integer("totals.held")
+        excess = f"{integer('cells.held')} * {pairs} - {integer('known')} * {total}"
+        distances = self._by_group(
+            f"SUM(GREATEST({integer(0)}, {excess})) AS apart, MAX({total} * {pairs}) AS possible"
+        )
+        distance = f"{double('apart')} / {double('possible')}"
+        rule = f"{integer('apart')} * {integer(most.denominator)} > possible * {integer(most.numerator)}"
+        return self._worst({**_GROUP, "value": distance}, distances, rule, f"{distance} DESC, group_id")
+
+    def _worst(self, columns: dict[str, str], source: str, rule: str, order: str) -> Finding:
+        """Return how many rows of a table break a rule, and the fields of a finding from the first in an order."""
+        selected = ", ".join(columns.values())
+        n_rows, row = self._session.first(f"SELECT {selected} FROM {source} WHERE {rule}", order)
+        return Finding(n_rows, **dict(zip(columns, row, strict=bool(n_rows))))
+
+    def _by_group(self, aggregates: str) -> str:
+        """Return a subquery that aggregates the cells of every group, with the group's own figures as `totals`."""
+        joined = f"{self._cells} AS cells JOIN {self._groups} AS totals ON cells.group_id = totals.group_id"
+        return f"(SELECT cells.group_id, {aggregates} FROM {joined} GROUP BY cells.group_id) AS aggregated"
+
+    # Tables that are created when they are first used; each property returns the placeholder of its table.
+
+    @cached_property
+    def _known(self) -> str:
+        """Create one row for every term of the log, with the people who hold it."""
+        self._session.create("known", "SELECT term, COUNT(*) AS known FROM {pairs} GROUP BY term")
+        return "{known}"
+
+    @cached_property
+    def _lengths(self) -> str:
+        """Create one row for everybody who holds a publishable term, with the number of these."""
+        self._session.create(
+            "lengths",
+            f"SELECT history, COUNT(*) AS n FROM {{pairs}} AS pairs JOIN {self._known} AS known"
+            f" ON pairs.term = known.term WHERE known.known >= {self._floor} GROUP BY history",
+        )
+        return "{lengths}"
+
+    @cached_property
+    def _cells(self) -> str:
+        """Create one row for every published term of a group, with its holders in the group and in the log."""
+        self._session.create(
+            "cells",
+            "SELECT ordered.group_id, ordered.term, file, place, COALESCE(known, 0) AS known,"
+            " COALESCE(members, 0) AS members, COALESCE(held, 0) AS held FROM {ordered} AS ordered"
+            f" LEFT JOIN {self._known} AS known ON ordered.term = known.term"
+            " LEFT JOIN (SELECT group_id, COUNT(*) AS members FROM {members} AS members"
+            f" JOIN {self._lengths} AS lengths ON members.history = lengths.history GROUP BY group_id) AS crowds"
+            " ON ordered.group_id = crowds.group_id"
+            " LEFT JOIN (SELECT group_id, term, COUNT(*) AS held FROM {pairs} AS pairs"
+            " JOIN {members} AS members ON pairs.history = members.history"
+            " WHERE group_id IS NOT NULL GROUP BY group_id, term) AS shared"
+            " ON ordered.group_id = shared.group_id AND ordered.term = shared.term",
+        )
+        return "{cells}"
+
+    @cached_property
+    def _groups(self) -> str:
+        """Create one row for every group: its members, its published terms, and how often members hold these."""
+        self._session.create(
+            "groups",
+            "SELECT group_id, MAX(members) AS members, COUNT(*) AS terms, CAST(SUM(held) AS BIGINT) AS held"
+            f" FROM {self._cells} GROUP BY group_id",
+        )
+        return "{groups}"
+
+    @cached_property
+    def _totals(self) -> LogTotals:
+        """Count everybody's profiles."""
+        ((people, holders, pairs),) = self._session.query(
+            "SELECT COUNT(*), COUNT(n), SUM(n) FROM {members} AS members"
+            f" LEFT JOIN {self._lengths} AS lengths ON members.history = lengths.history"
+        )
+        return LogTotals(int(people), int(holders), int(pairs or 0))

@@ -1,0 +1,93 @@
+"""The SQL of the linkability verifier, run by DuckDB, finds what the arrays do: same verdicts, same sentences."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queryveil.core.errors import ReleaseError
+from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.names import resolve
+from queryveil.core.results import Verdict
+from queryveil.engines.sql import GroupTables, SqlSession, open_sql_session
+from queryveil.verifiers.linkability import check_groups, verify
+from tests.twins.linkability import Person, Row, arrays
+
+PRINCIPLES = ("mean", "mean, average=global", "posterior", "belief", "diversity, l=3", "closeness, t=0.45")
+
+
+def open_tables(rows: list[Row], people: list[Person], pairs: list[tuple[int, str]] | None = None) -> SqlSession:
+    groups, terms, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    held = [(i, term) for i, (_, profile) in enumerate(people) for term in profile] if pairs is None else pairs
+    released = {"group_id": pa.array(groups, pa.int64()), "term": pa.array(terms, pa.string())}
+    released |= {"weight": pa.array(weights, pa.float64()), "place": np.arange(len(rows)), "file": [""] * len(rows)}
+    published = {group if group in groups else None for group, _ in people} - {None}
+    tables = {
+        "released": released,
+        "members": {
+            "history": np.arange(len(people)),
+            "group_id": pa.array([group if group in published else None for group, _ in people], pa.int64()),
+        },
+        "pairs": {
+            "history": pa.array([history for history, _ in held], pa.int64()),
+            "term": pa.array([term for _, term in held], pa.string()),
+        },
+    }
+    session = open_sql_session()
+    for name, columns in tables.items():
+        session.register(name, pa.table(columns))
+    return session
+
+
+def judge(claim: str, rows: list[Row], people: list[Person], floor: int = 1) -> Verdict:
+    tables = GroupTables(lambda: open_tables(rows, people), has_members=True)
+    return verify(resolve("guarantee", claim), Evidence.of(tables, Floor(floor)))
+
+
+profile = st.dictionaries(st.sampled_from("abcdefgé"), st.just(1.0), max_size=5)
+member = st.tuples(st.sampled_from((None, 2, 5, 9)), profile)
+weight = st.sampled_from((1.0, 1.0, 1.0, 1.0, 1.0, 0.0, math.nan, math.inf))
+row = st.tuples(st.sampled_from((2, 5, 9)), st.sampled_from("abcdefgéz"), weight)
+
+
+@pytest.mark.parametrize("principle", PRINCIPLES)
+@settings(max_examples=20, deadline=None)
+@given(st.data(), st.lists(member, max_size=25), st.integers(1, 3))
+def test_sql_and_arrays_give_the_same_verdict(
+    principle: str, data: st.DataObject, people: list[Person], floor: int
+) -> None:
+    p = data.draw(st.sampled_from((0.2, 0.29, 0.3, 0.5, 0.7, 1)))
+    held = sorted({(group, term) for group, terms in people for term in terms if group is not None})
+    published = [(group, term, 1.0) for group, term in held if data.draw(st.booleans())]
+    published += data.draw(st.lists(row, max_size=1))
+    if data.draw(st.booleans()):
+        published.sort()
+    claim = f"linkability(p={p}, principle={principle})"
+    released, members = arrays(published, people)
+    expected = check_groups(resolve("guarantee", claim), released, members, floor=floor)
+    assert judge(claim, published, people, floor) == expected
+
+
+@pytest.mark.parametrize(("p", "n_holders"), [(0.29, 29), (0.57, 57), (1 / 3, 33), (0.123456789012, 12)])
+def test_shares_are_compared_exactly(p: float, n_holders: int) -> None:
+    claim = f"linkability(p={p!r}, principle=posterior)"
+    for n, holds in ((n_holders, True), (n_holders + 1, False)):
+        people: list[Person] = [(3, {"a": 1.0} if i < n else {"b": 1.0}) for i in range(100)]
+        assert judge(claim, [(3, "a", 0.5)], people).holds is holds
+
+
+def test_nothing_can_be_checked_without_members_or_rows() -> None:
+    claim = resolve("guarantee", "linkability(p=0.5)")
+    without = GroupTables(lambda: open_tables([(3, "a", 1.0)], []), has_members=False)
+    assert "give --private" in verify(claim, Evidence.of(without, Floor(1))).reason
+    assert judge("linkability(p=0.5)", [], [(None, {"a": 1.0})]).reason == "the release has no rows"
+
+
+def test_a_private_folder_that_lists_a_term_of_a_person_twice_is_refused() -> None:
+    people: list[Person] = [(3, {"a": 1.0}), (3, {"b": 1.0})]
+    tables = GroupTables(lambda: open_tables([(3, "a", 1.0)], people, [(0, "a"), (1, "b"), (0, "a")]), has_members=True)
+    with pytest.raises(ReleaseError, match="a term of a person twice"):
+        verify(resolve("guarantee", "linkability(p=0.5)"), Evidence.of(tables, Floor(1)))
