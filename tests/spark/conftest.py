@@ -78,14 +78,14 @@ def compiled(spark: "SparkSession") -> Iterator["SparkSession"]:
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Let this machine be one elsewhere, written to by Hadoop's file systems, until that is undone."""
-    monkeypatch.setattr("queryveil.release.remote.local_path", lambda place: None)
-    monkeypatch.setattr("queryveil.workflows.distributed.anonymize.local_path", lambda place: None)
+    """Treat this machine as a remote one that Hadoop file systems write to, until that is undone."""
+    monkeypatch.setattr("queryveil.release.spark_staging.local_path", lambda place: None)
+    monkeypatch.setattr("queryveil.workflows.spark_run.local_path", lambda place: None)
     return monkeypatch
 
 
 def back_here(elsewhere: pytest.MonkeyPatch, folder: Path) -> None:
-    """Read a folder that was written as one elsewhere on this machine again."""
+    """Make a folder that was written as a remote one readable as a local one."""
     elsewhere.undo()
     for checksum in folder.rglob(".*.crc"):  # which Hadoop writes beside files on this machine, and only there
         checksum.unlink()
