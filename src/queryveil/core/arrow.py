@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 _DICTIONARY_BYTES = 1 << 27  # keeps a column of terms dictionary-encoded, which is several times as fast to read
@@ -20,6 +19,8 @@ def as_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 def parquet_bytes(table: pa.Table) -> bytes:
     """Return a table as the bytes of a Parquet file."""
+    import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
+
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_BYTES)
     data: bytes = sink.getvalue().to_pybytes()

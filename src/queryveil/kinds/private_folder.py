@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array, parquet_bytes
@@ -174,7 +173,7 @@ class PrivateFolder:
     def membership(self) -> pa.Table:
         """Return `person, history, release_id`; with `partition` where the log was cut into partitions."""
         membership = self._read(MEMBERSHIP, _MEMBERSHIP_TYPES)
-        if "partition" not in pq.read_schema(self.path / MEMBERSHIP).names:
+        if "partition" not in _open_parquet(self.path / MEMBERSHIP).schema_arrow.names:
             return membership
         partition = self._read(MEMBERSHIP, {"partition": pa.string()})["partition"]
         return membership.append_column("partition", partition)
@@ -182,8 +181,8 @@ class PrivateFolder:
     def weighted_profiles(self) -> tuple[pa.Table, pa.Table]:
         """Return `history, release_id` of everybody and `history, term, weight` of their profiles."""
         try:
-            membership = pq.ParquetFile(self.path / MEMBERSHIP).read(columns=["history", "release_id"])
-            pairs = pq.ParquetFile(self.path / PROFILES).read(columns=["history", "term", "weight"])
+            membership = _open_parquet(self.path / MEMBERSHIP).read(columns=["history", "release_id"])
+            pairs = _open_parquet(self.path / PROFILES).read(columns=["history", "term", "weight"])
             return membership.select(["history", "release_id"]), pairs.select(["history", "term", "weight"])
         except (OSError, KeyError, ValueError, pa.ArrowException):
             raise ReleaseError(f"{self.path} is missing something or damaged; check --private.") from None
@@ -196,7 +195,7 @@ class PrivateFolder:
     def encoded_terms(self) -> pa.Table:
         """Return the profiles `history, term, count` with the terms as an Arrow dictionary."""
         try:
-            file = pq.ParquetFile(self.path / PROFILES, read_dictionary=["term"])
+            file = _open_parquet(self.path / PROFILES, read_dictionary=["term"])
             types = {**_PROFILES_TYPES, "term": pa.dictionary(pa.int32(), pa.string())}
             table = file.read(columns=list(_PROFILES_TYPES)).select(list(types))
             return table.cast(pa.schema(types)).unify_dictionaries().combine_chunks()
@@ -205,10 +204,16 @@ class PrivateFolder:
 
     def _read(self, name: str, types: Mapping[str, pa.DataType]) -> pa.Table:
         try:
-            table = pq.ParquetFile(self.path / name).read(columns=list(types))
+            table = _open_parquet(self.path / name).read(columns=list(types))
             return table.select(list(types)).cast(pa.schema(types))
         except (OSError, KeyError, ValueError, pa.ArrowException):
             raise ReleaseError(f"{self.path / name} is missing or damaged; check --private.") from None
+
+
+def _open_parquet(path: Path, **options: Any) -> Any:
+    import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
+
+    return pq.ParquetFile(path, **options)
 
 
 def _shallow(run: RunRecord) -> dict[str, Any]:

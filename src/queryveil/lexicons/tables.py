@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError
@@ -14,6 +13,8 @@ FOLDER = Path(__file__).parent / "data"
 
 def read_table(name: str) -> pa.Table:
     """Return a bundled table by name."""
+    import pyarrow.parquet as pq  # slow to import, and commands that list names read no tables
+
     path = FOLDER / f"{name}.parquet"
     try:
         return pq.read_table(path, memory_map=False)
