@@ -57,7 +57,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
 
 
 def check_combinations(
-    bound: ResolvedName,
+    claim: ResolvedName,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     owner: NDArray[np.int32],
@@ -67,7 +67,7 @@ def check_combinations(
     partition: NDArray[np.int32] | None = None,
     progress: Progress = silent,
 ) -> Verdict:
-    """Say whether a claim km(k, m) holds for released histories, in each partition apart where they are cut.
+    """Return whether a claim km(k, m) holds for released histories, in each partition separately.
 
     `checked` counts the distinct combinations up to the size at which the check ended; `violations` those of the
     smallest size that break the claim. A combination counts once for each partition it occurs in. The
@@ -75,9 +75,9 @@ def check_combinations(
     """
     _refuse_wrong_arrays(indptr, ids, owner, partition)
     _refuse_wrong_rows(indptr, ids, len(terms))
-    claim, k, m = str(bound), bound.integer("k"), bound.integer("m")
+    k, m = claim.integer("k"), claim.integer("m")
     if len(ids) == 0:
-        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+        return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
     text_order = np.array(sorted(range(len(terms)), key=terms.__getitem__), dtype=np.int64)
     histories = Histories(_writable(indptr), _writable(ids), _writable(owner), _ranks(text_order))
     rows, bounds = _parts(owner, partition)
@@ -91,8 +91,8 @@ def check_combinations(
         if tally.figures[VIOLATIONS]:
             entries = tuple(terms[text_order[rank]] for rank in tally.worst[0])
             worst = Violation(entries, int(tally.figures[LOWEST]), k)
-            return Verdict(claim, "violated", counted, checked, int(tally.figures[VIOLATIONS]), worst)
-    return Verdict(claim, "holds", counted, checked)
+            return Verdict(str(claim), "violated", counted, checked, int(tally.figures[VIOLATIONS]), worst)
+    return Verdict(str(claim), "holds", counted, checked)
 
 
 def _count(histories: Histories, lists: Lists, k: int, done: int, total: int, progress: Progress) -> Tally:

@@ -49,7 +49,7 @@ def _as_vocabularies(released: ReleasedHistories) -> ReleasedVocabularies:
 
 
 def check_vocabularies(
-    bound: ResolvedName,
+    claim: ResolvedName,
     released: ReleasedVocabularies,
     owner: NDArray[np.int32],
     *,
@@ -58,26 +58,26 @@ def check_vocabularies(
     holders: Mapping[str, int] | None = None,
     progress: Progress = silent,
 ) -> Verdict:
-    """Say whether a claim vocabulary_k(k) holds for released vocabularies.
+    """Return whether a claim vocabulary_k(k) holds for released vocabularies.
 
     `holders` tells how many people of the log hold each term, where that is known: a term published as it was typed
     must have at least `floor`. `checked` counts the different vocabularies, `violations` those of too few owners; the
     counterexample has the fewest owners, then the fewest rows, then comes first in the order of the texts.
     """
-    claim, k = str(bound), bound.integer("k")
+    k = claim.integer("k")
     if not len(released.ids):
-        return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+        return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
     crowds = _crowds(released, owner, progress)
     short = [(len(owners), len(rows) // 3, rows) for rows, owners in crowds.items() if len(owners) < k]
     if short:
         support, _, rows = min(short)
         worst = Violation(_entries(released, rows), support, k)
-        return Verdict(claim, "violated", counted, len(crowds), len(short), worst)
+        return Verdict(str(claim), "violated", counted, len(crowds), len(short), worst)
     rare = 0 if holders is None else _below_floor(released, holders, floor)
     if rare:
         reason = f"{rare:,} published terms are those of fewer than {floor:,} people of the log"
-        return Verdict(claim, "violated", counted, len(crowds), reason=reason)
-    return Verdict(claim, "holds", counted, len(crowds))
+        return Verdict(str(claim), "violated", counted, len(crowds), reason=reason)
+    return Verdict(str(claim), "holds", counted, len(crowds))
 
 
 def _crowds(

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def verify(bound: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
-    """Say whether a claim km(k, m) holds for the rows `user, owner, term, partition`; each part is looked at apart.
+def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
+    """Return whether a claim km(k, m) holds for the rows `user, owner, term, partition` of each part.
 
     The figures are those of the verifier for one machine: all combinations up to the size at which the check ended,
     the violations of that size, and of these the one with the lowest support that is first in the order of the texts.
     """
-    claim, k, m = str(bound), bound.integer("k"), bound.integer("m")
+    k, m = claim.integer("k"), claim.integer("m")
     released = evidence.get(ReleasedHistoryFrame)
     rows = released.rows
     counted: Literal["people", "histories"] = "people" if released.is_linked else "histories"
@@ -34,11 +34,11 @@ def verify(bound: ResolvedName, evidence: Evidence, *, progress: Progress = sile
         n_found, n_short, worst = _counted(rows, size, k)
         checked += n_found
         if not checked:
-            return Verdict(claim, "unchecked", counted, reason="the release has no rows")
+            return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
         if worst is not None:
-            return Verdict(claim, "violated", counted, checked, n_short, worst)
+            return Verdict(str(claim), "violated", counted, checked, n_short, worst)
     progress("verifying", m, m)
-    return Verdict(claim, "holds", counted, checked)
+    return Verdict(str(claim), "holds", counted, checked)
 
 
 def _counted(rows: "DataFrame", size: int, k: int) -> tuple[int, int, Violation | None]:
