@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from queryveil.report.comparison import MethodComparison
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
-    from queryveil.workflows.explain import Explanation
+    from queryveil.workflows.explain import TermExplanation
     from queryveil.workflows.index import Indexed
     from queryveil.workflows.profiling import WrittenProfiles
 
@@ -211,7 +211,7 @@ def reproduce(paper: str, log: Log | None = None, *, progress: Progress = silent
 @_with_options(requests.WhyRequest, returns="What became of each term; for the owner of the log only.")
 def why(
     release: Location, private: Location, user: str, *, progress: Progress = silent, **options: Any
-) -> "Explanation":
+) -> "TermExplanation":
     """Say what became of a person's terms and why; for the owner, who holds the private folder."""
     from queryveil.workflows.explain import explain as run
 

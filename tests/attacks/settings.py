@@ -4,18 +4,18 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from queryveil.attacks.base import Queries, Setting, Table, Tables
+from queryveil.attacks.base import ItemTable, ItemTables, Queries, Setting
 from queryveil.core.names import Name, resolve
 
 Rows = Sequence[Iterable[int]]
 
 
-def table(rows: Rows, owners: Sequence[int], counts: Sequence[dict[int, int]] | None = None) -> Table:
+def table(rows: Rows, owners: Sequence[int], counts: Sequence[dict[int, int]] | None = None) -> ItemTable:
     """Return a table of rows given as keys; owners ascend."""
     ordered = [sorted(set(row)) for row in rows]
     keys = [key for row in ordered for key in row]
     often = None if counts is None else [counts[r][key] for r, row in enumerate(ordered) for key in row]
-    return Table(
+    return ItemTable(
         np.cumsum([0, *map(len, ordered)]).astype(np.int64),
         np.array(keys, np.int64),
         np.array(owners, np.int32),
@@ -33,7 +33,7 @@ def setting(
     claim: str = "km(k=2, m=2)",
     terms: Sequence[str] = (),
     queries: Sequence[tuple[int, str]] = (),
-    moments: Tables | None = None,
+    moments: ItemTables | None = None,
     most_targets: int = 1_000,
 ) -> Setting:
     """Return a setting in which `histories` names the original history behind every released one, in that order."""
@@ -47,7 +47,9 @@ def setting(
     return Setting(
         kind="histories",
         claim=resolve("guarantee", claim),
-        terms=Tables(release, table(original, owners), None if others is None else table(others, range(len(others)))),
+        terms=ItemTables(
+            release, table(original, owners), None if others is None else table(others, range(len(others)))
+        ),
         term_number={term: number for number, term in enumerate(terms)},
         owner_of=owner_of,
         people=np.ones(len(owner_of), np.int64),
@@ -76,7 +78,7 @@ def groups(original: Rows, group: Sequence[int], published: Rows) -> Setting:
     return Setting(
         kind="groups",
         claim=resolve("guarantee", Name("linkability", (("p", 0.5),))),
-        terms=Tables(release, table(original, range(len(original)))),
+        terms=ItemTables(release, table(original, range(len(original)))),
         term_number={},
         owner_of=np.array(group, np.int32),
         people=np.bincount([g for g in group if g >= 0], minlength=len(published)),

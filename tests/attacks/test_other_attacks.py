@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import Tables, play
+from queryveil.attacks.base import ItemTables, play
 from queryveil.attacks.minimality import ANOTHER_HISTORY
 from queryveil.attacks.minimality import run as run_minimality
 from queryveil.attacks.moments import in_units
@@ -31,7 +31,7 @@ def rng() -> np.random.Generator:
 def test_how_often_tells_people_apart_who_share_all_terms() -> None:
     counts = [{0: n, 1: 1} for n in range(1, 6)]
     rows = table([[0, 1]] * 5, range(5), counts)
-    built = replace(setting([[0, 1]] * 5, [[0, 1]] * 5), terms=Tables(rows, rows))
+    built = replace(setting([[0, 1]] * 5, [[0, 1]] * 5), terms=ItemTables(rows, rows))
     (found,) = run_multiplicity(Evidence.of(built), resolve("attack", "multiplicity(m=2)"), rng=rng())
     assert found.rate.value == found.original.value == 1.0
     assert found.control.value == 1 / 4  # without the person, the four others share the term that was used once
@@ -41,7 +41,7 @@ def test_how_often_tells_people_apart_who_share_all_terms() -> None:
 def test_a_moment_finds_a_person_as_precisely_as_it_is_known() -> None:
     minutes = [[60 * n, 86_400] for n in range(4)]
     rows = table(minutes, range(4))
-    built = setting([[0]] * 4, [[0]] * 4, moments=Tables(rows, rows))
+    built = setting([[0]] * 4, [[0]] * 4, moments=ItemTables(rows, rows))
     (found,) = run_moments(Evidence.of(built), resolve("attack", "time(m=2)"), rng=rng())
     assert (found.rate.value, found.risk_of, found.knowledge) == (1.0, "linkability", "the minutes of 2 queries")
     (coarse,) = run_moments(Evidence.of(built), resolve("attack", "time(m=2, unit=day)"), rng=rng())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from queryveil.search import builder
-from queryveil.search.builder import TermCounter, batches
+from queryveil.search.builder import IndexTermCounter, batches
 from queryveil.search.corpora.base import Document
 from queryveil.search.ranking import TermCounts
 
@@ -33,7 +33,7 @@ def as_dicts(terms: list[str], counts: TermCounts) -> list[dict[str, int]]:
 
 def test_term_frequencies_are_counted_over_batches_and_sorted_by_term() -> None:
     by_first_use = ["pear", "apple", "fig"]
-    counter = TermCounter()
+    counter = IndexTermCounter()
     counter.add(np.array([0, 0, 2, 0]), np.array([0, 1, 1, 0], np.int32), 3)  # the second document has no terms
     counter.add(np.array([0, 0]), np.array([2, 0], np.int32), 1)
     terms, counts = counter.finish(by_first_use)
@@ -43,10 +43,10 @@ def test_term_frequencies_are_counted_over_batches_and_sorted_by_term() -> None:
 
 
 def test_counting_continues_from_an_existing_index() -> None:
-    first = TermCounter()
+    first = IndexTermCounter()
     first.add(np.array([0, 1]), np.array([0, 1], np.int32), 2)
     terms, counts = first.finish(["apple", "pear"])
-    more = TermCounter(counts)
+    more = IndexTermCounter(counts)
     more.add(np.array([0, 0]), np.array([1, 2], np.int32), 1)
     terms, counts = more.finish([*terms, "banana"])
     assert terms == ["apple", "banana", "pear"]

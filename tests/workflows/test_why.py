@@ -1,4 +1,4 @@
-"""Explanation a term went: the same answer as trying every combination, for people, sessions and parts of a log."""
+"""TermExplanation a term went: the same answer as trying every combination, for people, sessions and parts of a log."""
 
 import shutil
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import queryveil
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.workflows.explain import COULD_STAY, Explanation, Fate
+from queryveil.workflows.explain import COULD_STAY, Fate, TermExplanation
 from queryveil.workflows.reasons import Postings, ReasonSearch
 from tests.twins.reasons import smallest_combination
 from tests.workflows.small_log import PEOPLE, TERMS, write_log
@@ -200,7 +200,7 @@ def test_reasons_read_well() -> None:
 
 def test_results_are_tables_and_escape() -> None:
     evil = "<script>"
-    found = Explanation("p", "km(k=2, m=1)", 2, (Fate(0, evil, 1, False, (evil,), 1, 1), Fate(1, "tea", 1, True)))
+    found = TermExplanation("p", "km(k=2, m=1)", 2, (Fate(0, evil, 1, False, (evil,), 1, 1), Fate(1, "tea", 1, True)))
     assert evil not in found._repr_html_()
     assert "For the owner of the log only" in found._repr_html_()
     assert found.to_pandas()["combination"].tolist()[0].tolist() == [evil]

@@ -16,7 +16,7 @@ from queryveil.kernels.attacks import Published, post
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ItemTable:
     """Rows of numbered things: the histories of people, or the units of a release."""
 
     indptr: NDArray[np.int64]  # (rows + 1,)
@@ -30,12 +30,12 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class ItemTables:
     """The same things in a release, in the log it was made from, and in the log of other people where there is one."""
 
-    release: Table
-    original: Table  # owners are people
-    others: Table | None = None
+    release: ItemTable
+    original: ItemTable  # owners are people
+    others: ItemTable | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Setting:
 
     kind: str
     claim: ResolvedName
-    terms: Tables  # keys are numbers of terms
+    terms: ItemTables  # keys are numbers of terms
     term_number: Mapping[str, int]
     owner_of: NDArray[np.int32]  # (people of the log,): the owner in the release, -1 where nothing was released
     people: NDArray[np.int64]  # (owners in the release,): how many people each is: 1, or a group's members
@@ -62,7 +62,7 @@ class Setting:
     history_of: NDArray[np.int64]  # (units of terms.release,): the original history, -1 for groups
     part: NDArray[np.int32]  # (units of terms.release,): which part of the log, where it was cut
     most_targets: int
-    moments: Tables | None = None  # keys are seconds
+    moments: ItemTables | None = None  # keys are seconds
     queries: Queries | None = None
     other_queries: Queries | None = None
 
@@ -123,7 +123,7 @@ class Game:
     keys: NDArray[np.int64]  # (items,)
 
 
-def play(setting: Setting, tables: Tables) -> Game:
+def play(setting: Setting, tables: ItemTables) -> Game:
     """Number the keys of tables and lay them out for attacks."""
     given = [tables.release, tables.original, *([] if tables.others is None else [tables.others])]
     keys, ids = np.unique(np.concatenate([table.keys for table in given]), return_inverse=True)
@@ -150,7 +150,7 @@ def play(setting: Setting, tables: Tables) -> Game:
 
 
 def _view(
-    table: Table,
+    table: ItemTable,
     ids: NDArray[np.int32],
     held: NDArray[np.int64],
     people: NDArray[np.int64],
@@ -162,5 +162,5 @@ def _view(
     return View(published, owner_of, 1 / np.log1p(np.maximum(1, support)))
 
 
-def _strangers(table: Table, ids: NDArray[np.int32]) -> Known:
+def _strangers(table: ItemTable, ids: NDArray[np.int32]) -> Known:
     return Known(table.indptr, ids, np.full(len(table.owner), -1, np.int32))

@@ -33,7 +33,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class CrowdMatches:
     """The crowd of each target."""
 
     people: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Found:
 
 def search(
     view: View, knowledge: Knowledge, *, exact: bool, left_out: bool = False, progress: Progress, stage: str
-) -> Found:
+) -> CrowdMatches:
     """Find the crowd of every target; exactly counted."""
     me, found = view.me(knowledge.person), []
     for start in range(0, len(knowledge), TARGETS_PER_CALL):
@@ -63,7 +63,7 @@ def search(
             )
         )
         progress(stage, min(start + TARGETS_PER_CALL, len(knowledge)), len(knowledge))
-    return Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    return CrowdMatches(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def attack_crowds(

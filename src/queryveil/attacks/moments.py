@@ -6,7 +6,7 @@ seconds, minutes, hours or days, and the person's own are known as precisely as 
 
 import numpy as np
 
-from queryveil.attacks.base import Setting, Table, Tables, play
+from queryveil.attacks.base import ItemTable, ItemTables, Setting, play
 from queryveil.attacks.crowds import Attempt, attack_crowds
 from queryveil.attacks.targets import draw_rows, know, know_strangers, refuse_none
 from queryveil.core.errors import InternalError
@@ -30,7 +30,7 @@ def run(
     given = setting.moments
     others = None if given.others is None else in_units(given.others, SECONDS[unit])
     game = play(
-        setting, Tables(in_units(given.release, SECONDS[unit]), in_units(given.original, SECONDS[unit]), others)
+        setting, ItemTables(in_units(given.release, SECONDS[unit]), in_units(given.original, SECONDS[unit]), others)
     )
     rows = draw_rows(game.people, m, setting.most_targets, rng)
     refuse_none(rows, game.people, str(attack), m, f"different {unit}s of searching")
@@ -39,10 +39,10 @@ def run(
     return attack_crowds(game, Attempt(str(attack), "linkability", label), known, strangers, progress)
 
 
-def in_units(table: Table, seconds: int) -> Table:
+def in_units(table: ItemTable, seconds: int) -> ItemTable:
     """Return a table of moments in coarser units, each once in a row."""
     keys, rows = table.keys // seconds, table.rows()
     is_new = np.ones(len(keys), np.bool_)
     is_new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
     indptr = select_entries(table.indptr, is_new)
-    return Table(indptr, keys[is_new], table.owner)
+    return ItemTable(indptr, keys[is_new], table.owner)

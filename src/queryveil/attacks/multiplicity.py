@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from queryveil.attacks.base import Setting, Table, Tables, play
+from queryveil.attacks.base import ItemTable, ItemTables, Setting, play
 from queryveil.attacks.crowds import Attempt, attack_crowds
 from queryveil.attacks.targets import draw_rows, know, know_strangers, refuse_none
 from queryveil.core.errors import InternalError
@@ -27,7 +27,9 @@ def run(
     tables = [setting.terms.release, setting.terms.original, setting.terms.others]
     most = max(int(_counts(table).max(initial=0)) for table in tables if table is not None)
     others = None if setting.terms.others is None else _counted(setting.terms.others, most)
-    game = play(setting, Tables(_counted(setting.terms.release, most), _counted(setting.terms.original, most), others))
+    game = play(
+        setting, ItemTables(_counted(setting.terms.release, most), _counted(setting.terms.original, most), others)
+    )
     rows = draw_rows(game.people, m, setting.most_targets, rng)
     refuse_none(rows, game.people, str(attack), m, "terms")
     known, strangers = know(game.people, rows, m, rng), know_strangers(game, m, setting.most_targets, rng)
@@ -35,12 +37,12 @@ def run(
     return attack_crowds(game, Attempt(str(attack), "linkability", label), known, strangers, progress)
 
 
-def _counted(table: Table, most: int) -> Table:
+def _counted(table: ItemTable, most: int) -> ItemTable:
     """Return a table of terms with how often; the order of keys within a row stays."""
     return replace(table, keys=table.keys * (most + 1) + _counts(table), counts=None)
 
 
-def _counts(table: Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _counts(table: ItemTable) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     if table.counts is None:
         raise InternalError("multiplicity was run on a table without counts; please report this.")
     return table.counts

@@ -44,7 +44,7 @@ def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-class TermCounter:
+class IndexTermCounter:
     """Accumulates term frequencies of documents, batch by batch."""
 
     def __init__(self, counted: TermCounts | None = None) -> None:
@@ -79,7 +79,7 @@ class IndexBuilder:
         self.n_documents = 0 if old is None else len(old.documents)
         self._folder = folder
         self._analyzer = BatchAnalyzer(() if old is None else old.terms)
-        self._counter = TermCounter(None if old is None else old.term_counts())
+        self._counter = IndexTermCounter(None if old is None else old.term_counts())
         if old is not None:
             copytree(old.path / ENGINE_FOLDER, folder / ENGINE_FOLDER, ignore=ignore_patterns("*.lock"))
         self._engine = SearchEngineWriter(folder / ENGINE_FOLDER)

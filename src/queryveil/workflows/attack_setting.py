@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.attacks.base import Queries, Setting, Table, Tables
+from queryveil.attacks.base import ItemTable, ItemTables, Queries, Setting
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedGroups
@@ -39,13 +39,13 @@ class LogSide:
 class Shown:
     """What a release shows, units by owner, and who is behind it."""
 
-    terms: Table
+    terms: ItemTable
     owner_of: NDArray[np.int32]
     people: IntArray
     held: IntArray
     history_of: IntArray
     part: NDArray[np.int32]
-    moments: Table | None = None
+    moments: ItemTable | None = None
 
 
 def read_side(
@@ -92,7 +92,7 @@ def build_setting(
     return Setting(
         kind=release.manifest.kind,
         claim=release.manifest.claim,
-        terms=Tables(
+        terms=ItemTables(
             shown.terms, _table(side.profiles, number), None if others is None else _table(others.profiles, number)
         ),
         term_number=number,
@@ -214,7 +214,7 @@ def _shown_groups(
     )
 
 
-def _held(table: Table, owner_of: NDArray[np.int32], profiles: Profiles, width: int) -> IntArray:
+def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, width: int) -> IntArray:
     """Count the members of each group who hold each of its terms."""
     row_owner = owner_of[profiles.owner_per_pair()].astype(np.int64)
     cells, count = np.unique((row_owner * width + profiles.ids)[row_owner >= 0], return_counts=True)
@@ -223,29 +223,29 @@ def _held(table: Table, owner_of: NDArray[np.int32], profiles: Profiles, width: 
     return np.where(cells[place] == wanted, count[place], 0)
 
 
-def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], counts: IntArray | None = None) -> Table:
+def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], counts: IntArray | None = None) -> ItemTable:
     """Put pairs into rows of ascending keys; the counts of equal ones add up."""
     lowest = key.min(initial=0)  # a moment may lie before 1970
     width = key.max(initial=0) - lowest + 1
     cells, at = np.unique(row * width + key - lowest, return_inverse=True)
     total = None if counts is None else np.bincount(at, counts, minlength=len(cells)).astype(np.int64)
     indptr = np.searchsorted(cells // width, np.arange(len(owner) + 1)).astype(np.int64)
-    return Table(indptr, cells % width + lowest, owner, total)
+    return ItemTable(indptr, cells % width + lowest, owner, total)
 
 
-def _table(profiles: Profiles, number: dict[str, int]) -> Table:
+def _table(profiles: Profiles, number: dict[str, int]) -> ItemTable:
     """Return the terms of a log's histories by the common numbers."""
     numbers = np.array([number.setdefault(entry, len(number)) for entry in profiles.vocabulary.entries], np.int64)
     row = profiles.row_numbers()
     return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
 
 
-def _moment_tables(shown: Shown, side: LogSide, others: LogSide | None) -> Tables | None:
+def _moment_tables(shown: Shown, side: LogSide, others: LogSide | None) -> ItemTables | None:
     """Return moments where release and log have them; of other people where their log has them too."""
     if shown.moments is None or side.moments is None:
         return None
     strangers = None if others is None or others.moments is None else _rows(*others.moments, others.profiles.owner)
-    return Tables(shown.moments, _rows(*side.moments, side.profiles.owner), strangers)
+    return ItemTables(shown.moments, _rows(*side.moments, side.profiles.owner), strangers)
 
 
 def _queries(side: LogSide) -> Queries | None:

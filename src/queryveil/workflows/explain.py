@@ -18,7 +18,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.characters import fold
 from queryveil.release.reader import Release, load_release
-from queryveil.workflows.reasons import HoldingRows, Holdings, ReasonSearch, load_holdings
+from queryveil.workflows.reasons import HoldingRows, LogHoldings, ReasonSearch, load_holdings
 from queryveil.workflows.requests import WhyRequest
 
 OWNER_ONLY = "For the owner of the log only: this shows what a person searched for. Nothing was written."
@@ -50,7 +50,7 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class Explanation(Tabular):
+class TermExplanation(Tabular):
     """What became of every term that was asked about."""
 
     person: str
@@ -92,7 +92,7 @@ class Explanation(Tabular):
         return f"<p><b>{escape(self.guarantee)}</b>. {OWNER_ONLY}</p>{html_table(*self.table())}"
 
 
-def explain(request: WhyRequest, *, progress: Progress = silent) -> Explanation:
+def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanation:
     """Say of every term of a person's histories, or of one term, whether it is in the release and if not, why."""
     release, person = request.release, request.user
     loaded, folder = load_release(release, check_rows=False), PrivateFolder(request.private)
@@ -113,7 +113,7 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> Explanation:
         progress("looking for reasons", number, len(histories))
         fates += _fates(log, original, released, one, wanted, claim)
     progress("looking for reasons", len(histories), len(histories))
-    return Explanation(person, str(claim), claim.integer("k"), tuple(fates))
+    return TermExplanation(person, str(claim), claim.integer("k"), tuple(fates))
 
 
 def _histories_of(membership: pa.Table, person: str, history: int | None) -> list[int]:
@@ -131,7 +131,7 @@ def _histories_of(membership: pa.Table, person: str, history: int | None) -> lis
     return [history]
 
 
-def _term(log: Holdings, histories: Sequence[int], term: str, release: Release) -> int:
+def _term(log: LogHoldings, histories: Sequence[int], term: str, release: Release) -> int:
     """Return the number of a term that the person's histories hold, folded as the log's terms are."""
     folded = fold(term, release.manifest.cleaning.cleaning().charset).strip()
     number = log.terms.index(pa.scalar(folded)).as_py()
@@ -141,7 +141,12 @@ def _term(log: Holdings, histories: Sequence[int], term: str, release: Release) 
 
 
 def _fates(
-    log: Holdings, original: HoldingRows, released: HoldingRows, history: int, wanted: int | None, claim: ResolvedName
+    log: LogHoldings,
+    original: HoldingRows,
+    released: HoldingRows,
+    history: int,
+    wanted: int | None,
+    claim: ResolvedName,
 ) -> list[Fate]:
     """Say of the terms of a history, or of the one that is wanted, what became of them; removed ones first."""
     row = log.row(history)

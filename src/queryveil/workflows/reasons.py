@@ -167,7 +167,7 @@ class HoldingRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Holdings:
+class LogHoldings:
     """The log as the method saw it, and where each history went."""
 
     rows: HoldingRows
@@ -202,7 +202,7 @@ class Holdings:
         return HoldingRows(user, numbers[place].astype(np.int32), self.rows.owner[behind], self.rows.part[behind])
 
 
-def load_holdings(private: PrivateFolder, membership: pa.Table) -> Holdings:
+def load_holdings(private: PrivateFolder, membership: pa.Table) -> LogHoldings:
     """Read the log from a private folder whose membership has been read already."""
     pairs = private.encoded_terms()
     encoded = pairs["term"].chunk(0)
@@ -210,7 +210,7 @@ def load_holdings(private: PrivateFolder, membership: pa.Table) -> Holdings:
     part = _numbers(membership["partition"]) if has_parts else np.zeros(len(membership), np.int32)
     rows = HoldingRows(as_array(pairs["history"]), as_array(encoded.indices), _numbers(membership["person"]), part)
     release_id = as_array(pc.coalesce(membership["release_id"], pa.scalar(-1, pa.int64())))
-    return Holdings(rows, as_array(pairs["count"]), encoded.dictionary, release_id)
+    return LogHoldings(rows, as_array(pairs["count"]), encoded.dictionary, release_id)
 
 
 def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
