@@ -25,8 +25,7 @@ from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.vocabulary import rule_of
-from queryveil.methods.vocabulary.cluster import Cluster
-from queryveil.methods.vocabulary.clustering import clusters_of
+from queryveil.methods.vocabulary.clustering import Cluster, clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.distances import ancestry
 from queryveil.semantics.network import wordnet

@@ -16,10 +16,9 @@ from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.linkability import group_profiles as run
-from queryveil.methods.linkability.greedy import group_rows
+from queryveil.methods.linkability.greedy import ANYBODY, group_rows, part_of, task_of
 from queryveil.methods.linkability.principles import smallest_group, without_rare
 from queryveil.methods.linkability.representatives import representatives
-from queryveil.methods.linkability.task import ANYBODY, part_of, task_of
 from tests.builders import profiles_of, rows
 from tests.twins.grouping import greedy_groups, legal_rule
 

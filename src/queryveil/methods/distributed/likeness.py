@@ -16,8 +16,14 @@ from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.methods.distributed.encoding import rows_of
-from queryveil.methods.distributed.pieces import PIECE_SCHEMA, joined, piece_batch, piece_row, read_piece
+from queryveil.methods.distributed.encoding import (
+    PIECE_SCHEMA,
+    join_pieces,
+    piece_batch,
+    piece_row,
+    read_piece,
+    rows_of,
+)
 from queryveil.methods.linkability.blocks import PARTS, SAMPLE, SMALLEST, find_centres, nearest
 
 if TYPE_CHECKING:
@@ -124,7 +130,7 @@ def _centring(n_parts: Mapping[int, int], seed: int) -> Callable[[pa.Table], pa.
 
     def centre(table: pa.Table) -> pa.Table:
         rows = table.to_pylist()
-        block, sample = rows[0]["block"], joined([read_piece(row) for row in rows])
+        block, sample = rows[0]["block"], join_pieces([read_piece(row) for row in rows])
         everybody, dimensions = sample.rows()
         rng, n = np.random.default_rng([seed, block]), min(n_parts[block], len(sample))
         number, centres = find_centres(everybody, np.arange(len(sample)), n, rng)

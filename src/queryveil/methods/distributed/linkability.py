@@ -21,16 +21,14 @@ from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import PEOPLE, asked_terms, numbered_terms, raw_blocks
-from queryveil.methods.distributed.encoding import arrow_schema
+from queryveil.methods.distributed.encoding import Piece, arrow_schema, join_pieces, read_piece
 from queryveil.methods.distributed.likeness import cut
 from queryveil.methods.distributed.meaning import Comparing, augmented, known_only, pieces_of, weighed, with_totals
 from queryveil.methods.distributed.outcomes import GroupedOnCluster, SparkTask
-from queryveil.methods.distributed.pieces import Piece, joined, read_piece
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
-from queryveil.methods.linkability.population import Population
-from queryveil.methods.linkability.principles import floor_of
+from queryveil.methods.linkability.greedy import task_of
+from queryveil.methods.linkability.principles import Population, floor_of
 from queryveil.methods.linkability.representatives import representatives, without
-from queryveil.methods.linkability.task import task_of
 from queryveil.semantics.network import Network
 from queryveil.semantics.options import SemanticOptions
 
@@ -192,7 +190,7 @@ def _grouping(method: ResolvedName, seed: int, everybody: _Everybody) -> _Group:
 
     def group(table: pa.Table) -> pa.Table:
         rows = table.to_pylist()
-        block, people = rows[0]["block"], joined([read_piece(row) for row in rows])
+        block, people = rows[0]["block"], join_pieces([read_piece(row) for row in rows])
         made, numbers = group_piece(people, method, np.random.default_rng([seed, block]), everybody)
         return pa.Table.from_pylist(_rows(block, people, made, numbers), arrow_schema(_GROUPS_SCHEMA))
 

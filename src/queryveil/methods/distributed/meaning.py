@@ -16,8 +16,7 @@ from queryveil.core.rows import indptr_of, row_numbers, select_entries
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.distributed.blocks import arrays_of
-from queryveil.methods.distributed.encoding import rows_of
-from queryveil.methods.distributed.pieces import PIECE_SCHEMA, Piece, piece_batch, piece_row, read_piece
+from queryveil.methods.distributed.encoding import PIECE_SCHEMA, Piece, piece_batch, piece_row, read_piece, rows_of
 from queryveil.semantics.augmentation import augment_part, information_content
 from queryveil.semantics.network import Network
 

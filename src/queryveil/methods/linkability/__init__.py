@@ -18,9 +18,9 @@ from queryveil.histories.outcomes import Grouping, PreviousGroups
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.base import MethodTask
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
+from queryveil.methods.linkability.greedy import task_of
 from queryveil.methods.linkability.principles import without_rare
 from queryveil.methods.linkability.representatives import representatives, without
-from queryveil.methods.linkability.task import task_of
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import Network
 

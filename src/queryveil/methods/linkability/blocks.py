@@ -15,8 +15,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.kernels.grouping.blocks import nearest_centres, number_dimensions, sum_parts
 from queryveil.kernels.grouping.greedy import CLOSENESS, FREE, LEFT_OVER, Rows, make_tally
 from queryveil.kernels.grouping.leftovers import gather
-from queryveil.methods.linkability.greedy import group_rows, numbered, place_left
-from queryveil.methods.linkability.task import Task, part_of
+from queryveil.methods.linkability.greedy import GroupingTask, group_rows, numbered, part_of, place_left
 
 BLOCK = 3_000  # rows, about
 EXACT_UP_TO = 2 * BLOCK
@@ -33,7 +32,7 @@ Indices = NDArray[np.int64]
 
 
 def group_all(
-    task: Task, rows: Indices, rng: np.random.Generator, exact_up_to: int, progress: Progress
+    task: GroupingTask, rows: Indices, rng: np.random.Generator, exact_up_to: int, progress: Progress
 ) -> NDArray[np.int32]:
     """Return the group of every row, −1 where it is not among the given ones or fits nowhere; all groups are legal."""
     group = np.full(task.n_rows, FREE, np.int32)
@@ -57,7 +56,7 @@ def group_all(
     return numbered(group)
 
 
-def is_any_block_as_good(task: Task) -> bool:
+def is_any_block_as_good(task: GroupingTask) -> bool:
     """Say whether blocks of alike rows are no better than random ones.
 
     By closeness groups must be like all rows; where published entries have a highest share, alike rows share too many.
@@ -66,7 +65,7 @@ def is_any_block_as_good(task: Task) -> bool:
 
 
 def _with_loosest_anew(
-    task: Task, group: NDArray[np.int32], rng: np.random.Generator, progress: Progress
+    task: GroupingTask, group: NDArray[np.int32], rng: np.random.Generator, progress: Progress
 ) -> NDArray[np.int32]:
     """Group the members of the loosest groups anew: what was left in one block finds its like from others."""
     n_groups = int(group.max(initial=-1)) + 1
@@ -83,7 +82,11 @@ def _with_loosest_anew(
 
 
 def _group_blocks(
-    task: Task, blocks: Sequence[Indices], rng: np.random.Generator, group: NDArray[np.int32], progress: Progress
+    task: GroupingTask,
+    blocks: Sequence[Indices],
+    rng: np.random.Generator,
+    group: NDArray[np.int32],
+    progress: Progress,
 ) -> Indices:
     """Group each block, set the groups, and return the rows of blocks that have no legal group."""
     seeds = [int(rng.integers(len(rows))) for rows in blocks]
@@ -119,7 +122,7 @@ def _in_turn(work: Callable[[int], NDArray[np.int32]], n_blocks: int) -> Iterato
         pool.shutdown(cancel_futures=True)
 
 
-def cut(task: Task, rows: Indices, block: int, rng: np.random.Generator, progress: Progress) -> list[Indices]:
+def cut(task: GroupingTask, rows: Indices, block: int, rng: np.random.Generator, progress: Progress) -> list[Indices]:
     """Cut rows into blocks of about the given size, of at most twice as many."""
     if is_any_block_as_good(task):
         return [np.sort(part) for part in np.array_split(rng.permutation(rows), -(-len(rows) // block))]
@@ -135,7 +138,7 @@ def cut(task: Task, rows: Indices, block: int, rng: np.random.Generator, progres
     return sorted(done, key=len, reverse=True)  # so that all workers end at about the same time
 
 
-def _split(task: Task, rows: Indices, block: int, rng: np.random.Generator) -> list[Indices]:
+def _split(task: GroupingTask, rows: Indices, block: int, rng: np.random.Generator) -> list[Indices]:
     """Cut rows into parts of alike ones, none of them small."""
     n_parts = min(PARTS, len(rows) // block)
     sample = np.sort(rng.choice(rows, min(len(rows), n_parts * SAMPLE), replace=False))

@@ -21,8 +21,13 @@ from queryveil.histories.outcomes import Grouping, PreviousGroups
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.grouping.greedy import SLACK
 from queryveil.methods.linkability import group_profiles
-from queryveil.methods.linkability.population import population_of
-from queryveil.methods.linkability.principles import highest_shares, rule_for, smallest_group, without_rare
+from queryveil.methods.linkability.principles import (
+    highest_shares,
+    population_of,
+    rule_for,
+    smallest_group,
+    without_rare,
+)
 from queryveil.methods.linkability.representatives import representatives, without
 
 _NOBODY = -1

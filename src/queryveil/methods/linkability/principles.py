@@ -1,6 +1,7 @@
-"""What makes a group legal, from the parameters of a run."""
+"""The principles that make a group legal, and the figures of all people that they depend on."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,32 @@ from numpy.typing import NDArray
 from queryveil.core.names import ResolvedName
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
-from queryveil.methods.linkability.population import Population
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Counts over the profiles of all people, without the terms below the floor.
+
+    On a cluster a block holds only some of the people, so these counts cannot be taken from its profiles.
+    """
+
+    n_people: int  # with and without terms
+    n_holders: int  # those with terms
+    n_pairs: int
+    holders: NDArray[np.int64]  # (entries,): people who hold the entry
+    totals: NDArray[np.float64]  # (entries,): the sum of its weights
+
+
+def population_of(profiles: Profiles) -> Population:
+    """Return the counts of profiles that contain all people."""
+    n_entries = len(profiles.vocabulary)
+    return Population(
+        profiles.n_histories,
+        int(np.count_nonzero(np.diff(profiles.indptr))),
+        len(profiles.ids),
+        np.bincount(profiles.ids, minlength=n_entries),
+        np.bincount(profiles.ids, profiles.weights, minlength=n_entries).astype(np.float64),
+    )
 
 
 def smallest_group(p: float) -> int:

@@ -19,8 +19,7 @@ from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import SLACK
 from queryveil.kernels.grouping.published import sum_groups
-from queryveil.methods.linkability.population import Population, population_of
-from queryveil.methods.linkability.principles import highest_shares, smallest_group
+from queryveil.methods.linkability.principles import Population, highest_shares, population_of, smallest_group
 
 
 def representatives(

@@ -20,8 +20,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import Rule
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
-from queryveil.methods.vocabulary.cluster import Cluster
-from queryveil.methods.vocabulary.clustering import clusters_of
+from queryveil.methods.vocabulary.clustering import Cluster, clusters_of
 from queryveil.methods.vocabulary.typical import Election, Name, typical_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
 from queryveil.semantics.network import Network

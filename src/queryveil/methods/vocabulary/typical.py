@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import FAR, Bags
-from queryveil.methods.vocabulary.cluster import Cluster
+from queryveil.methods.vocabulary.clustering import Cluster
 from queryveil.methods.vocabulary.words import Words
 from queryveil.semantics.distances import Ancestry
 from queryveil.semantics.network import Network
