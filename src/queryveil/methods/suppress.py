@@ -29,7 +29,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
 def publish(
     profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
-    """Return what is left of every history: the terms that stay, as often as all who share them have them."""
+    """Return each history's kept terms; a term's count is the minimum over the people who share the vocabulary."""
     refuse_too_few_people(profiles, method)
     progress("suppressing", 0, 1)
     n_terms = _most_terms(profiles, method)
@@ -52,7 +52,7 @@ def publish(
 
 
 def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
-    """Return how many terms, the most common first, can stay so that k people share every vocabulary."""
+    """Return how many of the most common terms can be kept so that k people share every vocabulary."""
     people = profiles.holders()
     most = int(np.count_nonzero(people >= floor_of(method)))
     history = profiles.row_numbers(dtype=np.int32)
@@ -72,13 +72,13 @@ def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
 
 
 def _fewest_people(group: NDArray[np.int64], owner: NDArray[np.int32]) -> int:
-    """Return the number of people of the group, of those that are any, that has the fewest."""
+    """Return the number of people of the smallest non-empty group."""
     pairs = np.unique(np.stack((group[group > 0], owner[group > 0])), axis=1)
     return int(np.unique(pairs[0], return_counts=True)[1].min()) if pairs.shape[1] else 0
 
 
 def _alike(profiles: Profiles) -> NDArray[np.int64]:
-    """Return a number for each history, the same for those that hold the same terms."""
+    """Return a label for each history; histories with the same terms have the same label."""
     rows = [profiles.ids[a:b].tobytes() for a, b in zip(profiles.indptr[:-1], profiles.indptr[1:], strict=True)]
     numbers: dict[bytes, int] = {}
     return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)

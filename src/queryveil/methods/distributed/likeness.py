@@ -36,11 +36,11 @@ _HASHES = float(1 << 64)
 def cut(
     work: ScratchTables, pieces: "DataFrame", n_people: int, limit: int, seed: int, progress: Progress
 ) -> "DataFrame":
-    """Return so many people in blocks of alike ones, of at most about twice the limit; a block is several rows."""
+    """Return the people in blocks of similar people, of at most about twice the limit; a block has several rows."""
     from pyspark.sql import functions as f
 
     pieces, sizes = pieces.withColumn("block", f.lit(0)), {0: n_people}
-    alike: set[int] = set()  # parts of people whom nothing tells apart
+    alike: set[int] = set()  # parts that k-means cannot split
     level = 0
     while large := {block: n for block, n in sizes.items() if n > 2 * limit}:
         progress("cutting into blocks", sum(sizes.values()) - sum(large.values()), sum(sizes.values()))
@@ -67,7 +67,7 @@ def _sizes(pieces: "DataFrame") -> dict[int, int]:
 
 
 def _cut_once(pieces: "DataFrame", large: Mapping[int, int], alike: set[int], limit: int, seed: int) -> "DataFrame":
-    """Send the people of parts that are too large to the nearest of their centres, or anywhere if all are alike."""
+    """Split parts that are too large by nearest centre, or by hash where k-means cannot split them."""
     n_parts = {block: min(PARTS, n // limit) for block, n in large.items()}
     shares = {block: n_parts[block] * SAMPLE / n for block, n in large.items() if block not in alike}
     sample = pieces.mapInArrow(_Sample(shares, seed), PIECE_SCHEMA)
@@ -84,7 +84,7 @@ def _children(block: int) -> range:
 
 
 def joined_small(sizes: Mapping[int, int], least: int) -> dict[int, int]:
-    """Return which part each of the small ones is put to: to the other small ones, or to the last that is not."""
+    """Return the part into which each small part is merged: the first small one, or the last large one."""
     small = [part for part, n in sorted(sizes.items()) if n < least]
     large = [part for part, n in sorted(sizes.items()) if n >= least]
     if not small:
@@ -94,7 +94,7 @@ def joined_small(sizes: Mapping[int, int], least: int) -> dict[int, int]:
 
 
 def _hashes(persons: NDArray[np.object_], seed: int) -> NDArray[np.float64]:
-    """Return a number from 0 to 1 for every person, the same everywhere."""
+    """Return a hash from 0 to 1 for every person, the same on every machine."""
     salt = hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
     digests = (hashlib.blake2b(p.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest() for p in persons)
     return np.array([int.from_bytes(digest, "big") / _HASHES for digest in digests])
@@ -126,7 +126,10 @@ class _Scatter:
 
 
 def _centring(n_parts: Mapping[int, int], seed: int) -> Callable[[pa.Table], pa.Table]:
-    """Return what finds the centres of a part from its sample; Spark counts its arguments, so a function."""
+    """Return a function that finds the centres of a part from its sample.
+
+    Spark inspects the arity, so this must be a plain function, not a callable object.
+    """
 
     def centre(table: pa.Table) -> pa.Table:
         rows = table.to_pylist()

@@ -1,9 +1,8 @@
 """p-linkability on a cluster: people in blocks, each grouped by the method for one machine (`methods.linkability`).
 
-What is asked of all people (who holds a term, what it weighs, how long profiles are) is counted over all of them and
-told to the blocks. Where people should be grouped with their like, blocks are of alike people (`likeness`); by
-posterior, belief and closeness, random ones are as good, and blocks are by the hash of the person. Blocks without a
-legal group are put together.
+Counts over all people (holders and total weights of terms, lengths of profiles) are computed once and sent to the
+blocks. If similar people should be grouped, blocks consist of similar people (`likeness`); under posterior, belief and
+closeness random blocks are as good, so people are assigned to blocks by hash. Blocks without a legal group are merged.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,13 +35,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _GROUPS_SCHEMA = "block INT, group INT, person ARRAY<STRING>, numbers ARRAY<INT>, weights ARRAY<DOUBLE>, hidden LONG"
-_NOBODY = -1  # the group of who fits nowhere
+_NOBODY = -1  # the group of people who fit nowhere
 _DECIMALS = 9  # of a published weight, as on one machine
 
 
 @dataclass(frozen=True)
 class _Everybody:
-    """What was counted of all people."""
+    """Counts over all people."""
 
     n_people: int
     n_holders: int
@@ -77,28 +76,17 @@ def group_profiles(
     terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor)
     by_content = method.word("weighting") == "content"
     comparing = Comparing(network, meaning.weights, method.integer("a"), by_content, n_people, floor)
-    asked = asked_terms(raw, with_totals(raw, terms, meaning.weights))
-    known = asked.selectExpr("block", "entry", "CAST(number AS INT) AS number", "people", "total")
+    known = asked_terms(raw, with_totals(raw, terms, meaning.weights)).selectExpr(
+        "block", "entry", "CAST(number AS INT) AS number", "people", "total"
+    )
     counted = augmented(work, raw, known, comparing)
     everybody = _counted(counted, n_people)
     pieces = pieces_of(work, counted, comparing)
     progress("blocks", 1, 1)
     if _are_alike_better(method) and everybody.n_holders > 2 * people_per_block:
         pieces = cut(work, pieces, everybody.n_holders, people_per_block, seed, progress)
-    is_open = "min_similarity" not in method.values
-    groups, done = _grouped(work, pieces, _grouping(method, seed, everybody), is_open, progress)
-    summary = {
-        "groups": sum(block.groups for block in done),
-        "people without a usable term": n_people - everybody.n_holders,
-        "people who fit nowhere": sum(block.nowhere for block in done),
-        "pairs below the floor": n_all_pairs - everybody.n_pairs,
-        "terms of groups suppressed": sum(block.hidden for block in done),
-    }
-    if not summary["groups"]:
-        raise GuaranteeError(
-            f"{method}: the {everybody.n_holders:,} people with terms to publish make no legal group; "
-            "take a larger p, a weaker principle or more people."
-        )
+    groups, done = _grouped(work, pieces, _grouping(method, seed, everybody), _is_open(method), progress)
+    summary = _summary(method, done, everybody, n_all_pairs)
     weights = weighed(raw, known, comparing) if meaning.weights == "tfidf" else None
     return GroupedOnCluster(
         _published(groups, terms),
@@ -109,6 +97,25 @@ def group_profiles(
     )
 
 
+def _summary(
+    method: ResolvedName, done: Sequence["_Done"], everybody: "_Everybody", n_all_pairs: int
+) -> dict[str, int]:
+    """Return counts that describe the run, and refuse one without a group; `n_all_pairs` counts rare terms too."""
+    n_groups = sum(block.groups for block in done)
+    if not n_groups:
+        raise GuaranteeError(
+            f"{method}: the {everybody.n_holders:,} people with terms to publish make no legal group; "
+            "take a larger p, a weaker principle or more people."
+        )
+    return {
+        "groups": n_groups,
+        "people without a usable term": everybody.n_people - everybody.n_holders,
+        "people who fit nowhere": sum(block.nowhere for block in done),
+        "pairs below the floor": n_all_pairs - everybody.n_pairs,
+        "terms of groups suppressed": sum(block.hidden for block in done),
+    }
+
+
 def network_of(meaning: SemanticOptions) -> Network | None:
     """Return the network of meaning; None for WordNet, which every machine has."""
     if meaning.chosen == "wordnet":
@@ -117,6 +124,11 @@ def network_of(meaning: SemanticOptions) -> Network | None:
         raise InputError(f"--network {meaning.chosen} has no Spark form; use wordnet or taxonomy, or --engine local.")
     network: Network = declarations("network")["taxonomy"].load()(None, meaning.taxonomy)
     return network
+
+
+def _is_open(method: ResolvedName) -> bool:
+    """Say whether anybody may be in a group with anybody."""
+    return "min_similarity" not in method.values
 
 
 def _are_alike_better(method: ResolvedName) -> bool:
@@ -131,7 +143,7 @@ def _counted(pieces: "DataFrame", n_people: int) -> _Everybody:
 
 
 class _Done(NamedTuple):
-    """What became of a block."""
+    """The result of grouping a block."""
 
     block: int
     groups: int
@@ -142,7 +154,7 @@ class _Done(NamedTuple):
 def _grouped(
     work: ScratchTables, pieces: "DataFrame", group: "_Group", is_open: bool, progress: Progress
 ) -> tuple["DataFrame", list[_Done]]:
-    """Group every block; those without a legal group are put together, at last with one that has some."""
+    """Group every block; blocks without a legal group are merged, the last one with a block that has groups."""
     from pyspark.sql import functions as f
 
     progress("grouping", 0, 1)
@@ -173,9 +185,9 @@ def _what_was_done(groups: "DataFrame") -> list[_Done]:
 
 
 def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
-    """Return which block each of those without a legal group is put to; empty if nothing can be done.
+    """Return the block into which each block without a legal group is merged; empty if nothing can be merged.
 
-    They are put together by a few; a single one goes to the first of the others, if it may.
+    A few of them at a time are merged; a single one goes into the first of the others, if there are any.
     """
     if len(failed) == 1:
         return {failed[0]: others[0]} if others else {}
@@ -186,7 +198,10 @@ _Group = Callable[[pa.Table], pa.Table]
 
 
 def _grouping(method: ResolvedName, seed: int, everybody: _Everybody) -> _Group:
-    """Return what groups the people of a block; Spark counts its arguments, so a function."""
+    """Return a function that groups the people of a block.
+
+    Spark inspects the arity, so this must be a plain function, not a callable object.
+    """
 
     def group(table: pa.Table) -> pa.Table:
         rows = table.to_pylist()
@@ -200,7 +215,7 @@ def _grouping(method: ResolvedName, seed: int, everybody: _Everybody) -> _Group:
 def group_piece(
     people: Piece, method: ResolvedName, rng: np.random.Generator, everybody: _Everybody
 ) -> tuple[Grouping, NDArray[np.int32]]:
-    """Return the groups of some people over terms numbered anew, and the number that each of these has everywhere."""
+    """Return the groups of some people over locally numbered terms, and the global number of each local one."""
     numbers, first, ids = np.unique(people.ids, return_index=True, return_inverse=True)
     profiles = Profiles(
         Vocabulary(("",) * len(numbers)),
@@ -240,7 +255,7 @@ def _rows(block: int, people: Piece, made: Grouping, numbers: NDArray[np.int32])
 
 
 def _published(groups: "DataFrame", terms: "DataFrame") -> "DataFrame":
-    """Return what is published of every group: `block, group, entries, weights`, in the order of the texts."""
+    """Return the published rows of groups: `block, group, entries, weights`, entries in the order of their texts."""
     from pyspark.sql import functions as f
 
     pairs = groups.select("block", "group", f.explode(f.arrays_zip("numbers", "weights")).alias("pair"))

@@ -46,11 +46,11 @@ class Comparing:
         return self.given or wordnet()
 
     def weigh(self, counts: NDArray[np.int32], people: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how much of a profile terms are that stand in so many of its queries and in so many profiles."""
+        """Return the weights of terms by the queries of the profile that contain them and the people who hold them."""
         return _frequency(self.weights, counts) * self.rarity(people)
 
     def rarity(self, people: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the factor by which a term weighs more the fewer people hold it, where it does."""
+        """Return the inverse document frequency of terms, or 1 without tf-idf weights."""
         if self.weights != "tfidf":
             return np.ones(len(people))
         factor: NDArray[np.float64] = np.log((self.n_people + 1) / np.maximum(people, 1))
@@ -71,31 +71,31 @@ def known_only(histories: "DataFrame", network: Network | None) -> "DataFrame":
 
 
 def with_totals(raw: "DataFrame", terms: "DataFrame", weights: str) -> "DataFrame":
-    """Return the terms with `total`, the sum of what each weighs in all profiles, its rarity left out."""
+    """Return the terms with `total`, the sum of each term's weight over all profiles, without its rarity."""
     if weights != "tfidf":
         return terms.selectExpr("*", f"DOUBLE({'people' if weights == 'paper' else 'occurrences'}) AS total")
     sums = raw.mapInArrow(_frequencies, "term STRING, total DECIMAL(30, 12)").groupBy("term")
-    # of decimals: a sum of them is the same in any order
+    # decimals, because their sum does not depend on the order
     return terms.join(sums.agg({"total": "sum"}).selectExpr("term", "DOUBLE(`sum(total)`) AS total"), "term")
 
 
 def weighed(raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "DataFrame":
-    """Return `person, weights` of everybody: what each of a person's terms weighs, in the order of `entries`."""
+    """Return `person, weights` of all people: the weight of each of a person's terms, in the order of `entries`."""
     blocks = raw.groupBy("block").cogroup(known.groupBy("block"))
     return blocks.applyInArrow(_weighing(comparing), "person STRING, weights ARRAY<DOUBLE>")
 
 
 def augmented(work: ScratchTables, raw: "DataFrame", known: "DataFrame", comparing: Comparing) -> "DataFrame":
-    """Return the people of every block with what they are compared by, one row each, and how many have each node.
+    """Return one row per block: its people with their features, and the number of people at each node.
 
-    `known` tells of the terms of every block `entry, number, people, total`.
+    `known` has the columns `block, entry, number, people, total` of the terms of every block.
     """
     blocks = raw.groupBy("block").cogroup(known.groupBy("block"))
     return work.keep(blocks.applyInArrow(_augmenting(comparing), _COUNTED_SCHEMA), "augmented")
 
 
 def pieces_of(work: ScratchTables, counted: "DataFrame", comparing: Comparing) -> "DataFrame":
-    """Return the people of every block as they are compared, one row each."""
+    """Return one row per block: its people with their final features."""
     if not comparing.by_content:
         return counted.drop("nodes", "people")
     sums = counted.select("nodes", "people").mapInArrow(_nodes, "node INT, people LONG").groupBy("node").sum("people")
@@ -154,7 +154,10 @@ def _weighing(comparing: Comparing) -> Callable[[pa.Table, pa.Table], pa.Table]:
 
 
 def _augmenting(comparing: Comparing) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    """Return what makes the people of a block comparable; Spark counts its arguments, so a function."""
+    """Return a function that augments the people of a block.
+
+    Spark inspects the arity, so this must be a plain function, not a callable object.
+    """
 
     def augment(raw: pa.Table, known: pa.Table) -> pa.Table:
         rows = [] if not len(raw) else [_augmented(raw.to_pylist()[0], known, comparing)]
@@ -169,30 +172,14 @@ def _counted_schema() -> pa.Schema:
 
 
 def _augmented(row: dict[str, Any], known: pa.Table, comparing: Comparing) -> dict[str, Any]:
-    """Return the people of a block who hold a term that may be published, and who of them has which node."""
-    indptr, ids, counts, _ = arrays_of(row)
+    """Return the people of a block who hold a publishable term as a row, with the number of people at each node."""
     number, people = _by_entry(row, known, "number", -1), _by_entry(row, known, "people", 0)
     total = _by_entry(row, known, "total", 0.0) * comparing.rarity(people)
-    history = row_numbers(indptr)
-    place = np.flatnonzero(people[ids] >= comparing.floor)
-    place = place[np.lexsort((number[ids[place]], history[place]))]
-    lengths = np.bincount(history[place], minlength=len(indptr) - 1)
-    holders, held = np.flatnonzero(lengths), ids[place]
-    starts = indptr_of(lengths[holders])
-    # entries: those of the block that may be published, by their numbers
+    # entries: the publishable ones of the block, in the order of their global numbers
     entries = np.flatnonzero(people >= comparing.floor)
     entries = entries[np.argsort(number[entries], kind="stable")]
-    local = np.empty(len(number), np.int32)
-    local[entries] = np.arange(len(entries), dtype=np.int32)
-    profiles = Profiles(
-        Vocabulary(tuple(row["entries"][entry] for entry in entries)),
-        starts,
-        local[held],
-        counts[place],
-        np.arange(len(holders), dtype=np.int32),
-        (),
-        weights=comparing.weigh(counts[place], people[held]),
-    )
+    profiles, holders = _publishable_profiles(row, entries, people, comparing)
+    held = entries[profiles.ids]
     network, content = comparing.network, np.ones(len(entries))
     if comparing.by_content:
         content = information_content(people[entries], comparing.n_people)
@@ -200,21 +187,45 @@ def _augmented(row: dict[str, Any], known: pa.Table, comparing: Comparing) -> di
         profiles, network, a=comparing.a, weighting="content" if comparing.by_content else "paper", content=content
     )
     is_node = part.dimensions < network.n_nodes
-    named = np.where(is_node, part.dimensions, 0)
-    named[~is_node] = network.n_nodes + number[entries[part.dimensions[~is_node] - network.n_nodes]]
+    dimensions = np.where(is_node, part.dimensions, 0)  # global: nodes, then terms by their global numbers
+    dimensions[~is_node] = network.n_nodes + number[entries[part.dimensions[~is_node] - network.n_nodes]]
     piece = Piece(
         np.array(row["person"], object)[holders],
-        starts,
+        profiles.indptr,
         number[held],
         np.asarray(profiles.weights),
         people[held].astype(np.int32),
         total[held],
         part.features.indptr,
-        named[part.features.ids].astype(np.int32),
+        dimensions[part.features.ids].astype(np.int32),
         part.features.values,
     )
     counted = {"nodes": part.dimensions[is_node].tobytes(), "people": part.people[is_node].tobytes()}
     return {**piece_row(row["block"], piece), **counted}
+
+
+def _publishable_profiles(
+    row: dict[str, Any], entries: NDArray[np.int64], people: NDArray[np.int64], comparing: Comparing
+) -> tuple[Profiles, NDArray[np.int64]]:
+    """Return the profiles of a block over its publishable entries, and which of its people hold any of these."""
+    indptr, ids, counts, _ = arrays_of(row)
+    local = np.full(len(row["entries"]), -1, np.int32)
+    local[entries] = np.arange(len(entries), dtype=np.int32)
+    history = row_numbers(indptr)
+    pairs = np.flatnonzero(local[ids] >= 0)
+    pairs = pairs[np.lexsort((local[ids[pairs]], history[pairs]))]
+    lengths = np.bincount(history[pairs], minlength=len(indptr) - 1)
+    holders = np.flatnonzero(lengths)
+    profiles = Profiles(
+        Vocabulary(tuple(row["entries"][entry] for entry in entries)),
+        indptr_of(lengths[holders]),
+        local[ids[pairs]],
+        counts[pairs],
+        np.arange(len(holders), dtype=np.int32),
+        (),
+        weights=comparing.weigh(counts[pairs], people[ids[pairs]]),
+    )
+    return profiles, holders
 
 
 def _nodes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -34,7 +34,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
 def publish(
     profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
 ) -> PublishedVocabularies:
-    """Return what is published of every history: its generalised terms, which all of its part share."""
+    """Return the generalised terms of every history, which all histories of its part share."""
     refuse_too_few_people(profiles, method)
     progress("making a tree of the terms", 0, 1)
     tree = term_tree(network, profiles.vocabulary.entries)
@@ -51,7 +51,7 @@ def publish(
 
 
 def _by_leaf(profiles: Profiles, tree: TermTree) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the histories with the nodes of their terms in place of the ids, ascending within a history."""
+    """Return the histories as CSR rows of tree nodes instead of term ids, ascending within a row."""
     history = profiles.row_numbers()
     leaves = tree.leaf[profiles.ids]
     order = np.lexsort((leaves, history))
@@ -66,7 +66,7 @@ def _names(profiles: Profiles, tree: TermTree) -> tuple[tuple[str, ...], NDArray
 
 
 def _is_public(profiles: Profiles, tree: TermTree, method: ResolvedName) -> NDArray[np.bool_]:
-    """Say of which nodes the name may be published: of a term it needs as many holders as the floor."""
+    """Return which nodes' names may be published; a term of the log needs at least `floor` holders."""
     people = profiles.holders()
     is_public = np.ones(len(tree.parent), np.bool_)
     is_public[tree.leaf] = people >= floor_of(method)
@@ -103,7 +103,7 @@ def _published(n_histories: int, parts: list[Part], rows: list[Row], names: tupl
 
 
 def _summary(parts: list[Part], levels: NDArray[np.int32]) -> Mapping[str, object]:
-    """Say what was done, in counts."""
+    """Return counts that describe the run."""
     return {
         "vocabularies": len(parts),
         "generalised": round(float(np.mean(levels > 0)), 3) if len(levels) else 0.0,

@@ -71,7 +71,7 @@ def group_profiles(
 
 
 def _summary(profiles: Profiles, common: Profiles, made: Grouping) -> dict[str, object]:
-    """Say what was done, in counts."""
+    """Return counts that describe the run."""
     without = int(np.count_nonzero(np.diff(common.indptr) == 0))
     return {
         "groups": made.n_groups,

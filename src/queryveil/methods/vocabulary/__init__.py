@@ -86,7 +86,7 @@ def _published(
 
 
 def _summary(profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[Name]]) -> dict[str, Any]:
-    """Say what was done, in counts."""
+    """Return counts that describe the run."""
     is_full = [bool(vocabulary) for vocabulary in typical]
     return {
         "clusters": sum(is_full),
