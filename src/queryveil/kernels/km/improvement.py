@@ -103,7 +103,7 @@ def _choose(gain: NDArray[np.float64], n: int, room: Room) -> float:
             for j in range(n):
                 has_conflict |= clash[i, j] and not out[j]
             out[i] = has_conflict
-        change += gain[where[i]] * ((not out[i]) - was[i])
+        change += gain[where[i]] * (int(not out[i]) - int(was[i]))
     return change
 
 
@@ -115,10 +115,10 @@ def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, room: Room) -
     row, at, kept, support1 = log.row, log.at, log.kept, log.support1
     for pair in range(room.pairs.size[0]):
         i, j = first[pair], second[pair]
-        support2[node[pair]] += (not out[i] and not out[j]) - (was[i] and was[j])
+        support2[node[pair]] += int(not out[i] and not out[j]) - int(was[i] and was[j])
     end = log.indptr[h]
     for i in range(n):
-        support1[current[i]] += (not out[i]) - was[i]
+        support1[current[i]] += int(not out[i]) - int(was[i])
         kept[where[i]] = not out[i]
         if not out[i]:
             row[end], at[end] = current[i], where[i]
