@@ -35,7 +35,7 @@ METHOD = "linkability(p=0.4)"
 def _small_blocks() -> Any:
     """Let there be several blocks, cut at two levels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(linkability.run.__kwdefaults__ or {}, "people_per_block", 20)
+        patch.setitem(linkability.group_profiles.__kwdefaults__ or {}, "people_per_block", 20)
         yield
 
 
