@@ -12,7 +12,7 @@ logarithm, is compared with a tolerance. A person who holds no publishable term 
 that person hides nobody.
 
 The rules and their sentences are here. `ArrayGroupFinder` finds what breaks a rule in arrays, `SqlGroupFinder` in
-tables of any engine that runs SQL. Sorted arrays are kept on one machine because SQL takes about four times as long.
+tables of any engine that runs SQL. Sorted arrays are kept on one machine because SQL takes several times as long.
 """
 
 import math
