@@ -128,6 +128,11 @@ class ReleaseRun(ABC):
         """Store what is to be done."""
         self.plan, self.progress = plan, progress
 
+    @classmethod
+    def refuse_options(cls, request: ReleaseRequest) -> None:
+        """Refuse options that the engine does not support; by default it supports all."""
+        return None
+
     def __enter__(self) -> "ReleaseRun":
         return self
 
@@ -171,18 +176,20 @@ _RUNS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def open_run(plan: ReleasePlan, progress: Progress) -> ReleaseRun:
-    """Return the run of a plan on the engine that it asks for."""
-    module, _, name = _RUNS[plan.request.engine_options.engine].partition(":")
-    run: ReleaseRun = getattr(importlib.import_module(module), name)(plan, progress)
-    return run
+def run_type_of(request: ReleaseRequest) -> type[ReleaseRun]:
+    """Return the class of runs on the engine that a request asks for."""
+    module, _, name = _RUNS[request.engine_options.engine].partition(":")
+    run_type: type[ReleaseRun] = getattr(importlib.import_module(module), name)
+    return run_type
 
 
 def make_release(request: ReleaseRequest, progress: Progress = silent) -> "ReleaseResult":
     """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
+    run_type = run_type_of(request)
+    run_type.refuse_options(request)
     plan = plan_release(request)
-    with open_run(plan, progress) as run:
+    with run_type(plan, progress) as run:
         applied = run.apply_method()
         claim = plan.claim(applied.found)
         with run.staging() as staged:

@@ -29,6 +29,7 @@ from queryveil.release.spark_writer import ranked, write_private, write_rows
 from queryveil.release.writer import StagedRelease, WrittenRows, check_places
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
 from queryveil.workflows.inputs import file_digest
+from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.spark_evidence import group_evidence, history_evidence
 from queryveil.workflows.spark_support import require_spark_support
 
@@ -51,6 +52,12 @@ class SparkRun(ReleaseRun):
             secret = None if self._private is None else local_path(self._private)
             check_places(folder, secret, force=plan.request.force)
         self._stack = ExitStack()
+
+    @classmethod
+    def refuse_options(cls, request: ReleaseRequest) -> None:
+        """Refuse columns to keep, which a cluster cannot release."""
+        if request.keep:
+            raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
 
     def locations(self) -> tuple[Path | str, Path | str | None]:
         """Return where the release and its private folder are."""
@@ -170,8 +177,6 @@ def _check_supported(plan: ReleasePlan) -> FrameLayout:
     if kind.frame is None:
         first = method_of(plan.method).kinds[0]
         raise InputError(f"--kind {kind.name} has no Spark form; use --kind {first}, or --engine local.")
-    if plan.source.keep:
-        raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
     for name in _LOCAL_ONLY:
         if getattr(request, name) is not None:
             raise InputError(f"--{name.replace('_', '-')} has no Spark form; leave it out, or use --engine local.")

@@ -1,6 +1,5 @@
 """Runs of methods on one log side by side: a table and charts for each family of kinds that are measured alike."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +12,6 @@ from queryveil.core.errors import QueryveilError
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.results import Score
 from queryveil.kinds.base import ComparedFigure, ComparisonView, Kind, kind_of
-from queryveil.release.manifest import Manifest, decode_manifest
 from queryveil.report.charts import Point, axis_end, growth_chart, scatter_chart
 from queryveil.report.comparison import ComparedRun, MethodComparison
 from queryveil.report.rendering import percent
@@ -95,25 +93,20 @@ def compare_runs(rows: Sequence[RunRow], jobs: Jobs) -> list[FamilyComparison]:
 
 
 def _released_run(row: RunRow, result: Mapping[str, Any], jobs: Jobs) -> ReleasedRun:
-    manifest, scores = manifest_of(result), result["scores"]
+    record, scores = result["manifest"], result["scores"]
     return ReleasedRun(
         row=row,
-        kind=manifest.kind_object(),
-        method=resolve("method", manifest.method),
+        kind=kind_of(record["kind"]),
+        method=resolve("method", record["method"]),
         seconds=result["seconds"],
         scores=tuple(Score(**{**each, "interval": each["interval"] and tuple(each["interval"])}) for each in scores),
         crowds=crowds_of(row.id, result, jobs),
     )
 
 
-def manifest_of(result: Mapping[str, Any]) -> Manifest:
-    """Return the manifest in the stored result of a run."""
-    return decode_manifest("the stored result", json.dumps(result["manifest"]).encode())
-
-
 def crowds_of(run: str, result: Mapping[str, Any], jobs: Jobs) -> Crowds | None:
     """Return how many people stand behind what a run published; None if the release is too large to count now."""
-    if sum(file.rows or 0 for file in manifest_of(result).files) > MOST_ROWS:
+    if sum(file.get("rows", 0) for file in result["manifest"]["files"]) > MOST_ROWS:
         return None
     return _count_crowds(jobs.release_of(run), jobs.private_of(run))
 
