@@ -9,14 +9,13 @@ from queryveil.logs.generate.invented import (
     RareTerms,
     brand_names,
     direct_identifiers,
-    misspell_phrases,
-    misspell_words,
+    misspell,
     model_numbers,
     screen_names,
     site_names,
     town_names,
 )
-from queryveil.logs.generate.patterns import Slot
+from queryveil.logs.generate.shape import Slot
 from queryveil.logs.scrub import scrub
 
 
@@ -49,17 +48,17 @@ def test_other_names_have_the_expected_form() -> None:
 
 def test_a_misspelled_word_is_one_edit_away() -> None:
     words = ["chicken", "soup", "restaurant"] * 200
-    for word, typed in zip(words, misspell_words(words, rng()), strict=True):
+    for word, typed in zip(words, misspell(words, rng()), strict=True):
         assert typed in edits(word)
 
 
 def test_only_long_words_of_a_phrase_are_misspelled() -> None:
     phrases = ["the chicken soup"] * 400
-    typed = misspell_phrases(phrases, rng())
+    typed = misspell(phrases, rng())
     assert all(text.startswith("the ") and text.endswith(" soup") for text in typed)
     assert all(text.split(" ")[1] in edits("chicken") for text in typed)
     untouched = ["www", "car", "ab12", "jane.doe5@example.com", "312-555-0100"]
-    assert misspell_phrases(untouched, rng()) == untouched
+    assert misspell(untouched, rng()) == untouched
 
 
 @pytest.mark.parametrize("slot", IDENTIFIERS)

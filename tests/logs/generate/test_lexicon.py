@@ -2,11 +2,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from queryveil.logs.generate.lexicon import NOTHING, QueryLexicon, build_lexicon, repeated
-from queryveil.logs.generate.patterns import LONGEST, Slot
+from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon, WeightedIds, repeated
 from queryveil.logs.generate.presets import ALTAVISTA, DEMO
-from queryveil.logs.generate.weighted_ids import Ids
+from queryveil.logs.generate.shape import LONGEST, Slot, Zipf
+from queryveil.logs.generate.word_sources import build_lexicon
 
+DRAWS = 200_000
 TEXTS = ["soup", "crock pot", "pot", "jane.doe5@example.com", "how to make chicken"]
 
 
@@ -79,3 +80,25 @@ def test_a_lexicon_has_the_slots_of_its_shape_only(demo: QueryLexicon) -> None:
     assert {Slot.HOME_TOWN, Slot.TOPIC_PLURAL, Slot.FAMOUS_NAME}.isdisjoint(web.samplers)
     assert not any(" " in text for text in web.texts.to_pylist())
     assert "high school" in demo.texts.to_pylist()
+
+
+@pytest.mark.parametrize("law", [Zipf(0.7, 8.0), Zipf(0.95, 300.0), Zipf(1.3, 2.0), Zipf(0.0, 0.0)])
+def test_ids_are_drawn_by_the_law(law: Zipf) -> None:
+    sampler = WeightedIds.of([np.arange(50, dtype=np.int32)], law)
+    drawn = sampler.draw_many(DRAWS, np.random.default_rng(5))
+    expected = (np.arange(1, 51) + law.shift) ** -law.exponent
+    np.testing.assert_allclose(np.bincount(drawn, minlength=50) / DRAWS, expected / expected.sum(), atol=0.01)
+
+
+def test_every_group_draws_its_own_ids() -> None:
+    sampler = WeightedIds.of([np.array([3, 4], np.int32), np.array([7], np.int32)], Zipf(0.9, 1.0))
+    groups = np.array([0, 1] * 100)
+    drawn = sampler.draw(groups, np.random.default_rng(1))
+    assert set(drawn[groups == 0].tolist()) == {3, 4}
+    assert set(drawn[groups == 1].tolist()) == {7}
+
+
+def test_the_ends_of_the_interval_map_to_the_first_and_last_id() -> None:
+    sampler = WeightedIds.of([np.arange(9, dtype=np.int32)], Zipf(0.95, 300.0))
+    uniform = np.array([0.0, np.nextafter(1.0, 0.0)])
+    assert sampler.positions(uniform).tolist() == [0, 8]

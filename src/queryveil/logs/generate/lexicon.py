@@ -2,20 +2,58 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.rows import FloatArray, IntArray, indptr_of
 from queryveil.logs.generate.invented import RareTerms
-from queryveil.logs.generate.patterns import LONGEST, Slot
-from queryveil.logs.generate.shape import LogShape
-from queryveil.logs.generate.weighted_ids import Ids, WeightedIds, weighted_ids
-from queryveil.logs.generate.word_sources import MOST_TERMS, texts_by_slot
+from queryveil.logs.generate.shape import LONGEST, Slot, Zipf
+
+Ids = NDArray[np.int32]
 
 NOTHING = -1  # in a row of ids, after the last
-
+MOST_TERMS = 4  # in an entry
 _TERM = re.compile(r"[a-z0-9]+")
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedIds:
+    """Ids in one or several groups, each group in order of popularity, all drawn by the same law."""
+
+    ids: Ids  # group after group
+    starts: IntArray  # (groups,)
+    sizes: IntArray  # (groups,), each at least 1
+    law: Zipf
+
+    @classmethod
+    def of(cls, groups: Sequence[Ids], law: Zipf) -> "WeightedIds":
+        """Return a sampler over groups of ids, each in order of popularity."""
+        sizes = np.array([len(group) for group in groups], np.int64)
+        return cls(np.concatenate(groups), indptr_of(sizes)[:-1], sizes, law)
+
+    def draw(self, groups: IntArray, rng: np.random.Generator) -> Ids:
+        """Draw one id of each given group; where there is only one group, all draws are from it."""
+        return self.ids[self.positions(rng.random(len(groups)), groups)]
+
+    def draw_many(self, n: int, rng: np.random.Generator) -> Ids:
+        """Draw n ids of the first group."""
+        return self.ids[self.positions(rng.random(n))]
+
+    def positions(self, uniform: FloatArray, groups: IntArray | int = 0) -> IntArray:
+        """Map uniform numbers in [0, 1) to positions in `ids`.
+
+        The law is read as a density between rank - 1/2 and rank + 1/2, whose distribution function has an inverse in
+        closed form; a table of probabilities is not needed.
+        """
+        groups = 0 if len(self.sizes) == 1 else groups
+        sizes, power, low = self.sizes[groups], 1 - self.law.exponent, self.law.shift + 0.5
+        floor = low**power
+        place = (floor + uniform * ((sizes + low) ** power - floor)) ** (1 / power)
+        ranks = np.minimum((place - low).astype(np.int64), sizes - 1)
+        return np.asarray(self.starts[groups] + ranks)
 
 
 class QueryLexicon:
@@ -109,22 +147,3 @@ def _left_aligned(rows: Ids) -> Ids:
     aligned = np.full(rows.shape, NOTHING, np.int32)
     aligned[np.arange(rows.shape[1]) < is_id.sum(axis=1)[:, None]] = rows[is_id]
     return aligned
-
-
-def build_lexicon(shape: LogShape, rng: np.random.Generator) -> QueryLexicon:
-    """Collect all entries that a log of this shape may contain, and their samplers."""
-    groups = texts_by_slot(shape, rng)
-    flat = pa.chunked_array([pa.array(group, pa.string()) for parts in groups.values() for group in parts])
-    encoded = flat.combine_chunks().dictionary_encode()
-    ids = encoded.indices.to_numpy()
-    samplers: dict[Slot, WeightedIds] = {}
-    begin = 0
-    for slot, parts in groups.items():
-        ends = begin + np.cumsum([len(part) for part in parts])
-        samplers[slot] = weighted_ids(np.split(ids[begin : ends[-1]], ends[:-1] - begin), shape.law(slot))
-        begin = int(ends[-1])
-    n_rare = shape.sizes.rare_terms
-    if n_rare:
-        provisional = np.arange(n_rare, dtype=np.int32) + len(encoded.dictionary)
-        samplers[Slot.RARE] = weighted_ids([provisional], shape.law(Slot.RARE))
-    return QueryLexicon(encoded.dictionary, samplers, n_rare=n_rare, has_phrases=shape.has_phrases)

@@ -1,22 +1,25 @@
-"""The people of a synthetic log: how much each searches, and what for."""
+"""The people of a synthetic log: how much each searches, when, and what for."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray
-from queryveil.logs.generate.lexicon import NOTHING, QueryLexicon
-from queryveil.logs.generate.patterns import Slot
-from queryveil.logs.generate.shape import Activity, LogShape
+from queryveil.core.rows import FloatArray, IntArray, indptr_of
+from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon
+from queryveil.logs.generate.shape import Activity, LogShape, Slot
 from queryveil.logs.generate.topics import TOPICS
-from queryveil.logs.generate.weighted_ids import Ids
 
 TOPICS_EACH = 3
 HEAVIEST_LENGTH = 5  # terms in each query of the person with the largest history
 _FAVOURITE_SITES = 4
 _OWN_NAME = 0.5  # of the names typed by somebody who looks for their own name: their own
 _LARGEST_STEP = 800  # between the identifiers of two people
+_HOUR, _DAY = 3_600, 86_400
+_PAUSE_SIGMA = 1.1  # of the logarithm of a pause
+_OPERATOR_QUERIES = 65  # of a program that combines terms by "or"
+_BOT_QUERIES = 120, 300  # of a bot, in one session
+_BOT_PAUSE = 20  # seconds, at most
 _INTERESTS = np.array([topic.interest for topic in TOPICS], np.float64)
 
 
@@ -58,14 +61,13 @@ class SyntheticPeople:
 
 def make_people(n: int, shape: LogShape, lexicon: QueryLexicon, rng: np.random.Generator) -> SyntheticPeople:
     """Make n people who together type as many queries as the shape says."""
-    activity = shape.activity
     is_operator, is_heaviest, is_bot = _draw_roles(n, shape, rng)
-    fixed = np.where(is_operator, activity.operator_queries, 0)
+    fixed = np.where(is_operator, _OPERATOR_QUERIES, 0)
     fixed[is_heaviest] = shape.largest // HEAVIEST_LENGTH
-    fixed[is_bot] = rng.integers(*activity.bot_queries, size=np.count_nonzero(is_bot), endpoint=True)
+    fixed[is_bot] = rng.integers(*_BOT_QUERIES, size=np.count_nonzero(is_bot), endpoint=True)
     return SyntheticPeople(
         identifiers=np.cumsum(rng.integers(1, _LARGEST_STEP, size=n, endpoint=True)),
-        n_queries=_draw_n_queries(fixed, activity, rng),
+        n_queries=_draw_n_queries(fixed, shape.activity, rng),
         is_operator=is_operator,
         is_heaviest=is_heaviest,
         is_bot=is_bot,
@@ -78,7 +80,7 @@ def make_people(n: int, shape: LogShape, lexicon: QueryLexicon, rng: np.random.G
 def draw_towns(n: int, lexicon: QueryLexicon, rng: np.random.Generator) -> Ids:
     """Draw n home towns: (n, 2), the entries for the town and for its state."""
     towns, states = lexicon.samplers[Slot.HOME_TOWN], lexicon.samplers[Slot.HOME_STATE]
-    positions = towns.pick_positions(np.zeros(n, np.int64), rng.random(n))
+    positions = towns.positions(rng.random(n))
     return np.column_stack((towns.ids[positions], states.ids[positions]))
 
 
@@ -88,14 +90,13 @@ def _draw_personal(n: int, shape: LogShape, lexicon: QueryLexicon, rng: np.rando
         return np.zeros((n, 0), np.int32)
     looks_for_self = rng.random(n) < shape.queries.own_names
     names = np.where(looks_for_self[:, None], _draw_names(n, lexicon, rng), np.int32(NOTHING))
-    sites = lexicon.samplers[Slot.SITE].draw(np.zeros(n * _FAVOURITE_SITES, np.int64), rng)
+    sites = lexicon.samplers[Slot.SITE].draw_many(n * _FAVOURITE_SITES, rng)
     return np.column_stack((names, draw_towns(n, lexicon, rng), sites.reshape(n, -1)))
 
 
 def _draw_names(n: int, lexicon: QueryLexicon, rng: np.random.Generator) -> Ids:
     """Draw n names: (n, 2), the entries for the first and the last name."""
-    samplers = (lexicon.samplers[slot] for slot in (Slot.FIRST_NAME, Slot.LAST_NAME))
-    return np.column_stack([sampler.draw(np.zeros(n, np.int64), rng) for sampler in samplers])
+    return np.column_stack([lexicon.samplers[slot].draw_many(n, rng) for slot in (Slot.FIRST_NAME, Slot.LAST_NAME)])
 
 
 def _draw_roles(n: int, shape: LogShape, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -130,3 +131,44 @@ def _draw_topics(n: int, rng: np.random.Generator) -> IntArray:
     """Draw different topics for each person: sorting by noise / interest draws without replacement."""
     waiting = rng.standard_exponential((n, len(_INTERESTS)), np.float32) / _INTERESTS.astype(np.float32)
     return np.argsort(waiting, axis=1)[:, :TOPICS_EACH]
+
+
+def draw_times(
+    people: SyntheticPeople, owners: IntArray, shape: LogShape, rng: np.random.Generator
+) -> NDArray[np.datetime64]:
+    """Draw the time of every query, to the second; strictly increasing for each person."""
+    first = indptr_of(people.n_queries)[:-1]
+    elapsed = np.cumsum(_draw_pauses(people.is_bot[owners], shape, rng))
+    elapsed -= elapsed[first][owners]
+    length = elapsed[first + people.n_queries - 1]
+    all_days, margin = shape.days * _DAY, shape.activity.margin
+    start = rng.random(len(people)) * np.maximum(all_days - length, margin)
+    # Who searches for longer than the log lasts is sped up; a query's position keeps its second different from others
+    room = all_days - 1 - people.n_queries - np.maximum(start, margin)
+    pace = np.minimum(1.0, room / np.maximum(length, 1.0))
+    moments = start[owners] + elapsed * pace[owners]
+    if shape.activity.hours:
+        moments = _follow_hours(moments, shape.activity.hours)
+    position = np.arange(len(owners)) - first[owners]
+    seconds = moments.astype(np.int64) + position
+    times: NDArray[np.datetime64] = np.datetime64(shape.first_day, "s") + seconds.astype("timedelta64[s]")
+    return times
+
+
+def _draw_pauses(is_bot: NDArray[np.bool_], shape: LogShape, rng: np.random.Generator) -> FloatArray:
+    """Draw the seconds before each query."""
+    n, activity = len(is_bot), shape.activity
+    short = activity.pause * np.exp(_PAUSE_SIGMA * rng.standard_normal(n))
+    is_long = (rng.random(n) < 1 / activity.session_queries) & ~is_bot
+    pauses: FloatArray = np.where(is_long, rng.standard_exponential(n) * activity.long_pause, short)
+    return np.where(is_bot, np.minimum(pauses, _BOT_PAUSE), pauses)
+
+
+def _follow_hours(moments: FloatArray, hours: tuple[float, ...]) -> FloatArray:
+    """Shift moments within their day, in order, so that each hour is as busy as given.
+
+    The last hour must be no busier than the mean, so that no moment comes closer to midnight.
+    """
+    days, seconds = np.divmod(moments, _DAY)
+    busy_until = np.cumsum((0.0, *hours))
+    return days * _DAY + np.interp(seconds, busy_until * (_DAY / busy_until[-1]), np.arange(25) * _HOUR)

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from queryveil.logs.generate.patterns import PatternTable, Slot
-from queryveil.logs.generate.shape import Activity, LexiconSizes, LogShape, QueryMix
-from queryveil.logs.generate.weighted_ids import Zipf
+from queryveil.logs.generate.shape import Activity, LexiconSizes, LogShape, PatternTable, QueryMix, Slot, Zipf
 
 # Pattern → weight among the patterns of its length
 _WEB_PATTERNS: dict[str, float] = {
@@ -42,11 +40,8 @@ ALTAVISTA = LogShape(
     users=367_803,
     first_day="2002-09-08",
     days=1,
-    sizes=LexiconSizes(
-        topic_words=1_500, last_names=30_000, sites=40_000, brands=20_000, rare_terms=353_000, shared_queries=400_000
-    ),
+    sizes=LexiconSizes(last_names=30_000, sites=40_000, brands=20_000, rare_terms=353_000, shared_queries=400_000),
     laws=_WEB_LAWS,
-    default_law=Zipf(0.0, 0.0),
     activity=Activity(
         queries=1_846_134 / 367_803,
         sigma=1.05,
@@ -55,19 +50,9 @@ ALTAVISTA = LogShape(
         long_pause=3 * 3600,
         session_queries=4,
         operators=2_170 / 367_803,
-        operator_queries=65,
     ),
-    queries=QueryMix(
-        patterns=PatternTable(_WEB_PATTERNS, lengths=(0.2225, 0.28, 0.22, 0.13, 0.07, 0.04, 0.02, 0.0175)),
-        repeat=0.22,
-        refine=0.16,
-        recall=0.08,
-        shared=0.6,
-        universal=0.3,
-        rarity=0.2,
-        strangers=0.2,
-        strange=0.7,
-    ),
+    patterns=PatternTable(_WEB_PATTERNS, lengths=(0.2225, 0.28, 0.22, 0.13, 0.07, 0.04, 0.02, 0.0175)),
+    queries=QueryMix(repeat=0.22, refine=0.16, recall=0.08, shared=0.6, rarity=0.2, strangers=0.2),
     largest=495,
     original=MappingProxyType(
         {"people": 367_803, "queries": 1_846_134, "terms": 251_115, "occurrences": 5_501_825, "largest": 495}
@@ -80,31 +65,13 @@ AOL = LogShape(
     users=650_000,
     first_day="2006-03-01",
     days=91,
-    sizes=LexiconSizes(
-        topic_words=1_500,
-        last_names=60_000,
-        sites=150_000,
-        brands=60_000,
-        rare_terms=2_500_000,
-        shared_queries=1_500_000,
-    ),
+    sizes=LexiconSizes(last_names=60_000, sites=150_000, brands=60_000, rare_terms=2_500_000, shared_queries=1_500_000),
     laws=_WEB_LAWS,
-    default_law=Zipf(0.0, 0.0),
     activity=Activity(
         queries=28.5, sigma=1.35, max_queries=1_500, pause=60, long_pause=2.5 * 86_400, session_queries=3
     ),
-    queries=QueryMix(
-        patterns=PatternTable(_WEB_PATTERNS, lengths=(0.33, 0.30, 0.19, 0.10, 0.04, 0.02, 0.01, 0.01)),
-        repeat=0.24,
-        refine=0.10,
-        recall=0.22,
-        shared=0.6,
-        universal=0.3,
-        rarity=0.2,
-        strangers=0.1,
-        strange=0.7,
-        clicked=0.5,
-    ),
+    patterns=PatternTable(_WEB_PATTERNS, lengths=(0.33, 0.30, 0.19, 0.10, 0.04, 0.02, 0.01, 0.01)),
+    queries=QueryMix(repeat=0.24, refine=0.10, recall=0.22, shared=0.6, rarity=0.2, strangers=0.1, clicked=0.5),
     original=MappingProxyType({"people": 650_000, "pairs": 20_000_000}),
 )
 
@@ -141,7 +108,7 @@ DEMO = LogShape(
     first_day="2006-03-01",
     days=91,
     sizes=LexiconSizes(
-        topic_words=500, last_names=90_000, sites=60_000, brands=60_000, famous_people=6_000, home_towns=5_000
+        last_names=90_000, sites=60_000, brands=60_000, topic_words=500, famous_people=6_000, home_towns=5_000
     ),
     laws=MappingProxyType(
         {
@@ -157,7 +124,6 @@ DEMO = LogShape(
             Slot.BRAND: Zipf(0.75, 1.0),
         }
     ),
-    default_law=Zipf(1.2, 0.0),
     activity=Activity(
         queries=16.6,
         sigma=1.05,
@@ -168,10 +134,9 @@ DEMO = LogShape(
         session_queries=3.2,
         hours=(3, 2, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 8, 8, 8, 7, 4),
         bots=1 / 2_000,
-        bot_queries=(120, 300),
     ),
+    patterns=PatternTable(_combined(_DEMO_SORTS)),
     queries=QueryMix(
-        patterns=PatternTable(_combined(_DEMO_SORTS)),
         repeat=0.12,
         refine=0.07,
         recall=0.20,

@@ -5,6 +5,8 @@ the number of the sense meant. Every noun below a root belongs to the topic. The
 words that people add to any query about the topic.
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -80,31 +82,21 @@ money trouble, 4: debt 2, loan 1, tax 1, poverty 1, insurance 1
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SearchTopic:
     """One field of interest."""
 
     name: str
     interest: float  # how many people care, relative to other topics
-    roots: tuple[str, ...]
-    companions: tuple[str, ...]
+    roots: list[str]
+    companions: list[str]
     is_sensitive: bool
 
 
-def _parse(table: str, is_sensitive: bool) -> tuple[SearchTopic, ...]:
-    """Read pairs of lines: a header with the roots, and the companions."""
-    lines = table.strip().splitlines()
-    headers = (header.partition(": ") for header in lines[::2])
-    return tuple(
-        SearchTopic(
-            name=title.partition(", ")[0],
-            interest=float(title.partition(", ")[2]),
-            roots=tuple(roots.split(", ")),
-            companions=tuple(companions.strip().split(", ")),
-            is_sensitive=is_sensitive,
-        )
-        for (title, _, roots), companions in zip(headers, lines[1::2], strict=True)
-    )
+def _parse(table: str, is_sensitive: bool) -> Iterator[SearchTopic]:
+    """Yield the topics of a table."""
+    for name, interest, roots, companions in re.findall(r"(.+), (\d+): (.+)\n +(.+)", table):
+        yield SearchTopic(name, float(interest), roots.split(", "), companions.split(", "), is_sensitive)
 
 
 TOPICS = (*_parse(_EVERYDAY, is_sensitive=False), *_parse(_SENSITIVE, is_sensitive=True))
@@ -117,21 +109,21 @@ def topic_phrases(n: int) -> list[list[str]]:
 
 @cache
 def _ranked(topic: SearchTopic) -> tuple[str, ...]:
-    """Rank the words of a topic by how often WordNet's glosses use them."""
+    """Rank the words of a topic by how often WordNet's glosses use them.
+
+    A word belongs to the topic if its first sense does: "port" is a harbour before it is a wine.
+    """
     wordnet = load_wordnet()
+    numbered = [root.rpartition(" ") for root in topic.roots]
+    roots = [int(wordnet.synsets(lemma, NOUN)[int(number) - 1]) for lemma, _, number in numbered]
     found = {
         lemma
-        for synset in _below(wordnet, [_synset(wordnet, root) for root in topic.roots])
+        for synset in _below(wordnet, roots)
         for lemma in wordnet.word_lemmas[wordnet.word_indptr[synset] : wordnet.word_indptr[synset + 1]].tolist()
-        if _is_main_sense(wordnet, lemma, synset)
+        if wordnet.sense_synsets[wordnet.sense_indptr[lemma]] == synset
     }
     usable = [lemma for lemma in found if _is_searchable(wordnet, wordnet.lemmas[lemma])]
     return tuple(wordnet.lemmas[lemma] for lemma in sorted(usable, key=lambda x: (-wordnet.gloss_counts[x], x)))
-
-
-def _synset(wordnet: WordNet, root: str) -> int:
-    lemma, _, number = root.rpartition(" ")
-    return int(wordnet.synsets(lemma, NOUN)[int(number) - 1])
 
 
 def _below(wordnet: WordNet, roots: list[int]) -> set[int]:
@@ -143,11 +135,6 @@ def _below(wordnet: WordNet, roots: list[int]) -> set[int]:
         frontier = [child for child in children if not wordnet.is_instance(child)]
         found.update(frontier)
     return found
-
-
-def _is_main_sense(wordnet: WordNet, lemma: int, synset: int) -> bool:
-    """Say whether a word mostly means this: "port" is a harbour before it is a wine."""
-    return bool(wordnet.sense_synsets[wordnet.sense_indptr[lemma]] == synset)
 
 
 def _is_searchable(wordnet: WordNet, lemma: str) -> bool:

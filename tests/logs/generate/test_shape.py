@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from queryveil.logs.generate.patterns import LONGEST, PatternTable, Slot
 from queryveil.logs.generate.presets import DEMO, _combined
+from queryveil.logs.generate.shape import LONGEST, PatternTable, Slot
 
 N = 50_000
 
@@ -45,4 +45,4 @@ def test_every_slot_has_its_own_letter_and_slots_are_collected() -> None:
 def test_sorts_of_queries_keep_their_weights_when_combined() -> None:
     combined = _combined({"a": (0.75, {"W": 1, "S": 2}), "b": (0.25, {"B": 7})})
     assert combined == {"W": pytest.approx(0.25), "S": pytest.approx(0.5), "B": pytest.approx(0.25)}
-    assert Slot.EMAIL in DEMO.queries.patterns.slots
+    assert Slot.EMAIL in DEMO.patterns.slots
