@@ -1,4 +1,4 @@
-"""Attacks on 5,000 people: the seconds of each, and what known terms reach beside the bound.
+"""Attacks on 5,000 people: the seconds of each, and what known terms reach beside the attack.
 
 `python -m benchmarks.attacks`. The release is one of single queries with their times, so that every attack can be run.
 Seconds are those of the attack alone, with everything read and laid out, on the release, for the control and on the
@@ -13,10 +13,9 @@ import numpy as np
 
 from benchmarks.sides import SEED, Figures, make_log
 from queryveil.api import anonymize
-from queryveil.attacks.base import Game, Setting, View, play
-from queryveil.attacks.crowds import search
-from queryveil.attacks.known_terms import BEYOND
-from queryveil.attacks.targets import draw_rows, know
+from queryveil.attacks.base import Game, Setting, View, build_game
+from queryveil.attacks.finding import BEYOND, match_crowds
+from queryveil.attacks.targets import draw_knowledge, draw_rows
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
@@ -48,7 +47,7 @@ def measure() -> Figures:
         figures[f"{name}, s (bar: seconds)"] = round(seconds, 3)
         if name.startswith("known_terms"):
             figures |= _bounds(name, results)
-    return {**figures, **_against_sets(play(setting, setting.terms))}
+    return {**figures, **_against_sets(build_game(setting, setting.terms))}
 
 
 def _setting() -> Setting:
@@ -66,9 +65,11 @@ def _setting() -> Setting:
 
 
 def _run(setting: Setting, name: str) -> tuple[list[AttackResult], float]:
-    bound = resolve("attack", name)
+    attack = resolve("attack", name)
     started = time.perf_counter()
-    results: list[AttackResult] = bound.declaration.load()(Evidence.of(setting), bound, rng=np.random.default_rng(SEED))
+    results: list[AttackResult] = attack.declaration.load()(
+        Evidence.of(setting), attack, rng=np.random.default_rng(SEED)
+    )
     return results, time.perf_counter() - started
 
 
@@ -88,9 +89,9 @@ def _bounds(name: str, results: list[AttackResult]) -> Figures:
 def _against_sets(game: Game) -> Figures:
     """Count the same crowds by intersecting sets."""
     rows = draw_rows(game.people, M, PEOPLE, np.random.default_rng(SEED))
-    known = know(game.people, rows, M, np.random.default_rng(SEED))
+    known = draw_knowledge(game.people, rows, M, np.random.default_rng(SEED))
     started = time.perf_counter()
-    found = search(game.original, known, exact=True, progress=silent, stage="")
+    found = match_crowds(game.original, known, exact=True)
     ours = time.perf_counter() - started
     holders = _holders(game.original)
     started = time.perf_counter()

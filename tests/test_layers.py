@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "release": "core _version guarantees logs engines kinds",
     "verifiers": "core kernels lexicons engines",
     "measures": "core kernels histories kinds market semantics search",
-    "attacks": "core kernels lexicons kinds measures",
+    "attacks": "core kernels lexicons kinds",
     "report": "core release",
     "experiments": "core kernels lexicons histories market semantics sensitivity methods measures report search",
     "workflows": "core _version guarantees lexicons logs engines histories kinds market semantics sensitivity "

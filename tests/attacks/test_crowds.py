@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import Game, Knowledge, play
-from queryveil.attacks.crowds import LEFT_OUT, OTHER_PEOPLE, search
-from queryveil.attacks.known_terms import BEYOND, run
-from queryveil.attacks.targets import draw_items, draw_rows, draw_wrong, held, still_shown
+from queryveil.attacks.base import LEFT_OUT, OTHER_PEOPLE, Game, build_game
+from queryveil.attacks.finding import BEYOND, attack_by_terms, match_crowds
+from queryveil.attacks.targets import Knowledge, draw_items, draw_rows, draw_wrong, holds_item, released_items
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
-from queryveil.core.progress import silent
 from queryveil.core.results import AttackResult
 from queryveil.methods.km import anonymize as run_km
 from tests.attacks.settings import groups, setting
@@ -32,7 +30,7 @@ def results_of(found: list[AttackResult]) -> dict[str, AttackResult]:
 
 def attack(*arguments: object, name: str = "known_terms(m=1)", seed: int = 1, **options: object) -> list[AttackResult]:
     built = setting(*arguments, **options)  # type: ignore[arg-type]
-    return run(Evidence.of(built), resolve("attack", name), rng=np.random.default_rng(seed))
+    return attack_by_terms(Evidence.of(built), resolve("attack", name), rng=np.random.default_rng(seed))
 
 
 @settings(max_examples=200, deadline=None)
@@ -41,7 +39,7 @@ def test_crowds_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObje
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
     released = [data.draw(st.sets(st.sampled_from(sorted(row)))) for row in original]
-    game = play(setting_ := setting(original, released, owners=owners), setting_.terms)
+    game = build_game(setting_ := setting(original, released, owners=owners), setting_.terms)
     view = game.release
     items = list(range(len(game.keys)))
     right = data.draw(st.lists(st.sampled_from(items), min_size=1, max_size=3, unique=True))
@@ -51,7 +49,7 @@ def test_crowds_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObje
     units = list(zip(owners, shown, strict=True))
     knowledge = Knowledge(np.array([[*right, *wrong]], np.int32), len(right), np.array([me], np.int32))
     for exact, left_out in product((True, False), repeat=2):
-        found = search(view, knowledge, exact=exact, left_out=left_out, progress=silent, stage="")
+        found = match_crowds(view, knowledge, exact=exact, left_out=left_out)
         seen = twin.without(units, me) if left_out else units
         crowd = {owners[n] for n in twin.crowd(seen, right, wrong, view.weights.tolist(), exact=exact)}
         assert (found.people[0], found.owners[0], found.is_in[0]) == (len(crowd), len(crowd), me in crowd)
@@ -127,7 +125,9 @@ def test_groups_hide_their_members() -> None:
     original = [[0, 1], [0, 2], [3, 4], [3, 5], [6]]
     built = groups(original, [0, 0, 1, 1, -1], [[0, 1, 2], [3, 4, 5]])
     found = results_of(
-        run(Evidence.of(built), resolve("attack", "known_terms(m=2, wrong=0)"), rng=np.random.default_rng(1))
+        attack_by_terms(
+            Evidence.of(built), resolve("attack", "known_terms(m=2, wrong=0)"), rng=np.random.default_rng(1)
+        )
     )
     person, group = found["2 terms"], found["2 terms: the group"]
     assert (person.rate.value, person.risk_of, person.smallest) == (1 / 2, "singling out", 2)
@@ -151,7 +151,7 @@ def test_nobody_has_as_many_terms() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=9), st.integers(0, 2**32))
 def test_draws(log: list[set[int]], seed: int) -> None:
-    game: Game = play(built := setting(log, log), built.terms)
+    game: Game = build_game(built := setting(log, log), built.terms)
     rng = np.random.default_rng(seed)
     for width in (1, 2, 3):
         chosen = draw_rows(game.people, width, 4, rng)
@@ -163,11 +163,11 @@ def test_draws(log: list[set[int]], seed: int) -> None:
             assert set(items) <= mine
             assert len(set(items)) == width
             assert not {item for item in false if item >= 0} & mine
-        assert held(game.people, chosen, drawn[:, 0]).all()
-        assert not held(game.people, chosen, wrong[:, 0]).any()
+        assert holds_item(game.people, chosen, drawn[:, 0]).all()
+        assert not holds_item(game.people, chosen, wrong[:, 0]).any()
 
 
 def test_what_the_release_still_shows() -> None:
-    game = play(built := setting([[0, 1], [2]], [[1]], histories=[0]), built.terms)
-    shown = still_shown(game)
+    game = build_game(built := setting([[0, 1], [2]], [[1]], histories=[0]), built.terms)
+    shown = released_items(game)
     assert (shown.indptr.tolist(), shown.ids.tolist()) == ([0, 1, 1], [1])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import play
-from queryveil.attacks.infer import Secrets, learn, prior_of, run
+from queryveil.attacks.base import build_game
+from queryveil.attacks.infer import Secrets, infer, infer_terms, prior_of
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
@@ -22,8 +22,8 @@ logs = st.lists(
 ).map(lambda histories: sorted(histories, key=lambda history: history[0]))
 
 
-def infer(built: Any, m: int = 1) -> tuple[AttackResult, AttackResult]:
-    belief, guess = run(Evidence.of(built), resolve("attack", f"infer(m={m})"), rng=np.random.default_rng(3))
+def attack(built: Any, m: int = 1) -> tuple[AttackResult, AttackResult]:
+    belief, guess = infer(Evidence.of(built), resolve("attack", f"infer(m={m})"), rng=np.random.default_rng(3))
     return belief, guess
 
 
@@ -33,7 +33,7 @@ def test_beliefs_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObj
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
     released = [data.draw(st.sets(st.sampled_from(sorted(row)))) for row in original]
-    game = play(built := setting(original, released, owners=owners), built.terms)
+    game = build_game(built := setting(original, released, owners=owners), built.terms)
     prior, view = prior_of(game), game.release
     n_people = len(set(owners))
     for item in range(len(game.keys)):
@@ -47,7 +47,7 @@ def test_beliefs_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObj
         for owner, (a, b) in zip(owners, pairs(view.published.indptr), strict=True)
     ]
     for left_out in (False, True):
-        found = learn(view, secrets, left_out, prior)
+        found = infer_terms(view, secrets, left_out, prior)
         seen = twin.without(units, owners[row]) if left_out else units
         share, guess = twin.beliefs(seen, known, view.weights.tolist(), dict(enumerate(prior.tolist())))
         assert found.belief[0] == pytest.approx(share[secret])
@@ -57,7 +57,7 @@ def test_beliefs_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObj
 
 def test_the_original_tells_everything() -> None:
     log = [[0, 3 * n + 1, 3 * n + 2, 3 * n + 3] for n in range(10)]  # three terms of one's own
-    belief, guess = infer(setting(log, log), m=2)
+    belief, guess = attack(setting(log, log), m=2)
     assert belief.rate.value == guess.rate.value == belief.original.value == 1.0
     assert guess.control.value == 0.0
     assert guess.risk.value == 1.0
@@ -67,7 +67,7 @@ def test_the_original_tells_everything() -> None:
 def test_a_crowd_that_shares_a_secret_gives_it_away() -> None:
     sick = [[0, 9]] * 4  # all who know 0 have 9: homogeneity, which (k, m)-anonymity does not prevent
     well = [[1, 2]] * 4
-    belief, guess = infer(setting([*sick, *well], [*sick, *well]))
+    belief, guess = attack(setting([*sick, *well], [*sick, *well]))
     assert belief.rate.value == guess.rate.value == 1.0
     assert belief.control.value == 1.0  # it is learnt of everybody who knows 0, in the log or not
     assert belief.risk.value == 0.0
@@ -77,13 +77,13 @@ def test_a_crowd_that_shares_a_secret_gives_it_away() -> None:
 def test_groups_by_hand() -> None:
     original = [[0, 1], [0, 2], [0, 3], [4, 5], [4, 6]]
     built = groups(original, [0, 0, 0, 1, 1], [[0, 1, 2, 3], [4, 5, 6]])
-    game = play(built, built.terms)
+    game = build_game(built, built.terms)
     known, secret = np.array([[0], [4]], np.int32), np.array([1, 5], np.int32)
     secrets = Secrets(known, secret, np.array([0, 3]), game.people)
-    with_target = learn(game.release, secrets, False, prior_of(game))
+    with_target = infer_terms(game.release, secrets, False, prior_of(game))
     assert with_target.belief.tolist() == pytest.approx([1 / 3, 1 / 2])  # the share of members who hold the term
     assert with_target.guess.tolist() == [1, 5]  # the first of equal ones
-    without = learn(game.release, secrets, True, prior_of(game))
+    without = infer_terms(game.release, secrets, True, prior_of(game))
     assert without.belief.tolist() == [0.0, 0.0]  # nobody else brought the term into the group
     # Equation 1: what was gained is the share in the group less the share of all people
     assert (with_target.belief - prior_of(game)[secret]).tolist() == pytest.approx([1 / 3 - 1 / 5, 1 / 2 - 1 / 5])
@@ -91,19 +91,19 @@ def test_groups_by_hand() -> None:
 
 def test_without_a_crowd_the_belief_stays() -> None:
     built = setting([[0, 1], [0, 1], [2, 3]], [[0], [0]], histories=[0, 1])
-    game = play(built, built.terms)
+    game = build_game(built, built.terms)
     secrets = Secrets(np.array([[2]], np.int32), np.array([3], np.int32), np.array([2]), game.people)
-    found = learn(game.release, secrets, False, prior_of(game))
+    found = infer_terms(game.release, secrets, False, prior_of(game))
     assert (found.belief.tolist(), found.guess.tolist(), found.is_right.tolist()) == ([1 / 3], [-1], [False])
 
 
 def test_other_people_are_the_control() -> None:
     log = [[0, 1, 2], [0, 1, 3]]
-    belief, guess = infer(setting(log, log, others=[[0, 1, 50], [8]]), m=2)
+    belief, guess = attack(setting(log, log, others=[[0, 1, 50], [8]]), m=2)
     assert belief.controls == guess.controls == 1
     assert belief.controlled_by == "people of another log"
 
 
 def test_nobody_has_a_further_term() -> None:
     with pytest.raises(InputError, match="nobody has more than 2; take a smaller m"):
-        infer(setting([[0, 1]], [[0, 1]]), m=2)
+        attack(setting([[0, 1]], [[0, 1]]), m=2)

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import ItemTables, play
-from queryveil.attacks.minimality import ANOTHER_HISTORY
-from queryveil.attacks.minimality import run as run_minimality
-from queryveil.attacks.moments import in_units
-from queryveil.attacks.moments import run as run_moments
-from queryveil.attacks.multiplicity import run as run_multiplicity
-from queryveil.attacks.vanity import names_in, own_names
-from queryveil.attacks.vanity import run as run_vanity
+from queryveil.attacks.base import ItemTables, build_game
+from queryveil.attacks.finding import (
+    attack_by_counts,
+    attack_by_moments,
+    attack_by_names,
+    in_units,
+    names_in,
+    own_names,
+)
+from queryveil.attacks.minimality import ANOTHER_HISTORY, find_deleted
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
@@ -32,7 +34,7 @@ def test_how_often_tells_people_apart_who_share_all_terms() -> None:
     counts = [{0: n, 1: 1} for n in range(1, 6)]
     rows = table([[0, 1]] * 5, range(5), counts)
     built = replace(setting([[0, 1]] * 5, [[0, 1]] * 5), terms=ItemTables(rows, rows))
-    (found,) = run_multiplicity(Evidence.of(built), resolve("attack", "multiplicity(m=2)"), rng=rng())
+    (found,) = attack_by_counts(Evidence.of(built), resolve("attack", "multiplicity(m=2)"), rng=rng())
     assert found.rate.value == found.original.value == 1.0
     assert found.control.value == 1 / 4  # without the person, the four others share the term that was used once
     assert found.knowledge == "2 terms and how often each"
@@ -42,9 +44,9 @@ def test_a_moment_finds_a_person_as_precisely_as_it_is_known() -> None:
     minutes = [[60 * n, 86_400] for n in range(4)]
     rows = table(minutes, range(4))
     built = setting([[0]] * 4, [[0]] * 4, moments=ItemTables(rows, rows))
-    (found,) = run_moments(Evidence.of(built), resolve("attack", "time(m=2)"), rng=rng())
+    (found,) = attack_by_moments(Evidence.of(built), resolve("attack", "time(m=2)"), rng=rng())
     assert (found.rate.value, found.risk_of, found.knowledge) == (1.0, "linkability", "the minutes of 2 queries")
-    (coarse,) = run_moments(Evidence.of(built), resolve("attack", "time(m=2, unit=day)"), rng=rng())
+    (coarse,) = attack_by_moments(Evidence.of(built), resolve("attack", "time(m=2, unit=day)"), rng=rng())
     assert (coarse.rate.value, coarse.crowd) == (1 / 4, 4.0)
 
 
@@ -71,16 +73,16 @@ def test_the_name_searched_most_is_taken_for_ones_own() -> None:
 
 def test_vanity_finds_who_searches_for_the_own_name() -> None:
     log = [[0, 1, 2, 3], [2, 3, 4, 5]]
-    (seen,) = run_vanity(
+    (seen,) = attack_by_names(
         Evidence.of(setting(log, log, terms=TERMS, queries=SEARCHED)), resolve("attack", "vanity(shared=1)"), rng=rng()
     )
     assert (seen.rate.value, seen.original.value, seen.targets) == (1.0, 1.0, 1)
-    (hidden,) = run_vanity(
+    (hidden,) = attack_by_names(
         Evidence.of(setting(log, [[2], [2]], terms=TERMS, queries=SEARCHED)), resolve("attack", "vanity"), rng=rng()
     )
     assert (hidden.targets, hidden.rate.value) == (2, 1 / 4)  # one is not found, the other in a crowd of two
     with pytest.raises(InputError, match="the log has none"):
-        run_vanity(
+        attack_by_names(
             Evidence.of(setting(log, log, terms=TERMS, queries=[(0, "red shoes")])),
             resolve("attack", "vanity"),
             rng=rng(),
@@ -97,7 +99,7 @@ logs = st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size
 def test_what_could_have_stayed_is_the_twins(log: list[tuple[int, set[int]]], k: int, m: int) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, released = [numbers[owner] for owner, _ in log], [row for _, row in log]
-    game = play(built := setting(released, released, owners=owners), built.terms)
+    game = build_game(built := setting(released, released, owners=owners), built.terms)
     published = game.release.published
     units = [
         (owner, frozenset(published.ids[a:b].tolist()))
@@ -114,7 +116,7 @@ def test_what_could_have_stayed_is_the_twins(log: list[tuple[int, set[int]]], k:
 
 
 def test_parts_are_counted_apart() -> None:
-    game = play(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
+    game = build_game(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
     asked = np.array([2]), np.array([1], np.int32)
     together, apart = np.zeros(3, np.int32), np.array([0, 0, 1], np.int32)
     assert judge(game.release.published, together, *asked, 3, 2).tolist() == [COULD_HAVE_STAYED]
@@ -126,14 +128,12 @@ def test_minimality_tells_the_deleted_from_what_could_have_stayed() -> None:
     log = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0, 5]]
     released = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0]]
     built = setting(log, released, claim="km(k=3, m=2)")
-    (found,) = run_minimality(Evidence.of(built), resolve("attack", "minimality"), rng=rng())
+    (found,) = find_deleted(Evidence.of(built), resolve("attack", "minimality"), rng=rng())
     assert (found.targets, found.baseline.value, found.controlled_by) == (1, 0.5, ANOTHER_HISTORY)
     assert found.original.value == 1.0
     assert found.rate.value in (0.5, 1.0)  # of 1 it cannot tell, that 2 could have stayed it can
     seeds = [
-        run_minimality(Evidence.of(built), resolve("attack", "minimality"), rng=np.random.default_rng(seed))[
-            0
-        ].rate.value
+        find_deleted(Evidence.of(built), resolve("attack", "minimality"), rng=np.random.default_rng(seed))[0].rate.value
         for seed in range(20)
     ]
     assert set(seeds) == {0.5, 1.0}
@@ -142,4 +142,4 @@ def test_minimality_tells_the_deleted_from_what_could_have_stayed() -> None:
 def test_minimality_needs_something_deleted() -> None:
     log = [[0, 1], [0, 1]]
     with pytest.raises(InputError, match="needs terms that were deleted from some histories only"):
-        run_minimality(Evidence.of(setting(log, log)), resolve("attack", "minimality"), rng=rng())
+        find_deleted(Evidence.of(setting(log, log)), resolve("attack", "minimality"), rng=rng())

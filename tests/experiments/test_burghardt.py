@@ -19,9 +19,8 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.log import LOG as LOG_KIND
 from queryveil.market.table import Market, make_market
 from queryveil.measures.base import Comparison
-from queryveil.measures.utility import market as market_measure
-from queryveil.measures.utility import retention
-from queryveil.measures.utility.correlations import significance
+from queryveil.measures.utility.market import measure_market, significance
+from queryveil.measures.utility.retention import measure_retention
 from queryveil.methods.targets import TermValues
 from tests.builders import profiles_of, rows
 from tests.papers.test_burghardt import ARNOLD
@@ -122,8 +121,8 @@ def test_kept_shares_equal_the_measures(found: PaperEvaluation) -> None:
     result, mask = run_once(setup, 2, 2, "clicks")
     released = LOG.select(mask)
     comparison = Comparison(LOG_KIND, LOG, released, np.arange(LOG.n_histories), MARKET)
-    for measure, module in (("retention", retention), ("market", market_measure)):
-        for score in module.compute(Evidence.of(comparison), resolve("measure", measure), rng=np.random.default_rng(0)):
+    for measure, compute in (("retention", measure_retention), ("market", measure_market)):
+        for score in compute(Evidence.of(comparison), resolve("measure", measure), rng=np.random.default_rng(0)):
             if score.label != "pairs":
                 assert result.kept[score.label] == pytest.approx(score.value)
     (same,) = (run for run in found.numbers["runs"] if run["method"] == result.method)

@@ -32,8 +32,8 @@ def pair_of(people: Sequence[tuple[Counts, Counts]], sensitivity: Mapping[str, f
 
 def measure(name: str, pair: LogPair) -> list[Score]:
     """Take a measure by its text name."""
-    bound = resolve("measure", name)
-    scores: list[Score] = bound.declaration.load()(Evidence.of(pair), bound, rng=np.random.default_rng(0))
+    resolved = resolve("measure", name)
+    scores: list[Score] = resolved.declaration.load()(Evidence.of(pair), resolved, rng=np.random.default_rng(0))
     return scores
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from queryveil.core.evidence import Evidence, ReleasedVocabularies
 from queryveil.core.names import resolve
-from queryveil.measures.utility.blm import compute_blm, compute_lm
-from queryveil.measures.vocabularies import Vocabularies
+from queryveil.measures.base import Vocabularies
+from queryveil.measures.utility.blm import measure_blm, measure_lm
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 from tests.methods.generalize.goods import VOCABULARIES, goods
@@ -39,12 +39,12 @@ def example(folder: Path, bags: list[Bag], eps: int) -> Vocabularies:
 
 
 def blm(comparison: Vocabularies, name: str = "blm") -> tuple[float | None, float | None]:
-    loss, kept = compute_blm(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
+    loss, kept = measure_blm(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
     return loss.value, kept.value
 
 
 def lm(comparison: Vocabularies) -> float | None:
-    (loss,) = compute_lm(Evidence.of(comparison), resolve("measure", "lm"), rng=np.random.default_rng(0))
+    (loss,) = measure_lm(Evidence.of(comparison), resolve("measure", "lm"), rng=np.random.default_rng(0))
     return loss.value
 
 

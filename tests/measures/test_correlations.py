@@ -13,12 +13,12 @@ from queryveil.kinds.base import kind_of
 from queryveil.market.table import make_market
 from queryveil.measures import CORRELATIONS
 from queryveil.measures.base import Comparison
-from queryveil.measures.utility.correlations import (
+from queryveil.measures.utility.market import (
     VARIABLES,
-    compute,
     correlations,
     figures_of_terms,
     known_to_market,
+    measure_correlations,
     significance,
 )
 from tests.builders import profiles_of
@@ -98,7 +98,7 @@ def test_only_terms_the_market_knows_are_looked_at() -> None:
 
 
 def test_scores_of_original_and_release() -> None:
-    scores = compute(
+    scores = measure_correlations(
         Evidence.of(comparison("log", private=False)), resolve("measure", "correlations"), rng=np.random.default_rng(0)
     )
     assert [score.label for score in scores] == [f"{a} – {b}" for a, b in combinations(VARIABLES, 2)]
@@ -112,7 +112,7 @@ def test_scores_of_original_and_release() -> None:
 
 
 def test_what_a_release_does_not_tell_is_left_open() -> None:
-    scores = compute(
+    scores = measure_correlations(
         Evidence.of(comparison("histories", private=False)),
         resolve("measure", "correlations"),
         rng=np.random.default_rng(0),
@@ -125,8 +125,8 @@ def test_what_a_release_does_not_tell_is_left_open() -> None:
 def test_needs_a_market_table() -> None:
     bare = Comparison(kind_of("log"), profiles_of(LOG), profiles_of(LOG), None)
     with pytest.raises(InputError, match="the measure correlations needs a market table"):
-        compute(Evidence.of(bare), resolve("measure", "correlations"), rng=np.random.default_rng(0))
+        measure_correlations(Evidence.of(bare), resolve("measure", "correlations"), rng=np.random.default_rng(0))
 
 
 def test_the_declared_function_is_this_measure() -> None:
-    assert CORRELATIONS.load() is compute
+    assert CORRELATIONS.load() is measure_correlations

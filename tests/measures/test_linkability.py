@@ -33,14 +33,14 @@ RELEASED: list[Row] = [(3, "a", 0.75), (3, "b", 0.25), (7, "c", 1.5)]
 
 def measure(p: float, rows: Sequence[Row], people: Sequence[Person]) -> dict[str, Score]:
     released, members = arrays(rows, people)
-    bound = resolve("measure", f"linkability(p={p})")
-    scores = linkability.compute(Evidence.of(released, members), bound, rng=np.random.default_rng(0))
+    measure = resolve("measure", f"linkability(p={p})")
+    scores = linkability.measure_linkability(Evidence.of(released, members), measure, rng=np.random.default_rng(0))
     assert all(score.measure == f"linkability(p={p})" and score.note for score in scores)
     return {score.label: score for score in scores}
 
 
 def test_declared_for_groups_only() -> None:
-    assert LINKABILITY.load() is linkability.compute
+    assert LINKABILITY.load() is linkability.measure_linkability
     assert [declared.name for declared in DECLARATIONS if "groups" in declared.kinds] == ["linkability", "search"]
     with pytest.raises(UnknownNameError, match="p must be a number above 0 and at most 1"):
         resolve("measure", "linkability(p=0)")

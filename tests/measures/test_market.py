@@ -14,7 +14,7 @@ from queryveil.kinds.base import kind_of
 from queryveil.market.table import Market, make_market
 from queryveil.measures import MARKET
 from queryveil.measures.base import Comparison
-from queryveil.measures.utility.market import Coverage, compute, coverage
+from queryveil.measures.utility.market import Coverage, coverage, measure_market
 from tests.builders import profiles_of
 
 NAN = float("nan")
@@ -40,7 +40,7 @@ def measure(
         profiles = replace(profiles, counts=np.ones_like(profiles.counts))
     behind = None if history_of is None else np.array(history_of, np.int64)
     comparison = Comparison(kind_of(kind), profiles_of(LOG), profiles, behind, market)
-    scores = compute(Evidence.of(comparison), resolve("measure", "market"), rng=np.random.default_rng(0))
+    scores = measure_market(Evidence.of(comparison), resolve("measure", "market"), rng=np.random.default_rng(0))
     assert [score.label for score in scores] == ["bid", "clicks", "impressions", "revenue"]
     assert all((s.measure, s.original, s.unit, s.better) == ("market", 100.0, "%", "higher") for s in scores)
     return {score.label: score for score in scores}
@@ -109,4 +109,4 @@ def test_needs_a_market_table() -> None:
 
 
 def test_the_declared_function_is_this_measure() -> None:
-    assert MARKET.load() is compute
+    assert MARKET.load() is measure_market

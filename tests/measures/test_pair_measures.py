@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.names import resolve
 from queryveil.measures import DECLARATIONS
-from queryveil.measures.privacy.exposed import exposed_by_person, percentile
-from queryveil.measures.privacy.pel import pel_by_person
-from queryveil.measures.privacy.people import SHOWN
-from queryveil.measures.privacy.spi import jsd_by_person, spi_by_person
+from queryveil.measures.privacy.pairs import (
+    SHOWN,
+    exposed_by_person,
+    jsd_by_person,
+    pel_by_person,
+    percentile,
+    spi_by_person,
+)
 from tests.measures.pairs import Counts, exposed_twin, measure, pair_of, pel_twin, spi_twin, value
 
 DOCUMENTS = "abcdefg"

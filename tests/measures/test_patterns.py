@@ -11,9 +11,8 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 from queryveil.kinds.base import kind_of
-from queryveil.measures.base import Comparison
-from queryveil.measures.utility.patterns import compute
-from queryveil.measures.vocabularies import Vocabularies
+from queryveil.measures.base import Comparison, Vocabularies
+from queryveil.measures.utility.patterns import measure_patterns
 from queryveil.semantics.distances import distance
 from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of
@@ -25,7 +24,7 @@ WORDS = ("dog", "cat", "wolf", "car", "wine", "beer", "qzx")
 
 
 def patterns(comparison: Comparison | Vocabularies, name: str = "patterns") -> tuple[Score, Score]:
-    recall, far = compute(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
+    recall, far = measure_patterns(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
     return recall, far
 
 

@@ -13,7 +13,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import kind_of
 from queryveil.measures import RETENTION
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
-from queryveil.measures.utility.retention import HISTORIES_COUNTED, compute
+from queryveil.measures.utility.retention import HISTORIES_COUNTED, measure_retention
 from tests.builders import profiles_of
 
 # 10 occurrences, 8 pairs, 4 distinct terms, 4 histories
@@ -38,7 +38,7 @@ def measure(
         profiles if kind == "log" else as_histories(profiles),
         None if history_of is None else np.array(history_of, np.int64),
     )
-    scores = compute(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
+    scores = measure_retention(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
     assert [score.label for score in scores] == ["distinct terms", "log size", "users", "pairs"]
     assert all((s.measure, s.original, s.unit, s.better) == ("retention", 100.0, "%", "higher") for s in scores)
     return {score.label: score for score in scores}
@@ -90,9 +90,9 @@ def test_nothing_released_is_nothing_kept(history_of: np.ndarray | None) -> None
     none = np.empty(0, np.int32)
     empty = Profiles(replace(original.vocabulary, entries=()), np.zeros(1, np.int64), none, none, none, ())
     comparison = Comparison(kind_of("histories"), original, empty, history_of)
-    scores = compute(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
+    scores = measure_retention(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
     assert [score.value for score in scores] == [0.0, None if history_of is None else 0.0, 0.0, 0.0]
 
 
 def test_the_declared_function_is_this_measure() -> None:
-    assert RETENTION.load() is compute
+    assert RETENTION.load() is measure_retention

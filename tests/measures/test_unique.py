@@ -15,7 +15,7 @@ import queryveil.measures.privacy.unique as unique
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
-from queryveil.core.results import Score
+from queryveil.core.results import Score, wilson
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import kind_of
 from queryveil.measures import UNIQUE
@@ -39,7 +39,7 @@ def twin(profiles: Profiles, owner: Sequence[int], combination: set[int]) -> boo
 
 
 def measure(comparison: Comparison, m: int, seed: int = 1) -> Score:
-    (score,) = unique.compute(
+    (score,) = unique.measure_uniqueness(
         Evidence.of(comparison), resolve("measure", f"unique(m={m})"), rng=np.random.default_rng(seed)
     )
     return score
@@ -128,7 +128,7 @@ def test_only_the_generator_decides() -> None:
 def test_progress_reaches_its_end() -> None:
     calls: list[tuple[str, int, int]] = []
     profiles = profiles_of([["a"], ["b"]])
-    unique.compute(
+    unique.measure_uniqueness(
         Evidence.of(Comparison(kind_of("histories"), profiles, profiles, None)),
         resolve("measure", "unique(m=1)"),
         rng=np.random.default_rng(0),
@@ -139,7 +139,7 @@ def test_progress_reaches_its_end() -> None:
 
 @pytest.mark.parametrize(("hits", "low", "high"), [(0, 0.0, 0.0370), (50, 0.4038, 0.5962), (100, 0.9630, 1.0)])
 def test_wilsons_interval(hits: int, low: float, high: float) -> None:
-    assert unique.wilson(hits, 100) == pytest.approx((low, high), abs=5e-5)
+    assert wilson(hits, 100) == pytest.approx((low, high), abs=5e-5)
 
 
 @pytest.mark.parametrize("name", ["unique", "unique(m=0)", "unique(m=7)"])
@@ -149,4 +149,4 @@ def test_m_must_be_given_and_in_range(name: str) -> None:
 
 
 def test_the_declared_function_is_this_measure() -> None:
-    assert UNIQUE.load() is unique.compute
+    assert UNIQUE.load() is unique.measure_uniqueness

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil
-from queryveil.attacks.known_terms import BEYOND
+from queryveil.attacks.finding import BEYOND
 from queryveil.core.errors import InputError, OutputError, ReleaseError, UnknownNameError
 from queryveil.core.results import AttackResult
 from queryveil.kinds.vocabularies import VOCABULARIES

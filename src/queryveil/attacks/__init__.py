@@ -1,8 +1,9 @@
-"""Attacks: what somebody with some knowledge of a person gets out of a release; one declaration each.
+"""Attacks: what somebody with some knowledge of a person learns from a release; one declaration each.
 
-Every attack is three numbers, as in Anonymeter (Giomi, Boenisch, Wehmeyer, Tasnádi: A Unified Framework for Quantifying
-Privacy Risk in Synthetic Data, 2023): its success, that of the same attack on people who are not there, and that of a
-guess. A fourth one is its success on the log merely pseudonymised: an attack that fails there shows nothing.
+Every attack yields three numbers, as in Anonymeter (Giomi, Boenisch, Wehmeyer, Tasnádi: A Unified Framework for
+Quantifying Privacy Risk in Synthetic Data, 2023): its success, that of the same attack on people who are not in the
+release, and that of a guess. A fourth is its success on the log with pseudonyms: an attack that fails there proves
+nothing.
 """
 
 from dataclasses import dataclass
@@ -21,14 +22,14 @@ MOST_KNOWN = 6  # terms: more would find nearly everybody in any log
 
 @dataclass(frozen=True)
 class Attack(Declaration):
-    """An attack: besides the declaration, which risk it is of, the threat in plain words, and what it can be run on."""
+    """An attack: the declaration, its risk, the threat in plain words, and what it can be run on."""
 
     risk_of: "Risk" = "singling out"
     threat: str = ""  # who attacks, knowing what, and what counts as success
     kinds: tuple[str, ...] = (*TERM_KINDS, "groups")
-    needs: Literal["", "counts", "times", "names"] = ""  # what there must be besides terms
-    guarantee: str = ""  # the guarantee whose method it exploits; "": any
-    knows_as_claimed: bool = False  # by default as many items are known as the guarantee is about
+    needs: Literal["", "counts", "times", "names"] = ""  # what the log must have besides terms
+    guarantee: str = ""  # the guarantee whose method it exploits; "": none
+    knows_as_claimed: bool = False  # by default the attacker knows as many items as the guarantee covers
 
     def applies_to(self, kind: "Kind") -> bool:
         """Return whether a kind of release can be attacked in this way."""
@@ -52,7 +53,7 @@ KNOWN_TERMS = Attack(
             "log",
         ),
     ),
-    functions={"local": "queryveil.attacks.known_terms:run"},
+    functions={"local": "queryveil.attacks.finding:attack_by_terms"},
     knows_as_claimed=True,
     risk_of="singling out",
     threat=(
@@ -67,7 +68,7 @@ INFER = Attack(
     purpose="learn another term of a person of whom m terms are known",
     parameters=(_KNOWN,),
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
-    functions={"local": "queryveil.attacks.infer:run"},
+    functions={"local": "queryveil.attacks.infer:infer"},
     knows_as_claimed=True,
     risk_of="inference",
     threat=(
@@ -81,7 +82,7 @@ MULTIPLICITY = Attack(
     name="multiplicity",
     purpose="find a person of whom it is known how often m terms were searched for",
     parameters=(Parameter("m", Integer(minimum=1, maximum=MOST_KNOWN), "how many terms and numbers are known", 2),),
-    functions={"local": "queryveil.attacks.multiplicity:run"},
+    functions={"local": "queryveil.attacks.finding:attack_by_counts"},
     knows_as_claimed=True,
     risk_of="linkability",
     threat=(
@@ -100,7 +101,7 @@ TIME = Attack(
         Parameter("m", Integer(minimum=1, maximum=MOST_KNOWN), "how many moments are known", 1),
         Parameter("unit", Word(("second", "minute", "hour", "day")), "how precisely they are known", "minute"),
     ),
-    functions={"local": "queryveil.attacks.moments:run"},
+    functions={"local": "queryveil.attacks.finding:attack_by_moments"},
     risk_of="linkability",
     threat=(
         "Somebody has another record of a person, such as a provider's log of connections, and knows of a few random "
@@ -119,7 +120,7 @@ VANITY = Attack(
             "shared", Integer(minimum=1, maximum=100), "a name that more people searched for is taken for famous", 3
         ),
     ),
-    functions={"local": "queryveil.attacks.vanity:run"},
+    functions={"local": "queryveil.attacks.finding:attack_by_names"},
     risk_of="singling out",
     threat=(
         "Somebody knows a person's name, and that people search for themselves, and looks for those with both names. "
@@ -133,7 +134,7 @@ MINIMALITY = Attack(
     name="minimality",
     purpose="learn which term was deleted from a history by knowing that none is deleted without need",
     paper="Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing, 2007",
-    functions={"local": "queryveil.attacks.minimality:run"},
+    functions={"local": "queryveil.attacks.minimality:find_deleted"},
     risk_of="inference",
     threat=(
         "Somebody knows which history is a person's, the method and its parameters, and wonders which of two published "

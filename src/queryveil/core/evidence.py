@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -59,6 +60,13 @@ class ReleasedVocabularies:
     counts: NDArray[np.int32]  # (rows,)
     levels: NDArray[np.int32]  # (rows,)
     terms: tuple[str, ...]  # in the order of the texts
+
+    def number_equal(self) -> NDArray[np.int64]:
+        """Return a number for every history, by first occurrence; equal vocabularies have the same number."""
+        rows = np.stack((self.ids, self.counts, self.levels), axis=1)
+        numbers: dict[bytes, int] = {}
+        found = [numbers.setdefault(rows[begin:end].tobytes(), len(numbers)) for begin, end in pairwise(self.indptr)]
+        return np.array(found, np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """What verifiers, measures and attacks find: verdicts, scores and rates of success."""
 
+import math
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, Literal
@@ -100,6 +101,21 @@ class Scores(list[Score]):
     def _repr_html_(self) -> str:
         rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.note) for s in self]
         return html_table(("measure", "", "original", "release", ""), rows)
+
+
+Z = 1.959963984540054  # 95 % of a normal distribution lie within this number of standard deviations
+
+
+def wilson(hits: float, trials: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share by E. B. Wilson's score, which is valid near 0 and 1 too.
+
+    Hits may be fractions, such as a chance of one in ten: these vary less than hits and misses with the same sum.
+    """
+    share, spread = hits / trials, Z * Z / trials
+    centre = (share + spread / 2) / (1 + spread)
+    half = Z * math.sqrt((share * (1 - share) + spread / 4) / trials) / (1 + spread)
+    # at the ends, rounding would leave the share itself just outside
+    return (0.0 if hits == 0 else centre - half), (1.0 if hits == trials else centre + half)
 
 
 Risk = Literal["singling out", "linkability", "inference"]  # the regulators' words (WP29, opinion 05/2014)

@@ -95,11 +95,7 @@ class VocabulariesKind(HistoriesKind):
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return the vocabulary of every released history, equal ones with the same number."""
         released = evidence.get(ReleasedVocabularies)
-        rows = np.stack((released.ids, released.counts, released.levels), axis=1)
-        numbers: dict[bytes, int] = {}
-        bounds = zip(released.indptr[:-1], released.indptr[1:], strict=True)
-        things = [numbers.setdefault(rows[begin:end].tobytes(), len(numbers)) for begin, end in bounds]
-        return np.array(things, np.int64), person_of_users(units, persons)[released.users]
+        return released.number_equal(), person_of_users(units, persons)[released.users]
 
     def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
         """Return how precise it still is, and which patterns survive."""

@@ -1,13 +1,16 @@
-"""What every measure looks at: an original log, what was released of it, and what its terms are worth."""
+"""What measures look at: an original log, what was released of it, and what its terms mean and are worth."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.rows import per_entry
+from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of_sorted, per_entry, row_numbers
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.clustering.loss import Clusters
 from queryveil.kinds.base import Kind
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
@@ -18,58 +21,99 @@ UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """An original log beside what was released of it."""
+    """An original log and the histories released of it."""
 
     kind: Kind  # says what an item is: a term or a whole query
     original: Profiles
     released: Profiles  # its own vocabulary; counts are occurrences, except for "histories": all 1
-    history_of: NDArray[np.int64] | None  # released history → original history; None without the private folder
-    market: Market | None = None  # what terms are worth, where that was given
+    history_of: IntArray | None  # released history → original history; None without the private folder
+    market: Market | None = None  # what terms are worth, if given
 
     @property
     def network(self) -> Network:
-        """Return what tells how far apart terms are."""
+        """Return the network that defines how far apart terms are."""
         return wordnet()
 
     @property
     def one_history_each(self) -> bool:
-        """Say whether every person of the original has one history, so that a released history is a person."""
+        """Return whether every person of the original has one history, so that a released history is a person."""
         return self.original.n_histories == self.original.n_people
 
     @property
     def counts_people(self) -> bool:
-        """Say whether it is known which released histories belong to the same person."""
+        """Return whether it is known which released histories belong to the same person."""
         return self.history_of is not None or self.one_history_each
 
-    def released_owner(self) -> NDArray[np.int32]:
-        """Return the person behind each released history; unless that is known, the history stands for itself."""
-        if self.history_of is None:
-            return self.released.owner
-        return self.original.owner[self.history_of]
+    def released_owner(self) -> Int32Array:
+        """Return the person of each released history; if unknown, each history counts as a person."""
+        return self.released.owner if self.history_of is None else self.original.owner[self.history_of]
 
-    def released_occurrences(self) -> NDArray[np.int32] | None:
-        """Return how often every released pair is in the log; None where the release does not tell."""
+    def released_occurrences(self) -> Int32Array | None:
+        """Return how often every released pair is in the log; None if that is unknown."""
         if self.kind.has_occurrences:
             return self.released.counts
-        if self.history_of is None:
-            return None
-        return _original_counts(self.original, self.released, self.history_of)
+        return None if self.history_of is None else _original_counts(self.original, self.released, self.history_of)
 
-    def needed_market(self, measure: str) -> Market:
-        """Return the market table, or say that a measure needs it."""
+    def required_market(self, measure: str) -> Market:
+        """Return the market table; raise an error if it was not given."""
         if self.market is None:
             raise InputError(NEEDS_MARKET.format(measure))
         return self.market
 
 
-def _original_counts(original: Profiles, released: Profiles, history_of: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return, for every released pair, how often it is in the original; 0 where it is not there at all."""
+def _original_counts(original: Profiles, released: Profiles, history_of: IntArray) -> Int32Array:
+    """Return how often every released pair is in the original; 0 where it is not there."""
     number = {entry: i for i, entry in enumerate(original.vocabulary.entries)}
     original_id = np.array([number.get(entry, -1) for entry in released.vocabulary.entries], np.int64)
-    width = len(original.vocabulary) + 1  # one id more: that of a term the original does not have
-    # keys: (original history, original id) as one number; the original's ascend, since its rows do
-    rows = original.row_numbers()
-    keys = rows * width + original.ids
+    width = len(original.vocabulary) + 1  # one more id, for terms that the original does not have
+    keys = original.row_numbers() * width + original.ids  # (history, id) as one number, ascending
     wanted = per_entry(history_of, released.indptr) * width + original_id[released.ids] % width
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, original.counts[place], 0)
+    position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[position] == wanted, original.counts[position], 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabularies:
+    """An original log and the vocabularies released of it."""
+
+    original: Profiles
+    released: ReleasedVocabularies
+    history_of: IntArray | None  # released history → original history; None without the private folder
+    network: Network
+    eps: int  # how far apart a term and the one published for it may be
+
+    @cached_property
+    def entries(self) -> tuple[Int32Array, BoolArray, Int32Array]:
+        """Return the term of each published entry, whether it is generalised, and the entry of every released row.
+
+        A term as typed and the same word as a generalised term are two entries.
+        """
+        keys = 2 * self.released.ids.astype(np.int64) + (self.released.levels > 0)
+        found, entry = np.unique(keys, return_inverse=True)
+        return (found // 2).astype(np.int32), found % 2 == 1, entry.astype(np.int32)
+
+    def clusters(self, history_of: IntArray) -> Clusters:
+        """Return groups of released histories with equal vocabularies, as the original histories of their members."""
+        cluster = self.released.number_equal()
+        order = np.argsort(cluster, kind="stable")
+        member_indptr = indptr_of_sorted(cluster[order], int(cluster.max(initial=-1)) + 1)
+        indptr, taken = gather_rows(self.released.indptr, order[member_indptr[:-1]])
+        counts = self.released.counts[taken].astype(np.int64)
+        return Clusters(member_indptr, history_of[order], indptr, self.entries[2][taken], counts)
+
+
+def released_from(published: PublishedVocabularies) -> tuple[ReleasedVocabularies, IntArray]:
+    """Return a method's vocabularies as they would be read back, and the original history of each released one."""
+    by_text = np.array(sorted(range(len(published.terms)), key=published.terms.__getitem__), np.int64)
+    rank = np.empty(len(by_text), np.int32)
+    rank[by_text] = np.arange(len(by_text), dtype=np.int32)
+    order = np.lexsort((published.levels, rank[published.ids], row_numbers(published.indptr)))
+    history_of = np.flatnonzero(np.diff(published.indptr))
+    return ReleasedVocabularies(
+        np.arange(len(history_of)),
+        np.append(published.indptr[history_of], published.indptr[-1]),
+        rank[published.ids][order],
+        published.counts[order],
+        published.levels[order],
+        tuple(published.terms[i] for i in by_text),
+    ), history_of

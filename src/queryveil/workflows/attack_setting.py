@@ -218,7 +218,7 @@ def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, wid
     """Count the members of each group who hold each of its terms."""
     row_owner = owner_of[profiles.owner_per_pair()].astype(np.int64)
     cells, count = np.unique((row_owner * width + profiles.ids)[row_owner >= 0], return_counts=True)
-    wanted = table.rows() * width + table.keys
+    wanted = row_numbers(table.indptr) * width + table.keys
     place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
     return np.where(cells[place] == wanted, count[place], 0)
 

@@ -19,9 +19,8 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, Kind
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
-from queryveil.measures.base import Comparison
+from queryveil.measures.base import Comparison, Vocabularies
 from queryveil.measures.utility.market import coverage
-from queryveil.measures.vocabularies import Vocabularies
 from queryveil.release.folder import write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release

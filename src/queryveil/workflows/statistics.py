@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
-from queryveil.core.results import Rate
+from queryveil.core.results import Rate, wilson
 from queryveil.engines import LogSource, open_log
 from queryveil.histories.build import build
 from queryveil.histories.profiles import Profiles
-from queryveil.measures.privacy.unique import draw, single_out, wilson
+from queryveil.measures.privacy.unique import draw, single_out
 
 KNOWN = (1, 2, 3)  # terms of a person
 _BEGINNINGS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000)  # of classes of sizes

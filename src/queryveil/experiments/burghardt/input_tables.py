@@ -9,7 +9,7 @@ from queryveil.experiments.burghardt import examples, printed
 from queryveil.experiments.burghardt.examples import Step, TermHolders
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
-from queryveil.measures.utility.correlations import (
+from queryveil.measures.utility.market import (
     FREQUENCY,
     LEVEL,
     USERS,

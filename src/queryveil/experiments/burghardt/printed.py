@@ -4,7 +4,7 @@ Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Persona
 with Economic Interests, 2010. In our terms, `bid` is the paper's max bid and `users` its user frequency.
 """
 
-from queryveil.measures.utility.correlations import FREQUENCY, USERS
+from queryveil.measures.utility.market import FREQUENCY, USERS
 
 CITATION = "Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010"
 KS = (2, 10, 20, 40, 100)

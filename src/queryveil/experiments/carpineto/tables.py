@@ -9,7 +9,7 @@ import numpy as np
 
 from queryveil.experiments.carpineto.runs import HEAVY_PEOPLE, BySize, QueryRun, QuerySetup
 from queryveil.histories.profiles import Profiles
-from queryveil.measures.utility.correlations import Correlation, correlations
+from queryveil.measures.utility.market import Correlation, correlations
 from queryveil.report.charts import Point
 from queryveil.report.reproduction import PaperFigure, PaperTable
 

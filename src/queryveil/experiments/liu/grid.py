@@ -13,8 +13,8 @@ from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.experiments.runs import confirm, run_method
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.measures.base import Vocabularies, released_from
 from queryveil.measures.utility import blm, patterns
-from queryveil.measures.vocabularies import Vocabularies, released_from
 from queryveil.semantics.network import Network
 
 KS = (2, 5, 10, 20)
@@ -96,7 +96,11 @@ def run_once(setup: VocabularySetup, series: str, name: str, k: int, progress: P
     released, history_of = released_from(published)
     eps = int(method.values.get("eps", 0))
     evidence = Evidence.of(Vocabularies(setup.profiles, released, history_of, setup.network, eps))
-    measures = {"blm": blm.compute_blm, "lm": blm.compute_lm, f"patterns(n={setup.n_patterns})": patterns.compute}
+    measures = {
+        "blm": blm.measure_blm,
+        "lm": blm.measure_lm,
+        f"patterns(n={setup.n_patterns})": patterns.measure_patterns,
+    }
     loss, kept, loss_as_sets, recall, distance = (
         float(score.value or 0.0)
         for measure, compute in measures.items()

@@ -20,7 +20,7 @@ from queryveil.experiments.runs import confirm
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.measures.privacy.linkability import compute as measure_linkability
+from queryveil.measures.privacy.linkability import measure_linkability
 from queryveil.methods.linkability import group_profiles
 from queryveil.methods.linkability.principles import floor_of, without_rare
 from queryveil.search.evaluation.group_profiles import PublicationRule, map_terms

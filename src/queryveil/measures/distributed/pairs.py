@@ -14,10 +14,8 @@ from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
-from queryveil.measures.privacy import exposed as exposing
-from queryveil.measures.privacy import impressions as impressing
-from queryveil.measures.privacy import spi as diverging
-from queryveil.measures.privacy.people import Figures, Spread, together
+from queryveil.measures.privacy import pairs as local
+from queryveil.measures.privacy.pairs import Figures, Spread, merge_figures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,37 +54,35 @@ def spi(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the mean SPI over people."""
-    return diverging.spi_scores(_found(evidence.get(DistributedPair), diverging.spi_figures, measure), measure)
+    return local.spi.scores(_found(evidence.get(DistributedPair), local.spi.figures, measure), measure)
 
 
 def jsd(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the mean JSD over people."""
-    return diverging.jsd_scores(_found(evidence.get(DistributedPair), diverging.jsd_figures, measure), measure)
+    return local.jsd.scores(_found(evidence.get(DistributedPair), local.jsd.figures, measure), measure)
 
 
 def impressions(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the share of queries released, of those that are not the person's own, and of people with none."""
-    return impressing.impressions_scores(
-        _found(evidence.get(DistributedPair), impressing.impressions_figures, measure), measure
-    )
+    return local.impressions.scores(_found(evidence.get(DistributedPair), local.impressions.figures, measure), measure)
 
 
 def exposed(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the mean exposed sensitive mass over people, beside that of the original."""
-    return exposing.exposed_scores(_found(evidence.get(DistributedPair), exposing.exposed_figures, measure), measure)
+    return local.exposed.scores(_found(evidence.get(DistributedPair), local.exposed.figures, measure), measure)
 
 
 def _found(pair: DistributedPair, finding: Finding, measure: ResolvedName) -> Figures:
     """Return what is found in all blocks, put together in their order."""
     rows = pair.frame.mapInArrow(_Find(finding, measure), _FOUND_SCHEMA).collect()
     parts = [_read_figures(row) for row in sorted(rows, key=lambda row: int(row["block"]))]
-    return together(parts)._replace(n_strangers=pair.n_strangers)
+    return merge_figures(parts)._replace(n_strangers=pair.n_strangers)
 
 
 @dataclass(frozen=True)

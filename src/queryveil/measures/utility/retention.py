@@ -1,8 +1,7 @@
 """Retention: how much of the log is still there, in percent of the original.
 
 Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010, table 5:
-the distinct terms, the log size and the users that stay. The user-term pairs are ours: they are what a deleting method
-works on.
+the distinct terms, the log size and the users that stay. We add the user-term pairs, which a deleting method works on.
 """
 
 from collections.abc import Mapping
@@ -19,18 +18,19 @@ from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
 HISTORIES_COUNTED = "histories, not people: which histories are one person's is known only with --private"
 
 
-def compute(
+def measure_retention(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return distinct terms, log size, users and pairs of the release in percent of the original's."""
     comparison = evidence.get(Comparison)
     original, released = comparison.original, comparison.released
     progress("measuring retention", 0, 1)
+    occurrences = comparison.released_occurrences()
     scores = scores_of(
         measure,
         comparison.kind.items,
         terms=(_distinct_terms(released), _distinct_terms(original)),
-        log_size=(_log_size(comparison), int(original.counts.sum())),
+        log_size=(None if occurrences is None else int(occurrences.sum()), int(original.counts.sum())),
         users=_users(comparison),
         pairs=(len(released.ids), len(original.ids)),
         counts_people=comparison.counts_people,
@@ -59,7 +59,7 @@ def scores_of(
 
 
 def from_counts(measure: ResolvedName, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
-    """Return the same figures from what was counted before and after, as a manifest gives it."""
+    """Return the same figures from the counts of a manifest before and after."""
     figures = {"distinct terms": "terms", "log size": "occurrences", "users": "people", "pairs": "pairs"}
     return [_score(measure, label, after[name], before[name]) for label, name in figures.items()]
 
@@ -75,14 +75,8 @@ def _distinct_terms(profiles: Profiles) -> int:
 
 
 def _users(comparison: Comparison) -> tuple[int, int]:
-    """Count the people of the release and of the original, or the histories where people cannot be told."""
-    original, filled = comparison.original, np.diff(comparison.released.indptr) > 0
+    """Count the people of the release and of the original, or the histories if the owners are unknown."""
+    original, is_filled = comparison.original, np.diff(comparison.released.indptr) > 0
     if comparison.history_of is not None:
-        return len(np.unique(comparison.released_owner()[filled])), original.n_people
-    return int(np.count_nonzero(filled)), original.n_histories
-
-
-def _log_size(comparison: Comparison) -> int | None:
-    """Count the occurrences of released terms; None where the release does not tell them."""
-    occurrences = comparison.released_occurrences()
-    return None if occurrences is None else int(occurrences.sum())
+        return len(np.unique(comparison.released_owner()[is_filled])), original.n_people
+    return int(np.count_nonzero(is_filled)), original.n_histories

@@ -52,7 +52,7 @@ class SearchInputs:
     keep: Callable[[SearchEvaluation], None] = _ignore
 
 
-def compute(
+def measure_search(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return every metric for every kind of profile, comparisons of the groups, and how many people were evaluated."""

@@ -1,0 +1,294 @@
+"""Attacks that find people: known terms, terms with counts, moments of searching, and names.
+
+The people who match what is known best are the crowd. Success against a target is one divided by the number of people
+in the crowd if the target is in it, else 0. Nothing can succeed against people who are not there, so the control is
+how strongly the attacker would believe to have found them: one divided by the number of people in the crowd.
+
+`known_terms` draws terms that the person searched for, since that is what a neighbour knows; with `of=release` only
+those that the release still shows, which no attacker can choose but which is the case that a guarantee is about. On a
+(k, m)-anonymous release no success with at most m right terms exceeds 1/k, whatever the weights and the wrong terms: if
+the target is in the crowd of those who score most, everybody who shows the right terms that the target still shows
+scores as much, and these are k people. The scoring attacker (Narayanan, Shmatikov: Robust De-anonymization of Large
+Sparse Datasets, 2008) tolerates known terms that were deleted or are wrong; a term scores 1/ln(1 + units that show it).
+
+`multiplicity` knows terms with the number of queries that contain them, which guarantees about sets of terms do not
+cover. `time` knows moments, which are outside every guarantee. `vanity` knows a name: a log has no true names, so the
+first and last name that a person searched for most often is taken to be the person's own if few others searched for it.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from queryveil.attacks.base import (
+    LEFT_OUT,
+    OTHER_PEOPLE,
+    Game,
+    ItemTable,
+    ItemTables,
+    Queries,
+    Setting,
+    View,
+    build_game,
+    in_batches,
+    make_result,
+    rate_of,
+)
+from queryveil.attacks.targets import (
+    Knowledge,
+    draw_at_most,
+    draw_knowledge,
+    draw_rows,
+    draw_strangers,
+    draw_wrong,
+    released_items,
+    require_targets,
+)
+from queryveil.core.errors import InputError, InternalError
+from queryveil.core.evidence import Evidence
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import AttackResult, Rate
+from queryveil.core.rows import BoolArray, FloatArray, IntArray, row_numbers, select_entries
+from queryveil.kernels.attacks import find_crowds
+from queryveil.lexicons.word_lists import female_names, last_names, male_names
+
+BEYOND = "more terms than the release protects against"
+NOBODY = "{} needs people who searched for a first and a last name that few others did, and the log has none."
+ASSUMED = "of people with a name that is taken to be their own"
+SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
+_MORE_TERMS = 2  # known terms are m to m + 2
+
+CrowdUnit = Literal["people", "groups"]
+FullName = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdMatches:
+    """The crowd of each target."""
+
+    people: IntArray
+    owners: IntArray
+    is_in: BoolArray  # the target is in it
+
+    def success(self, by: CrowdUnit = "people") -> FloatArray:
+        """Return the probability of finding each target."""
+        return np.where(self.is_in, self.belief(by), 0.0)
+
+    def belief(self, by: CrowdUnit = "people") -> FloatArray:
+        """Return how strongly the attacker believes to have found each target, rightly or not."""
+        size = self.people if by == "people" else self.owners
+        return np.divide(1.0, size, out=np.zeros(len(size)), where=size > 0)
+
+
+def match_crowds(
+    view: View,
+    knowledge: Knowledge,
+    *,
+    exact: bool,
+    left_out: bool = False,
+    progress: Progress = silent,
+    stage: str = "",
+) -> CrowdMatches:
+    """Find the crowd of every target: those who match all items if `exact`, else those who score most."""
+    owner = view.owners_of(knowledge.person)
+    found = in_batches(
+        lambda part: find_crowds(
+            view.published, knowledge.items[part], knowledge.n_right, owner[part], view.weights, exact, left_out
+        ),
+        len(knowledge),
+        progress,
+        stage,
+    )
+    return CrowdMatches(*found)
+
+
+def attack_crowds(
+    game: Game,
+    attack: ResolvedName,
+    label: str,
+    known: Knowledge,
+    strangers: Knowledge | None,
+    progress: Progress,
+    *,
+    exact: bool = False,
+    note: str = "",
+) -> list[AttackResult]:
+    """Attack with the given knowledge; a release of groups also gets a result about finding the person's group."""
+    found, control, original = (
+        match_crowds(view, whom, exact=exact, left_out=left_out, progress=progress, stage=f"attacking: {attack}")
+        for view, whom, left_out in game.three_runs(known, strangers)
+    )
+    crowd = found.people[found.is_in]
+    more = {
+        "crowd": float(np.median(crowd)) if len(crowd) else None,
+        "smallest": int(crowd.min()) if len(crowd) else None,
+        "note": note,
+    }
+    controlled_by = LEFT_OUT if strangers is None else OTHER_PEOPLE
+    successes = (found.success(), control.belief(), original.success())
+    results = [make_result(attack, label, successes, _guess(game.release, known), controlled_by, **more)]
+    if game.release.is_grouped:
+        successes = (found.success("groups"), control.belief("groups"), original.success())
+        guess, more["risk_of"] = _guess(game.release, known, "groups"), "linkability"
+        results.append(make_result(attack, f"{label}: the group", successes, guess, controlled_by, **more))
+    return results
+
+
+def _guess(view: View, known: Knowledge, by: CrowdUnit = "people") -> Rate:
+    """Return the success of pointing at a random person (or group) of the release."""
+    size = view.n_people if by == "people" else len(np.unique(view.published.owner))
+    return rate_of((view.owners_of(known.person) >= 0) / max(1, size))
+
+
+def attack_by_terms(
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
+    """Attack with m, m + 1 and m + 2 terms: by those who share all of them, and by score with wrong ones added."""
+    setting = evidence.get(Setting)
+    m, n_wrong, game = attack.integer("m"), attack.integer("wrong"), build_game(setting, setting.terms)
+    people = game.people if attack.word("of") == "log" else released_items(game)
+    claimed = setting.claim.values.get("m")
+    results: list[AttackResult] = []
+    for n_terms in range(m, m + _MORE_TERMS + 1):
+        rows = draw_rows(people, n_terms, setting.most_targets, rng)
+        if n_terms == m:
+            require_targets(rows, people, str(attack), m, "terms")
+        if not len(rows):
+            break
+        known = draw_knowledge(people, rows, n_terms, rng)
+        strangers = draw_strangers(game, n_terms, setting.most_targets, rng)
+        note = BEYOND if isinstance(claimed, int) and n_terms > claimed else ""
+        label = count_terms(n_terms)
+        results += attack_crowds(game, attack, label, known, strangers, progress, exact=True, note=note)
+        pool = game.people.ids
+        known = known.with_wrong(draw_wrong(pool, game.people, rows, n_wrong, rng))
+        if strangers is not None:  # no term of the log is known to be wrong or right of them
+            strangers = strangers.with_wrong(pool[rng.integers(0, len(pool), (len(strangers), n_wrong))])
+        label += f" and {n_wrong} wrong, scored" if n_wrong else ", scored"
+        results += attack_crowds(game, attack, label, known, strangers, progress, note=note)
+    return results
+
+
+def count_terms(n: int) -> str:
+    """Return "1 term", "2 terms" and so on."""
+    return "1 term" if n == 1 else f"{n} terms"
+
+
+def attack_by_counts(
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
+    """Attack with m terms, each with the number of queries that contain it; both must match together."""
+    setting, m = evidence.get(Setting), attack.integer("m")
+    most = max(int(_counts(table).max(initial=0)) for table in setting.terms.all())
+    # a term and its count become one key; the order of keys within a row stays
+    tables = setting.terms.map(lambda table: replace(table, keys=table.keys * (most + 1) + _counts(table), counts=None))
+    label = "1 term and how often" if m == 1 else f"{m} terms and how often each"
+    return _attack_by_items(setting, tables, attack, "terms", label, rng, progress)
+
+
+def _counts(table: ItemTable) -> IntArray:
+    if table.counts is None:
+        raise InternalError("multiplicity was run on a table without counts; please report this.")
+    return table.counts
+
+
+def attack_by_moments(
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
+    """Attack with m moments, known to the second, minute, hour or day."""
+    setting, m, unit = evidence.get(Setting), attack.integer("m"), attack.word("unit")
+    if setting.moments is None:
+        raise InternalError("the attack time was run without times; please report this.")
+    tables = setting.moments.map(lambda table: in_units(table, SECONDS[unit]))
+    label = f"the {unit} of 1 query" if m == 1 else f"the {unit}s of {m} queries"
+    return _attack_by_items(setting, tables, attack, f"different {unit}s of searching", label, rng, progress)
+
+
+def in_units(table: ItemTable, seconds: int) -> ItemTable:
+    """Return a table of moments in units of so many seconds, each unit once per row."""
+    keys, rows = table.keys // seconds, row_numbers(table.indptr)
+    is_new = np.ones(len(keys), np.bool_)
+    is_new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
+    return ItemTable(select_entries(table.indptr, is_new), keys[is_new], table.owner)
+
+
+def _attack_by_items(
+    setting: Setting,
+    tables: ItemTables,
+    attack: ResolvedName,
+    what: str,
+    label: str,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> list[AttackResult]:
+    """Attack with m random items of everybody who has as many."""
+    m, game = attack.integer("m"), build_game(setting, tables)
+    rows = draw_rows(game.people, m, setting.most_targets, rng)
+    require_targets(rows, game.people, str(attack), m, what)
+    known = draw_knowledge(game.people, rows, m, rng)
+    return attack_crowds(game, attack, label, known, draw_strangers(game, m, setting.most_targets, rng), progress)
+
+
+def attack_by_names(
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
+    """Attack with the first and last name of everybody who searched for one."""
+    setting = evidence.get(Setting)
+    if setting.queries is None:
+        raise InternalError("the attack vanity was run without queries; please report this.")
+    game, shared = build_game(setting, setting.terms), attack.integer("shared")
+    known = _name_knowledge(setting, game, own_names(setting.queries, shared), rng)
+    if not len(known):
+        raise InputError(f"{NOBODY.format(attack)[:-1]}; leave it out.")
+    strangers = None
+    if setting.other_queries is not None:
+        found = _name_knowledge(setting, game, own_names(setting.other_queries, shared), rng)
+        strangers = replace(found, person=np.full(len(found), -1, np.int32)) if len(found) else None
+    return attack_crowds(game, attack, "first and last name", known, strangers, progress, note=ASSUMED)
+
+
+def own_names(queries: Queries, shared: int) -> dict[int, FullName]:
+    """Return the name that each person is taken to have: the most searched, then the rarest, then the first.
+
+    Names that more than `shared` people searched for are taken to be of famous people and left out.
+    """
+    names = [names_in(text) for text in queries.texts]
+    searched: dict[int, Counter[FullName]] = defaultdict(Counter)
+    columns = (queries.person.tolist(), queries.query.tolist(), queries.counts.tolist())
+    for person, query, count in zip(*columns, strict=True):
+        for name in names[query]:
+            searched[person][name] += count
+    people = Counter(name for found in searched.values() for name in found)
+    chosen: dict[int, FullName] = {}
+    for person, found in searched.items():
+        rare = [name for name in found if people[name] <= shared]
+        if rare:
+            chosen[person] = min(rare, key=lambda name: (-found[name], people[name], name))
+    return chosen
+
+
+def names_in(text: str) -> list[FullName]:
+    """Return every first name of a query that is followed by a last name, with that last name."""
+    first, last = _name_sets()
+    return [pair for pair in pairwise(text.split(" ")) if pair[0] in first and pair[1] in last]
+
+
+@cache
+def _name_sets() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the first names and the last names."""
+    return frozenset((*female_names().names, *male_names().names)), frozenset(last_names().names)
+
+
+def _name_knowledge(setting: Setting, game: Game, names: dict[int, FullName], rng: np.random.Generator) -> Knowledge:
+    """Return names as items; a name that is not among the terms becomes -1, which matches nothing."""
+    people = draw_at_most(np.array(sorted(names), np.int32), setting.most_targets, rng)
+    number = setting.term_number
+    keys = np.array([[number.get(part, -1) for part in names[person]] for person in people.tolist()], np.int64)
+    position = np.minimum(np.searchsorted(game.keys, keys), len(game.keys) - 1)
+    items = np.where(game.keys[position] == keys, position, -1).astype(np.int32).reshape(len(people), 2)
+    return Knowledge(items, 2, people)
