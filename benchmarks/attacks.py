@@ -15,7 +15,6 @@ from benchmarks.sides import SEED, Figures, make_log
 from queryveil.api import anonymize
 from queryveil.attacks.base import Game, Setting, View, build_game
 from queryveil.attacks.finding import BEYOND, match_crowds
-from queryveil.attacks.targets import draw_knowledge, draw_rows
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
@@ -88,8 +87,8 @@ def _bounds(name: str, results: list[AttackResult]) -> Figures:
 
 def _against_sets(game: Game) -> Figures:
     """Count the same crowds by intersecting sets."""
-    rows = draw_rows(game.people, M, PEOPLE, np.random.default_rng(SEED))
-    known = draw_knowledge(game.people, rows, M, np.random.default_rng(SEED))
+    rows = game.people.draw_rows(M, PEOPLE, np.random.default_rng(SEED))
+    known = game.people.draw_knowledge(rows, M, np.random.default_rng(SEED))
     started = time.perf_counter()
     found = match_crowds(game.original, known, exact=True)
     ours = time.perf_counter() - started

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import LEFT_OUT, OTHER_PEOPLE, Game, build_game
+from queryveil.attacks.base import LEFT_OUT, OTHER_PEOPLE, Game, Knowledge, build_game
 from queryveil.attacks.finding import BEYOND, attack_by_terms, match_crowds
-from queryveil.attacks.targets import Knowledge, draw_items, draw_rows, draw_wrong, holds_item, released_items
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
@@ -154,20 +153,20 @@ def test_draws(log: list[set[int]], seed: int) -> None:
     game: Game = build_game(built := setting(log, log), built.terms)
     rng = np.random.default_rng(seed)
     for width in (1, 2, 3):
-        chosen = draw_rows(game.people, width, 4, rng)
+        chosen = game.people.draw_rows(width, 4, rng)
         assert len(chosen) == min(4, sum(len(row) >= width for row in log))
-        drawn = draw_items(game.people, chosen, width, rng)
-        wrong = draw_wrong(game.people.ids, game.people, chosen, 2, rng)
+        drawn = game.people.draw_items(chosen, width, rng)
+        wrong = game.people.draw_wrong(game.people.ids, chosen, 2, rng)
         for row, items, false in zip(chosen.tolist(), drawn.tolist(), wrong.tolist(), strict=True):
             mine = {int(np.searchsorted(game.keys, key)) for key in log[row]}
             assert set(items) <= mine
             assert len(set(items)) == width
             assert not {item for item in false if item >= 0} & mine
-        assert holds_item(game.people, chosen, drawn[:, 0]).all()
-        assert not holds_item(game.people, chosen, wrong[:, 0]).any()
+        assert game.people.holds(chosen, drawn[:, 0]).all()
+        assert not game.people.holds(chosen, wrong[:, 0]).any()
 
 
 def test_what_the_release_still_shows() -> None:
     game = build_game(built := setting([[0, 1], [2]], [[1]], histories=[0]), built.terms)
-    shown = released_items(game)
+    shown = game.released_items()
     assert (shown.indptr.tolist(), shown.ids.tolist()) == ([0, 1, 1], [1])

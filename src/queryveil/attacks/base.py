@@ -14,14 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.attacks import attack_of
+from queryveil.core.errors import InputError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, batches
-from queryveil.core.results import AttackResult, Rate, wilson
-from queryveil.core.rows import FloatArray, Int32Array, IntArray
+from queryveil.core.results import AttackResult, Rate, Risk, wilson
+from queryveil.core.rows import (
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    Scalar,
+    gather_rows,
+    per_entry,
+    row_numbers,
+    select_entries,
+)
 from queryveil.kernels.attacks import Published, post
 
 LEFT_OUT = "the same people, each taken out of the release"
 OTHER_PEOPLE = "people of another log"
+_ATTEMPTS = 20  # at drawing a wrong item; a person who holds nearly all items gets none
 TARGETS_PER_CALL = 500  # takes less than a second, so that an interrupt is noticed
 Targets = TypeVar("Targets")
 
@@ -107,12 +119,80 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What is known of each target: items that are right, then wrong ones; -1 where there is none."""
+
+    items: Int32Array  # (targets, width)
+    n_right: int  # of the columns
+    person: Int32Array  # (targets,): -1 for people who are not in the log
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def with_wrong(self, wrong: Int32Array) -> "Knowledge":
+        """Return the knowledge with columns (targets, n_wrong) of wrong items added."""
+        return Knowledge(np.hstack((self.items, wrong)), self.n_right, self.person)
+
+
+@dataclass(frozen=True, eq=False)
 class Known:
     """Everything that can be known of people: rows of items."""
 
     indptr: IntArray
     ids: Int32Array  # ascending and unique within a row
     owner: Int32Array  # (rows,): the person; -1 for people who are not in the log
+
+    def draw_rows(self, n_items: int, most: int, rng: np.random.Generator) -> IntArray:
+        """Draw at most `most` of the rows that have at least `n_items` items."""
+        return draw_at_most(np.flatnonzero(np.diff(self.indptr) >= n_items), most, rng)
+
+    def require(self, rows: IntArray, attack: ResolvedName, wanted: int, what: str) -> None:
+        """Raise an error if no row was drawn because nobody has as many items as the attacker is to know."""
+        if not len(rows):
+            longest = int(np.diff(self.indptr).max(initial=0))
+            raise InputError(
+                f"{attack} needs people with {wanted:,} {what}, and nobody has more than {longest:,}; take a smaller m."
+            )
+
+    def draw_items(self, rows: IntArray, width: int, rng: np.random.Generator) -> Int32Array:
+        """Draw `width` different items of each row in random order; every ordered choice is equally likely."""
+        indptr, pair = gather_rows(self.indptr, rows)
+        order = np.lexsort((rng.random(len(pair)), row_numbers(indptr)))
+        chosen = order[indptr[:-1, None] + np.arange(width)]
+        items: Int32Array = self.ids[pair[chosen]]
+        return items
+
+    def draw_knowledge(self, rows: IntArray, width: int, rng: np.random.Generator) -> Knowledge:
+        """Draw what is known of each row."""
+        return Knowledge(self.draw_items(rows, width, rng), width, self.owner[rows])
+
+    def draw_wrong(self, pool: Int32Array, rows: IntArray, n_wrong: int, rng: np.random.Generator) -> Int32Array:
+        """Draw items that each row does not hold, in proportion to their frequency in the pool; -1 if none is found."""
+        wrong = np.full((len(rows), n_wrong), -1, np.int32)
+        for column in range(n_wrong):
+            missing = np.arange(len(rows))
+            for _ in range(_ATTEMPTS):
+                drawn = pool[rng.integers(0, len(pool), len(missing))]
+                is_new = ~self.holds(rows[missing], drawn) & (wrong[missing] != drawn[:, None]).all(axis=1)
+                wrong[missing[is_new], column] = drawn[is_new]
+                missing = missing[~is_new]
+        return wrong
+
+    def holds(self, rows: IntArray, items: Int32Array) -> BoolArray:
+        """Return for each row and item whether the row holds the item."""
+        width = np.int64(max(self.ids.max(initial=-1), items.max(initial=-1))) + 1
+        keys = row_numbers(self.indptr) * width + self.ids  # ascending: rows ascend, ids ascend within a row
+        wanted = rows * width + items
+        position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found: BoolArray = (keys[position] == wanted) & (items >= 0)
+        return found
+
+
+def draw_at_most(candidates: NDArray[Scalar], most: int, rng: np.random.Generator) -> NDArray[Scalar]:
+    """Return at most `most` of the candidates, each equally likely, in ascending order."""
+    if len(candidates) <= most:
+        return candidates
+    return np.sort(rng.choice(candidates, most, replace=False, shuffle=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +212,22 @@ class Game:
         """
         control = (self.release, targets, True) if strangers is None else (self.release, strangers, False)
         return (self.release, targets, False), control, (self.original, targets, False)
+
+    def draw_strangers(self, width: int, most: int, rng: np.random.Generator) -> Knowledge | None:
+        """Draw what is known of people who are not in the log; None if none of them has as many items."""
+        if self.others is None:
+            return None
+        rows = self.others.draw_rows(width, most, rng)
+        return self.others.draw_knowledge(rows, width, rng) if len(rows) else None
+
+    def released_items(self) -> Known:
+        """Return people's histories without the items that the release does not show of their owner."""
+        people, published = self.people, self.release.published
+        width = len(self.keys)
+        owner = self.release.owners_of(per_entry(people.owner, people.indptr)).astype(np.int64)
+        units = per_entry(published.owner, published.indptr).astype(np.int64)
+        is_shown = (owner >= 0) & np.isin(owner * width + people.ids, units * width + published.ids)
+        return Known(select_entries(people.indptr, is_shown), people.ids[is_shown], people.owner)
 
 
 def build_game(setting: Setting, tables: ItemTables) -> Game:
@@ -176,27 +272,26 @@ def make_result(
     knowledge: str,
     successes: Sequence[NDArray[Any]],
     baseline: Rate,
+    *,
     controlled_by: str,
+    risk_of: Risk | None = None,
     **more: Any,
 ) -> AttackResult:
     """Return the result of an attack from the success per target against the release, the control and the log."""
     rate, control, original = map(rate_of, successes)
-    fields = {
-        "risk_of": attack_of(attack).risk_of,
-        "risk": risk_above(rate, control),
-        "targets": len(successes[0]),
-        "controls": len(successes[1]),
-        **more,
-    }
     return AttackResult(
-        attack=str(attack),
-        knowledge=knowledge,
-        rate=rate,
-        control=control,
-        baseline=baseline,
-        original=original,
+        str(attack),
+        risk_of or attack_of(attack).risk_of,
+        knowledge,
+        rate,
+        control,
+        baseline,
+        risk_above(rate, control),
+        original,
+        targets=len(successes[0]),
+        controls=len(successes[1]),
         controlled_by=controlled_by,
-        **fields,
+        **more,
     )
 
 

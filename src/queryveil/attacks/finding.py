@@ -18,7 +18,7 @@ first and last name that a person searched for most often is taken to be the per
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Literal
 
@@ -30,23 +30,15 @@ from queryveil.attacks.base import (
     Game,
     ItemTable,
     ItemTables,
+    Knowledge,
     Queries,
     Setting,
     View,
     build_game,
+    draw_at_most,
     in_batches,
     make_result,
     rate_of,
-)
-from queryveil.attacks.targets import (
-    Knowledge,
-    draw_at_most,
-    draw_knowledge,
-    draw_rows,
-    draw_strangers,
-    draw_wrong,
-    released_items,
-    require_targets,
 )
 from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import Evidence
@@ -124,18 +116,20 @@ def attack_crowds(
         for view, whom, left_out in game.three_runs(known, strangers)
     )
     crowd = found.people[found.is_in]
-    more = {
-        "crowd": float(np.median(crowd)) if len(crowd) else None,
-        "smallest": int(crowd.min()) if len(crowd) else None,
-        "note": note,
-    }
-    controlled_by = LEFT_OUT if strangers is None else OTHER_PEOPLE
-    successes = (found.success(), control.belief(), original.success())
-    results = [make_result(attack, label, successes, _guess(game.release, known), controlled_by, **more)]
+    result = partial(
+        make_result,
+        attack,
+        controlled_by=LEFT_OUT if strangers is None else OTHER_PEOPLE,
+        crowd=float(np.median(crowd)) if len(crowd) else None,
+        smallest=int(crowd.min()) if len(crowd) else None,
+        note=note,
+    )
+    seen, guess = original.success(), _guess(game.release, known)
+    results = [result(label, (found.success(), control.belief(), seen), guess)]
     if game.release.is_grouped:
-        successes = (found.success("groups"), control.belief("groups"), original.success())
-        guess, more["risk_of"] = _guess(game.release, known, "groups"), "linkability"
-        results.append(make_result(attack, f"{label}: the group", successes, guess, controlled_by, **more))
+        successes = (found.success("groups"), control.belief("groups"), seen)
+        guess = _guess(game.release, known, "groups")
+        results.append(result(f"{label}: the group", successes, guess, risk_of="linkability"))
     return results
 
 
@@ -151,22 +145,22 @@ def attack_by_terms(
     """Attack with m, m + 1 and m + 2 terms: by those who share all of them, and by score with wrong ones added."""
     setting = evidence.get(Setting)
     m, n_wrong, game = attack.integer("m"), attack.integer("wrong"), build_game(setting, setting.terms)
-    people = game.people if attack.word("of") == "log" else released_items(game)
+    people = game.people if attack.word("of") == "log" else game.released_items()
     claimed = setting.claim.values.get("m")
     results: list[AttackResult] = []
     for n_terms in range(m, m + _MORE_TERMS + 1):
-        rows = draw_rows(people, n_terms, setting.most_targets, rng)
+        rows = people.draw_rows(n_terms, setting.most_targets, rng)
         if n_terms == m:
-            require_targets(rows, people, str(attack), m, "terms")
+            people.require(rows, attack, m, "terms")
         if not len(rows):
             break
-        known = draw_knowledge(people, rows, n_terms, rng)
-        strangers = draw_strangers(game, n_terms, setting.most_targets, rng)
+        known = people.draw_knowledge(rows, n_terms, rng)
+        strangers = game.draw_strangers(n_terms, setting.most_targets, rng)
         note = BEYOND if isinstance(claimed, int) and n_terms > claimed else ""
         label = count_terms(n_terms)
         results += attack_crowds(game, attack, label, known, strangers, progress, exact=True, note=note)
         pool = game.people.ids
-        known = known.with_wrong(draw_wrong(pool, game.people, rows, n_wrong, rng))
+        known = known.with_wrong(game.people.draw_wrong(pool, rows, n_wrong, rng))
         if strangers is not None:  # no term of the log is known to be wrong or right of them
             strangers = strangers.with_wrong(pool[rng.integers(0, len(pool), (len(strangers), n_wrong))])
         label += f" and {n_wrong} wrong, scored" if n_wrong else ", scored"
@@ -228,10 +222,10 @@ def _attack_by_items(
 ) -> list[AttackResult]:
     """Attack with m random items of everybody who has as many."""
     m, game = attack.integer("m"), build_game(setting, tables)
-    rows = draw_rows(game.people, m, setting.most_targets, rng)
-    require_targets(rows, game.people, str(attack), m, what)
-    known = draw_knowledge(game.people, rows, m, rng)
-    return attack_crowds(game, attack, label, known, draw_strangers(game, m, setting.most_targets, rng), progress)
+    rows = game.people.draw_rows(m, setting.most_targets, rng)
+    game.people.require(rows, attack, m, what)
+    known = game.people.draw_knowledge(rows, m, rng)
+    return attack_crowds(game, attack, label, known, game.draw_strangers(m, setting.most_targets, rng), progress)
 
 
 def attack_by_names(

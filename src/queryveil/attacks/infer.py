@@ -18,6 +18,7 @@ others, and would be learnt whether the person is in the log or not.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -34,7 +35,6 @@ from queryveil.attacks.base import (
     rate_of,
 )
 from queryveil.attacks.finding import count_terms
-from queryveil.attacks.targets import draw_items, draw_rows, holds_item, require_targets
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
@@ -68,21 +68,20 @@ def infer(
     """Attack with m terms: the belief in another term of the person, and the best guess."""
     setting, m = evidence.get(Setting), attack.integer("m")
     game = build_game(setting, setting.terms)
-    rows = draw_rows(game.people, m + 1, setting.most_targets, rng)
-    require_targets(rows, game.people, str(attack), m + 1, "terms, of which one is to be learnt,")
+    rows = game.people.draw_rows(m + 1, setting.most_targets, rng)
+    game.people.require(rows, attack, m + 1, "terms, of which one is to be learnt,")
     secrets, strangers = _draw_secrets(game.people, rows, m, rng), None
     if game.others is not None:
-        other_rows = draw_rows(game.others, m + 1, setting.most_targets, rng)
+        other_rows = game.others.draw_rows(m + 1, setting.most_targets, rng)
         strangers = _draw_secrets(game.others, other_rows, m, rng) if len(other_rows) else None
     prior = prior_of(game)
     found = [infer_terms(*run, prior, progress, f"attacking: {attack}") for run in game.three_runs(secrets, strangers)]
-    controlled_by = LEFT_OUT if strangers is None else OTHER_PEOPLE
+    result = partial(make_result, attack, controlled_by=LEFT_OUT if strangers is None else OTHER_PEOPLE)
     label, guessed = count_terms(m), np.append(prior, 0.0)[found[0].guess]
     beliefs, guesses = [each.belief for each in found], [each.is_right for each in found]
-    baseline = rate_of(prior[secrets.secret])
     return [
-        make_result(attack, f"{label}: belief in another", beliefs, baseline, controlled_by),
-        make_result(attack, f"{label}: best guess of another", guesses, rate_of(guessed), controlled_by),
+        result(f"{label}: belief in another", beliefs, rate_of(prior[secrets.secret])),
+        result(f"{label}: best guess of another", guesses, rate_of(guessed)),
     ]
 
 
@@ -94,7 +93,7 @@ def prior_of(game: Game) -> FloatArray:
 
 
 def _draw_secrets(whose: Known, rows: IntArray, m: int, rng: np.random.Generator) -> Secrets:
-    items = draw_items(whose, rows, m + 1, rng)
+    items = whose.draw_items(rows, m + 1, rng)
     return Secrets(np.ascontiguousarray(items[:, :m]), items[:, m].copy(), rows, whose)
 
 
@@ -112,4 +111,4 @@ def infer_terms(
         )
 
     belief, guess = in_batches(infer_batch, len(secrets.row), progress, stage)
-    return Inference(belief, guess, holds_item(whose, secrets.row, guess))
+    return Inference(belief, guess, whose.holds(secrets.row, guess))

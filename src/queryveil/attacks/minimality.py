@@ -10,8 +10,7 @@ history. Guessing reaches a half.
 
 import numpy as np
 
-from queryveil.attacks.base import Game, Known, Setting, View, build_game, in_batches, make_result
-from queryveil.attacks.targets import draw_at_most, draw_wrong, holds_item
+from queryveil.attacks.base import Game, Known, Setting, View, build_game, draw_at_most, in_batches, make_result
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -34,7 +33,7 @@ def find_deleted(
     unit, deleted = _draw_deleted(setting, game, rng)
     if not len(unit):
         raise InputError(f"{attack} needs terms that were deleted from some histories only, and there are none.")
-    never = draw_wrong(game.release.published.ids, game.people, setting.history_of[unit], 1, rng)[:, 0]
+    never = game.people.draw_wrong(game.release.published.ids, setting.history_of[unit], 1, rng)[:, 0]
     unit, deleted, never = unit[never >= 0], deleted[never >= 0], never[never >= 0]
     if not len(unit):
         raise InputError(f"{attack} needs terms that a history never had, and every history has them all.")
@@ -57,7 +56,7 @@ def find_deleted(
         success(game.original, no_parts, setting.history_of[unit]),
     ]
     label = "the history, the method and two terms"
-    return [make_result(attack, label, successes, Rate(GUESS, GUESS, GUESS), ANOTHER_HISTORY)]
+    return [make_result(attack, label, successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
 
 
 def _draw_deleted(setting: Setting, game: Game, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
@@ -67,7 +66,7 @@ def _draw_deleted(setting: Setting, game: Game, rng: np.random.Generator) -> tup
     unit, item = row_numbers(indptr), people.ids[pair]
     is_elsewhere = np.diff(published.post_start)[item] > 0
     shown = Known(published.indptr, published.ids, published.owner)
-    is_deleted = is_elsewhere & ~holds_item(shown, unit, item)
+    is_deleted = is_elsewhere & ~shown.holds(unit, item)
     unit, item = unit[is_deleted], item[is_deleted]
     order = np.lexsort((rng.random(len(unit)), unit))
     first = order[np.unique(unit[order], return_index=True)[1]]

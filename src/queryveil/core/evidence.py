@@ -4,13 +4,59 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.errors import InternalError
 from queryveil.core.rows import row_numbers, row_sums
-from queryveil.core.views import Views
+
+View = TypeVar("View")
+
+
+class Views:
+    """A container of objects by type; an object with a provider is built on first use and cached."""
+
+    def __init__(self, providers: Mapping[type[Any], Callable[[], Any]] | None = None) -> None:
+        self._providers = dict(providers or {})
+        self._views: dict[type[Any], Any] = {}
+
+    @classmethod
+    def of(cls, *views: object) -> Self:
+        """Return a container of objects that exist already."""
+        container = cls()
+        container._views = {type(view): view for view in views}
+        return container
+
+    def add(self, view: type[View], provider: Callable[[], View]) -> None:
+        """Register a provider, which builds an object."""
+        self._providers[view] = provider
+
+    def remove(self, view: type[Any]) -> None:
+        """Remove an object or its provider."""
+        self._providers.pop(view, None)
+        self._views.pop(view, None)
+
+    def existing(self) -> tuple[object, ...]:
+        """Return all objects; those not used yet are built."""
+        return tuple(filter(None, (self.find(view) for view in {**self._views, **self._providers})))
+
+    def find(self, view: type[View]) -> View | None:
+        """Return the object of a type, or None if there is none."""
+        if view not in self._views:
+            if view not in self._providers:
+                return None
+            self._views[view] = self._providers[view]()
+        found: View = self._views[view]
+        return found
+
+    def get(self, view: type[View]) -> View:
+        """Return the object of a type, which must exist."""
+        found = self.find(view)
+        if found is None:
+            raise InternalError(f"there is no {view.__name__} to look at; please report this.")
+        return found
 
 
 class Evidence(Views):

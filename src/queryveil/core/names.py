@@ -8,13 +8,14 @@ import difflib
 import importlib
 import itertools
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from queryveil.core.errors import UnknownNameError
 
@@ -45,100 +46,119 @@ def plural(category: str) -> str:
 
 
 @dataclass(frozen=True)
-class Integer:
-    """A whole number within inclusive bounds."""
+class ParameterType:
+    """The values that a parameter or an option may have; subclasses say how they are described and checked."""
 
-    minimum: int | None = None
-    maximum: int | None = None
+    description: ClassVar[str] = "a text"
+    accepted: ClassVar[Any] = str  # the Python type of allowed values
+    annotation: ClassVar[Any] = str  # the type of the keyword in the Python API
 
     def describe(self) -> str:
-        """Say which values are allowed."""
-        return f"a whole number{_range(self.minimum, self.maximum)}"
+        """Describe the allowed values."""
+        return self._describe()
 
-    def accepts(self, value: Value) -> bool:
-        """Say whether the value is allowed."""
-        return isinstance(value, int) and not isinstance(value, bool) and _inside(value, self.minimum, self.maximum)
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is allowed."""
+        return isinstance(value, self.accepted) and self._accepts(value)
+
+    def convert(self, value: Any) -> Any:
+        """Return a value of a front end as this type; what cannot be converted is returned as it is."""
+        return value
+
+    def _describe(self) -> str:
+        return self.description
+
+    def _accepts(self, value: Any) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
-class Real:
-    """A number within bounds, of which the lower one may itself be excluded."""
+class _Number(ParameterType):
+    """A number within inclusive bounds."""
 
     minimum: float | None = None
     maximum: float | None = None
+
+    def _describe(self) -> str:
+        if self.minimum is not None and self.maximum is not None:
+            return f"{self.description} from {self.minimum} to {self.maximum}"
+        if self.minimum is not None:
+            return f"{self.description} of at least {self.minimum}"
+        return self.description if self.maximum is None else f"{self.description} of at most {self.maximum}"
+
+    def _accepts(self, value: Any) -> bool:
+        is_inside = (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+        return is_inside and not isinstance(value, bool) and math.isfinite(value)
+
+
+@dataclass(frozen=True)
+class Integer(_Number):
+    """A whole number within inclusive bounds."""
+
+    description = "a whole number"
+    accepted = annotation = int
+
+    def convert(self, value: Any) -> Any:
+        """Return an integer of NumPy as one of Python."""
+        return operator.index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else value
+
+
+@dataclass(frozen=True)
+class Real(_Number):
+    """A number within bounds; the lower bound itself may be excluded."""
+
+    description = "a number"
+    accepted, annotation = int | float, float
     above_minimum: bool = False  # the minimum itself is not allowed
 
-    def describe(self) -> str:
-        """Say which values are allowed."""
+    def _describe(self) -> str:
         if not self.above_minimum:
-            return f"a number{_range(self.minimum, self.maximum)}"
+            return super()._describe()
         most = "" if self.maximum is None else f" and at most {self.maximum}"
         return f"a number above {self.minimum}{most}"
 
-    def accepts(self, value: Value) -> bool:
-        """Say whether the value is allowed."""
-        if isinstance(value, bool | str) or not math.isfinite(value):
-            return False
-        return _inside(value, self.minimum, self.maximum) and not (self.above_minimum and value == self.minimum)
+    def _accepts(self, value: Any) -> bool:
+        return super()._accepts(value) and not (self.above_minimum and value == self.minimum)
 
 
 @dataclass(frozen=True)
-class Flag:
+class Flag(ParameterType):
     """True or false."""
 
-    def describe(self) -> str:
-        """Say which values are allowed."""
-        return "true or false"
-
-    def accepts(self, value: Value) -> bool:
-        """Say whether the value is allowed."""
-        return isinstance(value, bool)
+    description = "true or false"
+    accepted = annotation = bool
 
 
 @dataclass(frozen=True)
-class Word:
+class Word(ParameterType):
     """One of a fixed list of words, or of the declared names of a category."""
 
     choices: tuple[str, ...] = ()
     category: str | None = None
 
     def words(self) -> tuple[str, ...]:
-        """Return the words that may be given."""
+        """Return the allowed words."""
         return self.choices if self.category is None else tuple(declarations(self.category))
 
-    def describe(self) -> str:
-        """Say which values are allowed."""
+    def _describe(self) -> str:
         return f"one of {', '.join(self.words())}"
 
-    def accepts(self, value: Value) -> bool:
-        """Say whether the value is allowed."""
-        return isinstance(value, str) and value in self.words()
+    def _accepts(self, value: Any) -> bool:
+        return value in self.words()
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(ParameterType):
     """A text of a fixed form, such as a duration; the form is described in words."""
 
     pattern: str
     form: str
 
-    def describe(self) -> str:
-        """Say which values are allowed."""
+    def _describe(self) -> str:
         return self.form
 
-    def accepts(self, value: Value) -> bool:
-        """Say whether the value is allowed."""
-        return isinstance(value, str) and re.fullmatch(self.pattern, value) is not None
-
-
-class ParameterType(Protocol):
-    """The values that a parameter or an option may have."""
-
-    def describe(self) -> str:
-        """Say which values are allowed."""
-
-    def accepts(self, value: Any, /) -> bool:
-        """Say whether the value is allowed."""
+    def _accepts(self, value: Any) -> bool:
+        return re.fullmatch(self.pattern, value) is not None
 
 
 @dataclass(frozen=True)
@@ -154,11 +174,11 @@ class Parameter:
 
     @property
     def is_optional(self) -> bool:
-        """Say whether a name may do without the parameter, or must where another parameter has not the right value."""
+        """Return whether a name may lack the parameter, always or unless another parameter has a certain value."""
         return self.optional or self.goes_with is not None
 
     def check(self, value: Value, subject: str) -> Value:
-        """Return the value if it is allowed, else raise a sentence that begins with the subject."""
+        """Return the value if it is allowed, else raise an error that begins with the subject."""
         if self.type.accepts(value):
             return value
         near = _near(str(value), self.type.words()) if isinstance(self.type, Word) else ""
@@ -170,7 +190,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a named thing is, without importing the code that does it."""
+    """What a named thing is, without importing the code that implements it."""
 
     name: str
     purpose: str
@@ -179,7 +199,7 @@ class Declaration:
     functions: Mapping[str, str] = field(default_factory=dict)  # engine → "module:function"
 
     def load(self, engine: str = "local") -> Callable[..., Any]:
-        """Import and return the function that does it on an engine."""
+        """Import and return the function that implements it on an engine."""
         module, _, attribute = self.functions[engine].partition(":")
         function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
         return function
@@ -208,10 +228,10 @@ class Name:
 
 @dataclass(frozen=True)
 class ResolvedName:
-    """A name checked against its declaration, with the value of every parameter that has one."""
+    """A name checked against its declaration, with the values of its parameters."""
 
     declaration: Declaration
-    values: Mapping[str, Value]  # without the optional ones that were left out
+    values: Mapping[str, Value]  # without optional parameters that were left out
 
     def __getitem__(self, parameter: str) -> Value:
         return self.values[parameter]
@@ -276,7 +296,7 @@ def parse_sweep(text: str | Name) -> list[Name]:
 
 
 def refuse_too_many(runs: int) -> None:
-    """Refuse a sweep that nobody would wait for, before it is written out."""
+    """Refuse a sweep of too many runs before it is expanded."""
     if runs > MAX_RUNS:
         raise UnknownNameError(f"a sweep of {runs:,} runs is too large; give at most {MAX_RUNS:,} combinations.")
 
@@ -307,26 +327,14 @@ def _shown_default(parameter: Parameter) -> str:
     return "=…" if parameter.is_optional else ""
 
 
-def _range(minimum: float | None, maximum: float | None) -> str:
-    if minimum is not None and maximum is not None:
-        return f" from {minimum} to {maximum}"
-    if minimum is not None:
-        return f" of at least {minimum}"
-    return f" of at most {maximum}" if maximum is not None else ""
-
-
-def _inside(value: float, minimum: float | None, maximum: float | None) -> bool:
-    return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
-
-
 def nearest(word: str, known: Iterable[str]) -> str:
-    """End a sentence with the known names that are near a mistyped one, or with all of them."""
+    """Return the end of a sentence: the known names similar to a mistyped one, or all of them."""
     known = sorted(known)
     return _near(word, known) or f"there are {', '.join(known)}."
 
 
 def _near(word: str, known: Iterable[str]) -> str:
-    """Name the known words nearest to a mistyped one, whatever their case; nothing where none is near."""
+    """Return a question with the known words most similar to a mistyped one, ignoring case; "" if none is similar."""
     by_lower = {name.lower(): name for name in known}
     near = [by_lower[match] for match in difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.5)]
     return f"did you mean {' or '.join(near)}?" if near else ""
@@ -372,7 +380,7 @@ def resolve(category: str, name: str | Name) -> ResolvedName:
 
 
 def _check_presence(parameter: Parameter, values: Mapping[str, Value], owner: str) -> None:
-    """Raise where a parameter is missing, or is given without the value of another that it belongs to."""
+    """Raise an error if a parameter is missing, or is given although another has not the value that it goes with."""
     is_given, reason = parameter.name in values, ""
     is_wanted = not parameter.is_optional
     if parameter.goes_with is not None:

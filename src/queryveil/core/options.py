@@ -5,7 +5,6 @@ the keyword `bots` of the Python API, the field `bots` of the REST service, a fo
 pages. An `OptionGroup` may contain other groups; their options then belong to it as well.
 """
 
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
@@ -13,51 +12,37 @@ from types import GenericAlias
 from typing import Any, Self
 
 from queryveil.core.errors import UnknownNameError
-from queryveil.core.names import Flag, Integer, Name, Parameter, ParameterType, Real, nearest
+from queryveil.core.names import Flag, Name, Parameter, ParameterType, nearest
 
 _KEY = "option"  # of a dataclass field's metadata
 Location = str | Path  # a path, or a URI such as hdfs://… that an engine can read or write
 
 
 @dataclass(frozen=True)
-class FreeText:
+class FreeText(ParameterType):
     """Any text."""
 
-    def describe(self) -> str:
-        """Describe the allowed values."""
-        return "a text"
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is allowed."""
-        return isinstance(value, str)
-
 
 @dataclass(frozen=True)
-class TextName:
+class TextName(ParameterType):
     """The text name of a declared thing, such as the method `km(k=10, m=2)`; the workflow resolves it."""
 
+    accepted = annotation = str | Name
     category: str
 
-    def describe(self) -> str:
-        """Describe the allowed values."""
+    def _describe(self) -> str:
         return f"the name of a {self.category}"
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is allowed."""
-        return isinstance(value, str | Name)
 
 
 @dataclass(frozen=True)
-class CommaSeparated:
+class CommaSeparated(ParameterType):
     """Words: separated by commas on the command line, a list elsewhere."""
 
-    def describe(self) -> str:
-        """Describe the allowed values."""
-        return "words separated by commas"
+    description = "words separated by commas"
+    accepted, annotation = tuple, Sequence[str]
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is allowed."""
-        return isinstance(value, tuple) and all(isinstance(word, str) for word in value)
+    def _accepts(self, value: Any) -> bool:
+        return all(isinstance(word, str) for word in value)
 
     def convert(self, value: Any) -> Any:
         """Return the words as a tuple."""
@@ -67,16 +52,11 @@ class CommaSeparated:
 
 
 @dataclass(frozen=True)
-class LocalPath:
+class LocalPath(ParameterType):
     """A path of a file or folder on this machine."""
 
-    def describe(self) -> str:
-        """Describe the allowed values."""
-        return "a path"
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is allowed."""
-        return isinstance(value, Path)
+    description = "a path"
+    accepted, annotation = Path, Location
 
     def convert(self, value: Any) -> Any:
         """Return a text as a path."""
@@ -84,41 +64,19 @@ class LocalPath:
 
 
 @dataclass(frozen=True)
-class EnginePath:
+class EnginePath(ParameterType):
     """A path or URI for the engine of a run; it stays as it was given, since a `Path` would change hdfs://… ."""
 
-    def describe(self) -> str:
-        """Describe the allowed values."""
-        return "a path"
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is allowed."""
-        return isinstance(value, Location)
+    description = "a path"
+    accepted = annotation = Location
 
 
 @dataclass(frozen=True)
-class AnyObject:
+class AnyObject(ParameterType):
     """Any object, neither converted nor checked: the Python API takes tables and Spark sessions."""
 
-    def describe(self) -> str:
-        """Describe the allowed values."""
-        return "an object"
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is allowed."""
-        return True
-
-
-_PYTHON_TYPES: Mapping[type, Any] = {  # the types of a single value; others are texts
-    Flag: bool,
-    Integer: int,
-    Real: float,
-    TextName: str | Name,
-    CommaSeparated: Sequence[str],
-    LocalPath: Location,
-    EnginePath: Location,
-    AnyObject: Any,
-}
+    description = "an object"
+    accepted, annotation = object, Any
 
 
 @dataclass(frozen=True)
@@ -155,23 +113,16 @@ class Option(Parameter):
     @property
     def annotation(self) -> Any:
         """Return the type annotation of the option's keyword in the Python API."""
-        one = _PYTHON_TYPES.get(type(self.type), str)
+        one = self.type.annotation
         value = GenericAlias(Sequence, one) if self.is_repeatable and one is not Any else one
         return value | None if self.default is None and not self.is_required else value
 
     def convert(self, value: Any) -> Any:
         """Return a front end's value as the declared type: a text becomes a path, a single value a tuple."""
         if isinstance(self.type, AnyObject) or not self.is_repeatable:
-            return self._convert_one(value)
-        is_single = isinstance(value, str | Path | Name) or not isinstance(value, Sequence)
-        return tuple(map(self._convert_one, [value] if is_single else value))
-
-    def _convert_one(self, value: Any) -> Any:
-        if isinstance(self.type, LocalPath | CommaSeparated):
             return self.type.convert(value)
-        if isinstance(self.type, Integer) and hasattr(value, "__index__") and not isinstance(value, bool):
-            return operator.index(value)  # accepts NumPy's integers
-        return value
+        is_single = isinstance(value, str | Path | Name) or not isinstance(value, Sequence)
+        return tuple(map(self.type.convert, [value] if is_single else value))
 
     def validate(self, value: Any) -> None:
         """Raise an error that names the option, the rule and the value if the value is not allowed."""

@@ -9,12 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError
-from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
+from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories, Views
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.core.rows import select_entries
-from queryveil.core.views import Views
 from queryveil.histories.assembly import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.base import MethodTask, method_of

@@ -1,17 +1,22 @@
-"""What every kind of release supplies."""
+"""What every kind of release supplies, and the canonical order of released rows.
+
+The id of a released history is its rank in the sorted released content: there is no randomness to guess, no original
+order to recover, and every engine produces the same rows. Histories are compared by the ranks of their texts.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from queryveil.core.arrow import break_ties
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import Declaration, ResolvedName, declarations, nearest
-from queryveil.core.rows import IntArray, count_runs, row_numbers
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, count_runs, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.pairs import MATCHES, Match
 from queryveil.histories.profiles import Profiles
@@ -23,7 +28,7 @@ PAIR_MEASURES = ("impressions", "jsd", "spi", "exposed", "worst")  # defaults wh
 
 @dataclass(frozen=True)
 class Counts:
-    """How much there is, before or after: the figures of a manifest."""
+    """The counts of a log or a release, as a manifest states them."""
 
     people: int
     histories: int
@@ -33,8 +38,8 @@ class Counts:
     more: Mapping[str, int] = field(default_factory=dict)  # what only some kinds count
 
     @classmethod
-    def of(cls, profiles: Profiles, mask: NDArray[np.bool_] | None = None) -> "Counts":
-        """Count the profiles, or the masked pairs of them."""
+    def of(cls, profiles: Profiles, mask: BoolArray | None = None) -> "Counts":
+        """Count the profiles, or only their masked pairs."""
         kept = np.ones(len(profiles.ids), np.bool_) if mask is None else mask
         history = row_numbers(profiles.indptr)[kept]
         return cls(
@@ -61,7 +66,7 @@ class ReleaseContent:
 
     @property
     def histories(self) -> IntArray:
-        """Return the history of the profiles behind every release id, where each id stands for one history."""
+        """Return the history of every release id, if each id is one history."""
         is_released = self.release_ids >= 0
         order = np.argsort(np.where(is_released, self.release_ids, len(is_released)), kind="stable")
         return order[: np.count_nonzero(is_released)]
@@ -97,7 +102,7 @@ class ComparisonView:
 
 @dataclass(frozen=True)
 class Kind(Declaration):
-    """A kind of release: its schema, how it is encoded and decoded, and which questions it can answer."""
+    """A kind of release: its schema, how it is encoded and decoded, and what can be done with it."""
 
     columns: Mapping[str, str] = field(default_factory=dict)  # name → Arrow type; the first identifies the unit
     unit: Literal["term", "query"] = "term"  # what an item of the profiles is
@@ -117,7 +122,7 @@ class Kind(Declaration):
     matches: tuple[Match, ...] = ()  # how its queries can be matched with the log's; the default first
     deletes_terms: bool = False  # it is the log with terms deleted, so that there is a reason for every missing one
     fates: tuple[str, str] = ("released", "not released")  # what is said of an item that is, or is not, published
-    after_heading: str = "After"  # of what a person's history became
+    after_heading: str = "After"  # of a person's released history
     comparison: ComparisonView | None = None  # None: its releases are not put side by side
     comparison_note: str = ""  # how its figures differ from those of other kinds with the same view
     figure: tuple[str, str] = ("", ",d")  # the column that weighs an item, and its format; "": its rows are counted
@@ -180,7 +185,7 @@ class Kind(Declaration):
         """Return the released id and the text of every query; a kind that does not keep queries has none."""
         raise InputError(f"a release of kind {self.name} does not keep queries; measure it by its terms.")
 
-    # ---- what is asked of it by default
+    # ---- defaults
 
     def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
         """Return the measures taken unless some are named; `available` are the inputs that were given."""
@@ -191,7 +196,7 @@ class Kind(Declaration):
         return self.default_measures(claim, available)
 
     def match(self, wanted: str | None) -> Match:
-        """Return how the release's queries are matched with the log's; refuse a way that the kind does not allow."""
+        """Return how the release's queries are matched with the log's; refuse a match that the kind does not allow."""
         if wanted is None:
             return self.matches[0]
         if wanted not in MATCHES:
@@ -218,3 +223,69 @@ def kind_of(name: str) -> Kind:
     if not isinstance(kind, Kind):
         raise TypeError(f"{name} is registered as a kind of release but is not a Kind")
     return kind
+
+
+# ---- the canonical order
+
+
+def rank_texts(entries: Sequence[str], ids: Int32Array) -> tuple[Int32Array, pa.Array]:
+    """Return the rank of every entry among the released ids (-1 for the others) and the released texts in order."""
+    released = np.flatnonzero(np.bincount(ids, minlength=len(entries))).tolist()
+    order = np.array(sorted(released, key=entries.__getitem__), np.int64)
+    rank = np.full(len(entries), -1, np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank, pa.array([entries[i] for i in order], pa.string())
+
+
+def order_rows(indptr: IntArray, ranks: Int32Array, partition: Int32Array | None) -> IntArray:
+    """Return the non-empty rows sorted by partition and by their ranks; equal rows keep their order.
+
+    The first two ranks decide nearly all comparisons; only longer rows with an equal beginning are compared as bytes.
+    """
+    row = np.flatnonzero(np.diff(indptr))
+    length = indptr[row + 1] - indptr[row]
+    first = ranks[indptr[row]].astype(np.int64)
+    second = np.where(length > 1, ranks[np.minimum(indptr[row] + 1, len(ranks) - 1)], -1)
+    beginning = 2 * ((first << 31) + second + 1) + (length > 2)  # of two equal beginnings the shorter row is first
+    part = np.zeros(len(row), np.int32) if partition is None else partition[row]
+    order = np.lexsort((beginning, part))
+    row, length, beginning, part = row[order], length[order], beginning[order], part[order]
+    equals_next = (beginning[1:] == beginning[:-1]) & (part[1:] == part[:-1]) & (length[1:] > 2)
+
+    def bytes_of(rows: IntArray) -> pa.Array:
+        """Return rows as bytes that sort as their ranks do."""
+        bounds, entries = gather_rows(indptr, rows)
+        buffers = [None, pa.py_buffer(4 * bounds), pa.py_buffer(ranks[entries].astype(">u4"))]
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(rows), buffers)
+
+    break_ties(row, equals_next, bytes_of)
+    return row
+
+
+def sort_keys(indptr: IntArray, ranks: Int32Array) -> list[bytes]:
+    """Return each row as bytes that sort as its ranks do."""
+    data = ranks.astype(">u4").tobytes()
+    return [data[a:b] for a, b in pairwise((4 * indptr).tolist())]
+
+
+def ids_of_order(order: IntArray, n_histories: int) -> IntArray:
+    """Return the release id of every history from the order of the released ones; -1 where nothing is released."""
+    release_ids = np.full(n_histories, -1, np.int64)
+    release_ids[order] = np.arange(len(order))
+    return release_ids
+
+
+def ids_of_keys(keys: Sequence[bytes], is_released: BoolArray) -> IntArray:
+    """Return the rank of every released history by its sort key, -1 for the others."""
+    released = np.flatnonzero(is_released).tolist()
+    return ids_of_order(np.array(sorted(released, key=keys.__getitem__), np.int64), len(keys))
+
+
+def with_partition(
+    columns: dict[str, pa.Array], profiles: Profiles, histories: IntArray, lengths: IntArray
+) -> dict[str, pa.Array]:
+    """Add the column `partition` where the log was cut into partitions; `histories` are repeated by `lengths`."""
+    if profiles.partition is None:
+        return columns
+    values = pa.array(profiles.partition_values, pa.string())
+    return columns | {"partition": values.take(pa.array(np.repeat(profiles.partition[histories], lengths)))}

@@ -14,8 +14,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, FrameLayout, Kind, ReleaseContent
-from queryveil.kinds.ordering import rank_texts
+from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, FrameLayout, Kind, ReleaseContent, rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
 
 WEIGHT_DECIMALS = 9  # of a published weight: rounds off what sums in another order differ by

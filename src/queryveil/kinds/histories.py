@@ -17,8 +17,18 @@ from queryveil.core.rows import IntArray, gather_rows, per_entry, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, FrameLayout, Kind, ReleaseContent
-from queryveil.kinds.ordering import ids_of_order, order_rows, rank_texts, with_partition
+from queryveil.kinds.base import (
+    ComparedFigure,
+    ComparisonView,
+    Counts,
+    FrameLayout,
+    Kind,
+    ReleaseContent,
+    ids_of_order,
+    order_rows,
+    rank_texts,
+    with_partition,
+)
 from queryveil.kinds.private_folder import PrivateFolder
 
 

@@ -16,9 +16,8 @@ from queryveil.histories.build import Occurrences
 from queryveil.histories.build import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import Kind, ReleaseContent
+from queryveil.kinds.base import Kind, ReleaseContent, ids_of_keys, rank_texts, sort_keys, with_partition
 from queryveil.kinds.histories import HISTORIES_VIEW, HistoriesKind
-from queryveil.kinds.ordering import ids_of_keys, rank_texts, sort_keys, with_partition
 
 KEEPABLE = ("time", "rank", "url")
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes

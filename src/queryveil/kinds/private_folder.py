@@ -1,22 +1,22 @@
 """The private folder: who is behind a release, the profiles as the method saw them, and the record of the run.
 
-It never lies inside the release nor around it, and only its owner can read it.
+It is never inside the release nor around it, and only its owner can read it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array, parquet_bytes
 from queryveil.core.errors import OutputError, ReleaseError
 from queryveil.core.files import write_file
-from queryveil.core.rows import IntArray, row_numbers
+from queryveil.core.rows import Int32Array, IntArray, count_holders
 from queryveil.histories.profiles import Profiles
 
 _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
@@ -36,8 +36,8 @@ class RunRecord:
     queryveil: str
     engine: str = "local"
     inputs: Sequence[Mapping[str, Any]] = field(default_factory=list)  # the files of the log
-    more: Mapping[str, Any] = field(default_factory=dict)  # what the method's inputs note of themselves
-    content_sha256: str = ""  # of the released rows, noted when the release is put in place
+    more: Mapping[str, Any] = field(default_factory=dict)  # what the method's inputs record of themselves
+    content_sha256: str = ""  # of the released rows, set when the release is committed
 
     def encode(self) -> bytes:
         """Return the record as JSON, without the fields that have their default."""
@@ -47,7 +47,7 @@ class RunRecord:
 
     @classmethod
     def decode(cls, data: bytes) -> "RunRecord":
-        """Read a record back from JSON; raise ValueError where it is none."""
+        """Read a record from JSON; raise ValueError if it is not one."""
         record = json.loads(data)
         if not isinstance(record, dict) or not isinstance(record.get("method"), str):
             raise ValueError("not a run record")
@@ -81,23 +81,31 @@ def write_contributors(folder: Path, group_of: Mapping[str, int]) -> None:
 
 
 def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
-    """Return whose each history is (`person, history`) and what it holds (`history, term, count`, weights if any)."""
+    """Return the owners of histories (`person, history`) and their content (`history, term, count`, weights if any)."""
     persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
     entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
-    pairs = {"history": row_numbers(profiles.indptr), "term": entries, "count": profiles.counts}
+    pairs = {"history": profiles.row_numbers(), "term": entries, "count": profiles.counts}
     if profiles.weights is not None:
         pairs["weight"] = profiles.weights
-    history = np.arange(profiles.n_histories, dtype=np.int64)
-    return pa.table({"person": persons, "history": history}), pa.table(pairs)
+    return pa.table({"person": persons, "history": np.arange(profiles.n_histories)}), pa.table(pairs)
 
 
 def check_apart(private: Path, release: Path) -> None:
-    """Refuse a private folder that lies inside the release, around it, or at the same place."""
+    """Refuse a private folder that is inside the release, around it, or the same folder."""
     inner, outer = private.resolve(), release.resolve()
     if inner == outer or outer in inner.parents:
         raise OutputError(f"the private folder {private} would lie inside the release {release}; put it elsewhere.")
     if inner in outer.parents:
         raise OutputError(f"the release {release} would lie inside the private folder {private}; put it elsewhere.")
+
+
+@contextmanager
+def refuse_damaged(fault: str) -> Iterator[None]:
+    """Raise an error about a damaged private folder if its tables cannot be read; `fault` begins the sentence."""
+    try:
+        yield
+    except (OSError, KeyError, ValueError, pa.ArrowException):
+        raise ReleaseError(f"{fault} or damaged; check --private.") from None
 
 
 @dataclass(frozen=True)
@@ -117,8 +125,7 @@ class PrivateFolder:
 
     def bind(self, content_sha256: str) -> None:
         """Note in the run record which released rows the folder belongs to."""
-        run = self.run_record()
-        write_run(self.path, RunRecord(**{**_shallow(run), "content_sha256": content_sha256}))
+        write_run(self.path, replace(self.run_record(), content_sha256=content_sha256))
 
     def check_belongs(self, content_sha256: str) -> None:
         """Refuse the folder if it was made for other rows than a release's manifest names."""
@@ -128,8 +135,8 @@ class PrivateFolder:
                 "or whether the release was changed."
             )
 
-    def owners(self, users: IntArray) -> tuple[NDArray[np.int32], IntArray]:
-        """Return the person (as a number) and the original history behind every released id."""
+    def owners(self, users: IntArray) -> tuple[Int32Array, IntArray]:
+        """Return the person (as a number) and the original history of every released id."""
         table = self._read(MEMBERSHIP, _MEMBERSHIP_TYPES).drop_null()
         release_id = as_array(table["release_id"])
         order = np.argsort(release_id)
@@ -161,17 +168,17 @@ class PrivateFolder:
     def holders(self) -> dict[str, int]:
         """Return how many people of the log hold each term."""
         membership, pairs = self.profiles()
-        person = as_array(membership["person"].combine_chunks().dictionary_encode().indices).astype(np.int64)
+        person = as_array(membership["person"].combine_chunks().dictionary_encode().indices)
         terms = pairs["term"].combine_chunks().dictionary_encode()
-        number = as_array(terms.indices).astype(np.int64)
         try:
-            held = np.unique(number * (len(person) + 1) + person[as_array(pairs["history"])]) // (len(person) + 1)
+            owner = person[as_array(pairs["history"])]
         except IndexError:
             raise ReleaseError(f"{self.path / PROFILES} has histories that nobody has; check --private.") from None
-        return dict(zip(terms.dictionary.to_pylist(), np.bincount(held, minlength=1).tolist(), strict=False))
+        people = count_holders(owner, as_array(terms.indices), len(terms.dictionary))
+        return dict(zip(terms.dictionary.to_pylist(), people.tolist(), strict=True))
 
     def membership(self) -> pa.Table:
-        """Return `person, history, release_id`; with `partition` where the log was cut into partitions."""
+        """Return `person, history, release_id`, and `partition` if the log was cut into partitions."""
         membership = self._read(MEMBERSHIP, _MEMBERSHIP_TYPES)
         if "partition" not in _open_parquet(self.path / MEMBERSHIP).schema_arrow.names:
             return membership
@@ -180,12 +187,13 @@ class PrivateFolder:
 
     def weighted_profiles(self) -> tuple[pa.Table, pa.Table]:
         """Return `history, release_id` of everybody and `history, term, weight` of their profiles."""
-        try:
-            membership = _open_parquet(self.path / MEMBERSHIP).read(columns=["history", "release_id"])
-            pairs = _open_parquet(self.path / PROFILES).read(columns=["history", "term", "weight"])
-            return membership.select(["history", "release_id"]), pairs.select(["history", "term", "weight"])
-        except (OSError, KeyError, ValueError, pa.ArrowException):
-            raise ReleaseError(f"{self.path} is missing something or damaged; check --private.") from None
+        wanted = {MEMBERSHIP: ["history", "release_id"], PROFILES: ["history", "term", "weight"]}
+        with refuse_damaged(f"{self.path} is missing something"):
+            membership, pairs = (
+                _open_parquet(self.path / name).read(columns=columns).select(columns)
+                for name, columns in wanted.items()
+            )
+        return membership, pairs
 
     def contributors(self) -> dict[str, int]:
         """Return the group of everybody whose terms are in what was published."""
@@ -194,27 +202,17 @@ class PrivateFolder:
 
     def encoded_terms(self) -> pa.Table:
         """Return the profiles `history, term, count` with the terms as an Arrow dictionary."""
-        try:
-            file = _open_parquet(self.path / PROFILES, read_dictionary=["term"])
-            types = {**_PROFILES_TYPES, "term": pa.dictionary(pa.int32(), pa.string())}
-            table = file.read(columns=list(_PROFILES_TYPES)).select(list(types))
-            return table.cast(pa.schema(types)).unify_dictionaries().combine_chunks()
-        except (OSError, KeyError, ValueError, pa.ArrowException):
-            raise ReleaseError(f"{self.path / PROFILES} is missing or damaged; check --private.") from None
+        types = {**_PROFILES_TYPES, "term": pa.dictionary(pa.int32(), pa.string())}
+        return self._read(PROFILES, types, read_dictionary=["term"]).unify_dictionaries().combine_chunks()
 
-    def _read(self, name: str, types: Mapping[str, pa.DataType]) -> pa.Table:
-        try:
-            table = _open_parquet(self.path / name).read(columns=list(types))
-            return table.select(list(types)).cast(pa.schema(types))
-        except (OSError, KeyError, ValueError, pa.ArrowException):
-            raise ReleaseError(f"{self.path / name} is missing or damaged; check --private.") from None
+    def _read(self, name: str, types: Mapping[str, pa.DataType], **options: Any) -> pa.Table:
+        with refuse_damaged(f"{self.path / name} is missing"):
+            table = _open_parquet(self.path / name, **options).read(columns=list(types)).select(list(types))
+            table = table.cast(pa.schema(types))
+        return table
 
 
 def _open_parquet(path: Path, **options: Any) -> Any:
     import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
 
     return pq.ParquetFile(path, **options)
-
-
-def _shallow(run: RunRecord) -> dict[str, Any]:
-    return {f.name: getattr(run, f.name) for f in fields(run)}

@@ -13,10 +13,9 @@ from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.build import Occurrences
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import PAIR_MEASURES, FrameLayout, ReleaseContent
+from queryveil.kinds.base import PAIR_MEASURES, FrameLayout, ReleaseContent, ids_of_order, order_rows, rank_texts
 from queryveil.kinds.histories import HISTORIES_VIEW, HistoriesKind
 from queryveil.kinds.log import KEEPABLE, find_occurrences, kept_column_keys
-from queryveil.kinds.ordering import ids_of_order, order_rows, rank_texts
 
 _ISSUED = "flatten(transform(arrays_zip(entries, counts), each -> array_repeat(each.entries, each.counts)))"
 

@@ -14,9 +14,16 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, ReleaseContent
+from queryveil.kinds.base import (
+    ComparedFigure,
+    ComparisonView,
+    Counts,
+    ReleaseContent,
+    ids_of_keys,
+    rank_texts,
+    sort_keys,
+)
 from queryveil.kinds.histories import HistoriesKind, other_people, person_of_users
-from queryveil.kinds.ordering import ids_of_keys, rank_texts, sort_keys
 from queryveil.kinds.private_folder import PrivateFolder
 
 

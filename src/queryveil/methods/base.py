@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import UnknownNameError
+from queryveil.core.evidence import Views
 from queryveil.core.names import Declaration, Name, ResolvedName, Value, declarations, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.core.views import Views
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.profiles import Profiles
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError, OutputError
+from queryveil.core.evidence import Views
 from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.core.results import Score, Verdict
-from queryveil.core.views import Views
 from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import build
 from queryveil.histories.outcomes import KeptPairs, Outcome

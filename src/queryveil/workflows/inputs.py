@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import Views
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
-from queryveil.core.views import Views
 from queryveil.histories.outcomes import Grouping, Outcome, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent

@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.core.evidence import Evidence
+from queryveil.core.evidence import Evidence, Views
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
-from queryveil.core.views import Views
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.local import expand_paths
 from queryveil.guarantees import guarantee_of

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from queryveil.lexicons.wordnet import WordNet, glosses, load_wordnet
 from queryveil.sensitivity.examples import Examples, base_form, features
-from queryveil.sensitivity.topics import NEUTRAL, SENSITIVE, LabelledSynset, Topic, definition, label_synsets
 from queryveil.sensitivity.training import TrainingOptions
+from scripts.sensitivity_topics import NEUTRAL, SENSITIVE, LabelledSynset, Topic, definition, label_synsets
 
 NAME = "topics of WordNet 3.0"
 # A definition is much longer than a query, so the words it lacks say nothing about queries. The share of sensitive
