@@ -111,12 +111,14 @@ def _await(port: int) -> None:
 
 
 def _lean(folder: Path, processes: int) -> None:
-    from queryveil.serve.servers.search_service import serve_search
+    from queryveil.serve.search_service import serve_search
+    from queryveil.serve.settings import Settings
 
     def announce(address: str) -> None:
         print(address.rpartition(":")[2], flush=True)
 
-    serve_search(folder / "index", folder / "groups", port=0, processes=processes or None, announce=announce)
+    settings = Settings(port=0, search=folder / "index", groups=folder / "groups")
+    serve_search(settings, announce, processes=processes or None)
 
 
 def _framework(folder: Path, _: int) -> None:
@@ -124,9 +126,9 @@ def _framework(folder: Path, _: int) -> None:
     import uvicorn
     from fastapi import FastAPI
 
-    from queryveil.serve.api.search import SearchOut
+    from queryveil.search.answers import Answer
     from queryveil.serve.search import SearchQuery
-    from queryveil.serve.servers.search_service import create_search_app
+    from queryveil.serve.search_service import create_search_app
     from queryveil.serve.settings import bind
     from queryveil.workflows.search import Searcher
 
@@ -134,8 +136,8 @@ def _framework(folder: Path, _: int) -> None:
     searcher, app = Searcher(folder / "index", folder / "groups"), FastAPI()
 
     @app.post(SEARCH)
-    async def search(asked: SearchQuery) -> SearchOut:
-        return SearchOut(**asked.answer_record(searcher))
+    async def search(asked: SearchQuery) -> Answer:
+        return asked.answer(searcher)
 
     with bind("127.0.0.1", 0) as listening:
         print(listening.getsockname()[1], flush=True)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import queryveil
-from queryveil.api import in_python
 from queryveil.cli import COMMANDS
 from queryveil.core.names import CATEGORIES, Declaration, Parameter, declarations, plural
 from queryveil.core.options import Option, OptionGroup
@@ -162,7 +161,7 @@ def _function(name: str, function: Callable[..., Any]) -> str:
         text += "\n| parameter | default | what it is |\n|---|---|---|\n"
         for option in request.options():
             if option.name not in in_groups:
-                text += f"| `{option.name}` | {_default(option)} | {_cell(in_python(option.help))} |\n"
+                text += f"| `{option.name}` | {_default(option)} | {_cell(option.keyword_help)} |\n"
         links = ", ".join(f"[{title.lower()}](options.md#{title.lower()})" for title in shared)
         text += f"\nBesides: the options of {links}.\n" if links else ""
     if returns:

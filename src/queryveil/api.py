@@ -4,7 +4,6 @@ A function takes the options of its command as keywords; its signature and docst
 """
 
 import inspect
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -71,7 +70,7 @@ def _docstring(
     raises: Sequence[type[Exception]],
 ) -> Iterator[str]:
     """Yield the lines of a docstring: summary, parameters, return value and errors."""
-    purposes = {each.name: in_python(each.help) for each in request.options()} | {"progress": _PROGRESS}
+    purposes = {each.name: each.keyword_help for each in request.options()} | {"progress": _PROGRESS}
     yield inspect.cleandoc(summary)
     yield "\nParameters:"
     for each in parameters:
@@ -80,12 +79,6 @@ def _docstring(
         )
     yield f"\nReturns:\n    {returns}\n\nRaises:"
     yield from (f"    {error.__name__}: {inspect.getdoc(error)}" for error in raises)
-
-
-def in_python(purpose: str) -> str:
-    """Return an option's help with keywords in place of flags: `--start-from` becomes `start_from`."""
-    without_repetition = re.sub(r"[;,] again for more", "", purpose)
-    return re.sub(r"--([a-z][a-z-]*)", lambda match: match.group(1).replace("-", "_"), without_repetition)
 
 
 def name(word: str, **arguments: Value) -> Name:

@@ -35,7 +35,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     (place / "outside.tsv").write_bytes(LOG)
     (folder / "link.tsv").symlink_to(place / "outside.tsv")
     (folder / "way out").symlink_to(place)
-    with serving(Settings(home_of(place), folder=folder, max_upload=100_000, demo_people=20)) as (app, client):
+    with serving(Settings(home=home_of(place), folder=folder, max_upload="100kB", demo_people=20)) as (app, client):
         log = upload(client, "shared").json()["id"]
         release = start(client, log, "shared")
         assert wait_for_end(client, release)["state"] == "done"

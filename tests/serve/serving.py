@@ -12,8 +12,8 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from queryveil.serve.servers.web_server import create_app
 from queryveil.serve.settings import Settings
+from queryveil.serve.web_server import create_app
 
 API = "/api/v1"
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"

@@ -76,7 +76,7 @@ def test_report_is_served_with_a_sandbox_policy(lab: Lab) -> None:
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """Serve with a token, which the client does not send by default."""
-    settings = Settings(home_of(tmp_path_factory.mktemp("locked")), token=TOKEN, host="0.0.0.0")
+    settings = Settings(home=home_of(tmp_path_factory.mktemp("locked")), token=TOKEN, host="0.0.0.0")
     with serving(settings) as (_, client):
         del client.headers["authorization"]
         yield client
@@ -117,9 +117,9 @@ def test_logged_in_browser_needs_the_csrf_token(locked: httpx.Client) -> None:
 
 
 def test_internal_error_reveals_no_query(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from queryveil.serve.servers.web_server import create_app
+    from queryveil.serve.web_server import create_app
 
-    app: FastAPI = create_app(Settings(home_of(tmp_path)))
+    app: FastAPI = create_app(Settings(home=home_of(tmp_path)))
 
     @app.get(f"{API}/fault")
     def fail() -> None:

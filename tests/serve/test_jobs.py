@@ -11,17 +11,16 @@ from queryveil.cli import run as command
 from queryveil.core.errors import InputError
 from queryveil.serve.context import ServerContext
 from queryveil.serve.jobs import CANCELLED, INTERRUPTED, KILLED, LOG_DELETED, Jobs
-from queryveil.serve.records import LogRow
 from queryveil.serve.run_specs import AnonymizeSpec, AttackSpec, MeasureSpec, VerifySpec, parse_spec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import ConflictError, Store, UnknownIdError
+from queryveil.serve.store import ConflictError, LogRow, Store, UnknownIdError
 from tests.serve.serving import ENDLESS, LOG, home_of, until
 
-SPEC = AnonymizeSpec(method="km(k=2, m=2)", seed=1)
+SPEC = AnonymizeSpec.model_validate({"method": "km(k=2, m=2)", "seed": 1})
 
 
 def opened(folder: Path, **more: int) -> tuple[ServerContext, Jobs, Store]:
-    context = ServerContext.open(Settings(home_of(folder), **more))  # type: ignore[arg-type]
+    context = ServerContext.open(Settings(home=home_of(folder), **more))  # type: ignore[arg-type]
     return context, context.jobs, context.store
 
 

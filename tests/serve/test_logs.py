@@ -103,4 +103,4 @@ def test_path_outside_the_server_folder_is_refused(lab: Lab, path: str) -> None:
 
 def test_without_a_folder_no_file_can_be_chosen(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="start it with --folder"):
-        Settings(tmp_path).file("log.tsv")
+        Settings(home=tmp_path).file("log.tsv")

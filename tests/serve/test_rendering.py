@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from queryveil.serve.records import RunRow, free_name
 from queryveil.serve.rendering import (
     capitalise,
     format_amount,
@@ -15,6 +14,7 @@ from queryveil.serve.rendering import (
     static_address,
 )
 from queryveil.serve.run_specs import AttackSpec
+from queryveil.serve.store import RunRow, free_name
 
 QUEUED = RunRow.queued("run", AttackSpec(), release="r")
 RUNNING = replace(QUEUED, state="running", stage="reading", done=1, total=3, started="2026-01-01T10:00:00.000+00:00")

@@ -9,17 +9,14 @@ from pydantic import ValidationError
 
 from queryveil.core.errors import UnknownNameError
 from queryveil.serve.api.models import AttackIn, MeasureIn, RunIn, VerifyIn
-from queryveil.serve.records import LogRow
 from queryveil.serve.run_specs import (
     AnonymizeSpec,
-    AttackSpec,
-    MeasureSpec,
     RunInputs,
     RunSpec,
     StatisticsSpec,
-    VerifySpec,
     parse_spec,
 )
+from queryveil.serve.store import LogRow
 from tests.serve.conftest import Lab
 from tests.serve.serving import API
 
@@ -42,10 +39,10 @@ def inputs(folder: Path, **files: Path) -> RunInputs:
     ("spec", "stored"),
     [
         (AnonymizeSpec(**FULL), FULL),
-        (AnonymizeSpec(method="km(k=2, m=2)", kind="", market=""), {"method": "km(k=2, m=2)"}),
-        (VerifySpec(claim=""), {}),
-        (MeasureSpec(measures=["retention"], seed=0), {"measures": ["retention"]}),
-        (AttackSpec(targets=5_000), {"targets": 5_000}),
+        (parse_spec("anonymize", {"method": "km(k=2, m=2)", "kind": "", "market": ""}), {"method": "km(k=2, m=2)"}),
+        (parse_spec("verify", {"claim": ""}), {}),
+        (parse_spec("measure", {"measures": ["retention"], "seed": 0}), {"measures": ["retention"]}),
+        (parse_spec("attack", {"targets": 7, "attacks": []}), {"targets": 7}),
         (StatisticsSpec(), {}),
     ],
 )
@@ -56,9 +53,11 @@ def test_json_holds_what_differs_from_the_default_and_is_read_back(spec: RunSpec
 
 def test_rest_body_is_stored_without_name_log_and_release() -> None:
     assert RunIn(name="a", log="l", **FULL).to_json() == FULL
-    assert VerifyIn(name="a", release="r", claim="km(k=2, m=2)").to_json() == {"claim": "km(k=2, m=2)"}
-    assert MeasureIn(name="a", release="r").to_json() == {}
-    assert AttackIn(name="a", release="r").to_json() == {"targets": 5_000}
+    assert VerifyIn.model_validate({"name": "a", "release": "r", "claim": "km(k=2, m=2)"}).to_json() == {
+        "claim": "km(k=2, m=2)"
+    }
+    assert MeasureIn.model_validate({"name": "a", "release": "r"}).to_json() == {}
+    assert AttackIn.model_validate({"name": "a", "release": "r", "targets": 7}).to_json() == {"targets": 7}
 
 
 def test_unknown_fields_and_lone_surrogates_are_refused() -> None:
@@ -70,7 +69,9 @@ def test_unknown_fields_and_lone_surrogates_are_refused() -> None:
 
 
 def test_release_request_takes_files_of_the_folder_before_those_of_the_log(tmp_path: Path) -> None:
-    spec = AnonymizeSpec(method="km(k=2, m=2, target=bid)", options={"bots": 0, "network": "wordnet"}, seed=3)
+    spec = AnonymizeSpec.model_validate(
+        {"method": "km(k=2, m=2, target=bid)", "options": {"bots": 0, "network": "wordnet"}, "seed": 3}
+    )
     request = spec.release_request(inputs(tmp_path))
     assert (request.seed, request.cleaning.bots, request.reading.format) == (3, 0, "aol")
     assert request.source.paths == (Path("/logs/one"),)

@@ -39,7 +39,7 @@ def cache(tmp_path: Path, jobs: Any) -> SearcherCache:
     store: Any = None
     typed: Jobs = jobs
     typed_store: Store = store
-    return SearcherCache(Settings(tmp_path), typed_store, typed)
+    return SearcherCache(Settings(home=tmp_path), typed_store, typed)
 
 
 def test_searchers_are_cached_and_the_least_recently_used_is_evicted(tmp_path: Path, opened: list[Path]) -> None:

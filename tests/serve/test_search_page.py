@@ -11,10 +11,9 @@ import httpx
 import pytest
 
 from queryveil.core.errors import ReleaseError
-from queryveil.serve.records import RunRow, now
 from queryveil.serve.run_specs import AnonymizeSpec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import Store
+from queryveil.serve.store import RunRow, Store, now
 from queryveil.workflows.people import People
 from queryveil.workflows.search import Searcher
 from tests.serve.searching import HOSTILE, SearchFolders, make_folders
@@ -39,7 +38,7 @@ def site(folders: SearchFolders, tmp_path_factory: pytest.TempPathFactory) -> It
     """Serve an index, and the groups twice: as a run of this server made them, and as --groups gives them."""
     home = home_of(tmp_path_factory.mktemp("site"))
     _put_run(home, folders)
-    with serving(Settings(home, index=folders.index, groups=folders.groups)) as (_, client):
+    with serving(Settings(home=home, index=folders.index, groups=folders.groups)) as (_, client):
         yield SearchSite(client, folders)
 
 
@@ -173,7 +172,7 @@ def test_truncated_json_gets_a_sentence(site: SearchSite) -> None:
 
 
 def test_page_offers_to_index_the_bundled_corpus(tmp_path: Path) -> None:
-    with serving(Settings(home_of(tmp_path))) as (app, client):
+    with serving(Settings(home=home_of(tmp_path))) as (app, client):
         assert "Make the bundled corpus searchable" in client.get("/search").text
         answer = client.post(f"{API}/search", json={"query": "java"})
         assert (answer.status_code, answer.json()["field"]) == (409, None)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from queryveil.cli import run
-from queryveil.serve.servers import search_service
-from queryveil.serve.servers.metrics import Metrics
-from queryveil.serve.servers.search_service import SearchService, create_search_app
+from queryveil.serve import search_service
+from queryveil.serve.metrics import Metrics
+from queryveil.serve.search_service import SearchService, create_search_app
 from queryveil.workflows.search import Searcher
 from tests.serve.searching import SearchFolders, make_folders
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.serve.records import LogRow, RunRow, checked_name
 from queryveil.serve.run_specs import AnonymizeSpec, VerifySpec
-from queryveil.serve.store import NAME, ConflictError, Store, UnknownIdError
+from queryveil.serve.store import NAME, ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name
 
 LOG = LogRow(
     id="l1", name="one", kind="upload", path="/somewhere", filename="one.tsv", reading={"format": "aol"}, created="2026"

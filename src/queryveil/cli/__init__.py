@@ -8,7 +8,7 @@ from types import FrameType
 
 import typer
 
-from queryveil.cli import experiments, generate, listing, logs, releases, search, sensitivity, serve
+from queryveil.cli import listing, logs, releases, search, serve
 from queryveil.core.errors import QueryveilError, sentence_of
 
 INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
@@ -44,15 +44,15 @@ COMMANDS = {
     "verify": releases.verify,
     "measure": releases.measure,
     "attack": releases.attack,
-    "sensitivity": sensitivity.sensitivity,
-    "compare": experiments.compare,
+    "sensitivity": search.sensitivity,
+    "compare": releases.compare,
     "why": releases.why,
     "profiles": logs.profiles,
     "index": search.index,
     "search": search.search,
     "serve": serve.serve,
-    "reproduce": experiments.reproduce,
-    "generate": generate.generate,
+    "reproduce": releases.reproduce,
+    "generate": logs.generate,
     "list": listing.list_names,
 }
 for name, function in COMMANDS.items():

@@ -1,28 +1,30 @@
 """Typer commands made from declared options."""
 
 import inspect
+import pkgutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
+from queryveil.cli.output import progress_bar
 from queryveil.core.names import Flag, Integer, Real, Text, Word
 from queryveil.core.options import LocalPath, Option, OptionGroup
 
 Request = TypeVar("Request", bound=OptionGroup)
+Result = TypeVar("Result")
+Command = Callable[..., int]
 _TYPES: dict[type, type] = {Flag: bool, Integer: int, Real: float, LocalPath: Path}  # of one value; a text otherwise
 
 
-def command(
-    request: type[Request], *, json: str = ""
-) -> Callable[[Callable[[Request, bool], int]], Callable[..., int]]:
+def command(request: type[Request], *, json: str = "") -> Callable[[Callable[[Request, bool], int]], Command]:
     """Make a command of a function that takes a request, and whether to print its result as JSON.
 
     The options are those of the request; `json` is the help of `--json`, which is left out without one.
     """
 
-    def decorate(function: Callable[[Request, bool], int]) -> Callable[..., int]:
+    def decorate(function: Callable[[Request, bool], int]) -> Command:
         options = [each for each in request.options() if not each.is_python_only]
         if json:
             options.append(Option("as_json", Flag(), json, False, flag="--json"))
@@ -36,6 +38,26 @@ def command(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         return run
+
+    return decorate
+
+
+def workflow_command(
+    request: type[Request], workflow: str, *, json: str
+) -> Callable[[Callable[[Result, Request, bool], int | None]], Command]:
+    """Make a command of a function that prints what a workflow returned and gives the exit code, 0 unless it does.
+
+    The workflow is named as "module:function" and imported when the command is run.
+    """
+
+    def decorate(show: Callable[[Result, Request, bool], int | None]) -> Command:
+        def run(given: Request, as_json: bool) -> int:
+            with progress_bar() as progress:
+                done = pkgutil.resolve_name(workflow)(given, progress=progress)
+            return show(done, given, as_json) or 0
+
+        run.__name__, run.__doc__ = show.__name__, show.__doc__
+        return command(request, json=json)(run)
 
     return decorate
 

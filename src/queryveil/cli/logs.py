@@ -1,23 +1,66 @@
-"""`queryveil profiles`: everybody's terms with weights, in a file."""
+"""Commands about logs: `profiles` and `generate`."""
 
+import time
+from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import typer
 
-from queryveil.cli.command import command
-from queryveil.cli.output import print_json, progress_bar
-from queryveil.workflows.requests import ProfilesRequest
+from queryveil.cli.command import command, workflow_command
+from queryveil.cli.output import print_json, print_seconds, progress_bar
+from queryveil.workflows.requests import GenerateRequest, ProfilesRequest
+
+if TYPE_CHECKING:
+    from queryveil.logs.generate import GeneratedLog
+    from queryveil.workflows.profiling import WrittenProfiles
+
+_FIGURES = {
+    "people": "people",
+    "queries": "queries",
+    "terms": "distinct terms",
+    "occurrences": "term occurrences",
+    "pairs": "person-term pairs",
+    "largest": "largest history, terms",
+}
 
 
-@command(ProfilesRequest, json="Print the result as JSON.")
-def profiles(request: ProfilesRequest, as_json: bool) -> int:
+@workflow_command(ProfilesRequest, "queryveil.workflows.profiling:write_profiles", json="Print the result as JSON.")
+def profiles(done: "WrittenProfiles", request: ProfilesRequest, as_json: bool) -> None:
     """Write the profiles of a log (user, term, weight); keep the file secret, it names people."""
-    from queryveil.workflows.profiling import write_profiles
-
-    with progress_bar() as progress:
-        done = write_profiles(request, progress=progress)
     if as_json:
-        print_json({**asdict(done), "path": str(done.path)})
-    else:
-        typer.echo(f"{done.path}: {done.people:,} people, {done.terms:,} terms, {done.rows:,} rows (keep it secret)")
+        print_json(asdict(done))
+        return
+    typer.echo(f"{done.path}: {done.people:,} people, {done.terms:,} terms, {done.rows:,} rows (keep it secret)")
+
+
+@command(GenerateRequest, json="Print the counts as JSON.")
+def generate(request: GenerateRequest, as_json: bool) -> int:
+    """Make a synthetic search log in the AOL format."""
+    from queryveil.workflows.generate import generate as run
+
+    started = time.monotonic()
+    with progress_bar() as progress:
+        log = run(request, progress=progress)
+    if as_json:
+        print_json({**vars(log), "original": dict(log.original)})
+        return 0
+    typer.echo(
+        f"{log.path}: {log.people:,} people, {log.queries:,} queries, {log.terms:,} distinct terms, "
+        f"{log.occurrences:,} occurrences"
+    )
+    for line in _compare_to_original(log):
+        typer.echo(line)
+    if log.market is not None:
+        typer.echo(f"{log.market}: bid, clicks and impressions of {log.priced:,} terms")
+    print_seconds(time.monotonic() - started)
     return 0
+
+
+def _compare_to_original(log: "GeneratedLog") -> Iterator[str]:
+    """Yield the lines of a table that compares the log with the imitated one; none if its figures are not known."""
+    if log.original:
+        yield f"{'':24}{'made':>12}{log.like:>12}{'deviation':>12}"
+    for figure, known in log.original.items():
+        value = int(getattr(log, figure))
+        yield f"{_FIGURES[figure]:24}{value:12,}{known:12,}{(value - known) / known:12.2%}"

@@ -37,17 +37,16 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
+def print_seconds(seconds: float) -> None:
+    """Print how long the work took."""
+    typer.echo(f"done in {seconds:.1f} s", err=True)
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> str:
     """Lay out rows in columns; the columns named by number are right-aligned."""
     widths = [max(len(line[i]) for line in (headings, *rows)) for i in range(len(headings))]
-    lines = []
-    for line in (headings, *rows):
-        cells = [
-            cell.rjust(w) if i in numbers else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    aligned = [f"{{:{'>' if i in numbers else '<'}{width}}}" for i, width in enumerate(widths)]
+    return "\n".join("  ".join(aligned).format(*line).rstrip() for line in (headings, *rows))
 
 
 def score_table(scores: Sequence[Score]) -> str:

@@ -1,46 +1,39 @@
-"""`queryveil anonymize`, `verify`, `measure`, `attack` and `why`: releases, made and examined."""
+"""Commands about releases: `anonymize`, `verify`, `measure`, `attack`, `why`, `compare` and `reproduce`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from queryveil.cli.command import command
-from queryveil.cli.output import print_json, progress_bar, score_table, table
-from queryveil.workflows.requests import AttackRequest, MeasureRequest, ReleaseRequest, VerifyRequest, WhyRequest
+from queryveil.cli.command import workflow_command
+from queryveil.cli.output import print_json, print_seconds, score_table, table
+from queryveil.core.results import Score, Verdict
+from queryveil.workflows.requests import (
+    AttackRequest,
+    CompareRequest,
+    MeasureRequest,
+    ReleaseRequest,
+    ReproduceRequest,
+    VerifyRequest,
+    WhyRequest,
+)
 
 if TYPE_CHECKING:
+    from queryveil.report.attacks import AttackReport
+    from queryveil.report.comparison import MethodComparison
+    from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
+    from queryveil.workflows.explain import TermExplanation
 
 _CODES = {"holds": 0, "violated": 1, "unchecked": 2}  # exit codes by the state of a verdict
 
 
-@command(ReleaseRequest, json="Print the result as JSON.")
-def anonymize(request: ReleaseRequest, as_json: bool) -> int:
+@workflow_command(ReleaseRequest, "queryveil.workflows.anonymize:make_release", json="Print the result as JSON.")
+def anonymize(done: "ReleaseResult", request: ReleaseRequest, as_json: bool) -> None:
     """Anonymise a log and write a verified release."""
-    from queryveil.workflows.anonymize import make_release as run
-
-    with progress_bar() as progress:
-        done = run(request, progress=progress)
     if as_json:
-        print_json(
-            {
-                "release": str(done.location),
-                "report": f"{done.location}/report.html",
-                "private": None if request.private is None else str(request.private),
-                "verdict": done.verdict.record(),
-                "manifest": done.manifest.record(),
-                "scores": [score.__dict__ for score in done.scores],
-                "summary": done.summary,
-                "seconds": round(done.seconds, 2),
-            }
-        )
-    else:
-        _print_release(done)
-    return 0
-
-
-def _print_release(done: "ReleaseResult") -> None:
+        print_json(done.record())
+        return
     for step in done.manifest.cleaning.steps:
         note = f" ({step['note']})" if step["note"] else ""
         typer.echo(f"{step['count']:,} {step['unit']}{note}", err=True)
@@ -52,7 +45,7 @@ def _print_release(done: "ReleaseResult") -> None:
     typer.echo(f"report: {done.location}/report.html")
     if done.private_location:
         typer.echo(f"private folder (keep it secret): {done.private_location}")
-    typer.echo(f"done in {done.seconds:.1f} s", err=True)
+    print_seconds(done.seconds)
 
 
 def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -67,13 +60,9 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"{value:,} {what}"
 
 
-@command(VerifyRequest, json="Print the verdict as JSON.")
-def verify(request: VerifyRequest, as_json: bool) -> int:
+@workflow_command(VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")
+def verify(verdict: Verdict, request: VerifyRequest, as_json: bool) -> int:
     """Check a release, ours or anybody's file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
-    from queryveil.workflows.verify import verify as run
-
-    with progress_bar() as progress:
-        verdict = run(request, progress=progress)
     if as_json:
         print_json(verdict.record())
     else:
@@ -81,56 +70,78 @@ def verify(request: VerifyRequest, as_json: bool) -> int:
     return _CODES[verdict.state]
 
 
-@command(MeasureRequest, json="Print the scores as JSON.")
-def measure(request: MeasureRequest, as_json: bool) -> int:
+@workflow_command(MeasureRequest, "queryveil.workflows.measure:measure", json="Print the scores as JSON.")
+def measure(scores: Sequence[Score], request: MeasureRequest, as_json: bool) -> None:
     """Measure a release, or a released log, against the original (cleaned as a release's manifest says)."""
-    from queryveil.workflows.measure import measure as run
-
-    with progress_bar() as progress:
-        scores = run(request, progress=progress)
     if as_json:
-        print_json([score.__dict__ for score in scores])
+        print_json([vars(score) for score in scores])
     else:
         typer.echo(score_table(scores))
     if request.trec is not None:
         warning = "what is relevant there was said by people's own profiles; it is for the owner."
         typer.echo(f"{request.trec}: {warning}", err=True)
-    return 0
 
 
-@command(AttackRequest, json="Print the results as JSON.")
-def attack(request: AttackRequest, as_json: bool) -> int:
+@workflow_command(AttackRequest, "queryveil.workflows.attack:attack", json="Print the results as JSON.")
+def attack(done: "AttackReport", request: AttackRequest, as_json: bool) -> None:
     """Attack a release with knowledge drawn from its log: success, control, guess and the same attack on the log."""
-    from queryveil.workflows.attack import attack as run
-
-    with progress_bar() as progress:
-        done = run(request, progress=progress)
     if as_json:
         print_json(done.record())
-        return 0
+        return
     headings, rows = done.table()
     typer.echo(table(headings, rows, numbers=range(2, len(headings))))
     for name, reason in done.skipped.items():
         typer.echo(f"not run: {name}: {reason}")
     if done.page is not None:
         typer.echo(f"page: {done.page}")
-    typer.echo(f"done in {done.seconds:.1f} s", err=True)
-    return 0
+    print_seconds(done.seconds)
 
 
-@command(WhyRequest, json="Print the reasons as JSON.")
-def why(request: WhyRequest, as_json: bool) -> int:
+@workflow_command(WhyRequest, "queryveil.workflows.explain:explain", json="Print the reasons as JSON.")
+def why(found: "TermExplanation", request: WhyRequest, as_json: bool) -> None:
     """Say why terms of a person went: the smallest combination that too few would share. For the owner only."""
     from queryveil.workflows.explain import OWNER_ONLY
-    from queryveil.workflows.explain import explain as run
 
-    with progress_bar() as progress:
-        found = run(request, progress=progress)
     if as_json:
         print_json(found.record())
-        return 0
+        return
     typer.echo(OWNER_ONLY, err=True)
     typer.echo(f"{found.guarantee}: every combination of terms needs {found.required:,} people.", err=True)
     headings, rows = found.table()
     typer.echo(table(headings, rows, numbers=[headings.index("queries")]))
-    return 0
+
+
+@workflow_command(CompareRequest, "queryveil.workflows.compare:compare", json="Print the comparison as JSON.")
+def compare(done: "MethodComparison", request: CompareRequest, as_json: bool) -> None:
+    """Run several methods on a log, verify and measure each, and show them side by side; nothing is released."""
+    if as_json:
+        print_json(done.record())
+        return
+    headings, rows = done.table()
+    typer.echo(table(headings, rows, numbers=range(1, len(headings) - 1)))
+    if done.page is not None:
+        typer.echo(f"page: {done.page}")
+    print_seconds(done.seconds)
+
+
+@workflow_command(ReproduceRequest, "queryveil.workflows.reproduce:reproduce", json="Print all numbers as JSON.")
+def reproduce(done: "Reproduction", request: ReproduceRequest, as_json: bool) -> None:
+    """Make the tables and figures of a paper again, its figures beside ours; every run is verified."""
+    if as_json:
+        print_json(done.numbers)
+    else:
+        _print_tables(done)
+    if done.warning:
+        typer.echo(done.warning, err=True)
+    print_seconds(done.seconds)
+
+
+def _print_tables(done: "Reproduction") -> None:
+    typer.echo(f"{done.paper}\n{done.log}")
+    for found in done.tables:
+        typer.echo(f"\n{found.name}: {found.caption}")
+        typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
+        for note in found.notes:
+            typer.echo(note)
+    for text in done.reading:
+        typer.echo(f"\n{text}")

@@ -1,49 +1,41 @@
-"""`queryveil index` and `search`: documents made searchable, and the best of them for a query."""
+"""Commands about documents and queries: `index`, `search` and `sensitivity`."""
 
-from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from queryveil.cli.command import command
+from queryveil.cli.command import command, workflow_command
 from queryveil.cli.output import print_json, progress_bar, table
 from queryveil.core.display import printable
-from queryveil.workflows.requests import IndexRequest, SearchRequest
+from queryveil.workflows.requests import IndexRequest, SearchRequest, SensitivityRequest
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
+    from queryveil.sensitivity.model import Explanation
     from queryveil.workflows.index import Indexed
+    from queryveil.workflows.sensitivity import Trained
 
 _TITLE, _TEXT = 40, 70  # characters that are shown
 
 
-@command(IndexRequest, json="Print the counts as JSON.")
-def index(request: IndexRequest, as_json: bool) -> int:
+@workflow_command(IndexRequest, "queryveil.workflows.index:index", json="Print the counts as JSON.")
+def index(done: "Indexed", request: IndexRequest, as_json: bool) -> None:
     """Make an index of documents, to be searched with queryveil search."""
-    from queryveil.workflows.index import index as run
-
-    with progress_bar() as progress:
-        done = run(request, progress=progress)
     if as_json:
-        print_json({**asdict(done), "path": str(done.path)})
-        return 0
+        print_json(asdict(done))
+        return
     typer.echo(
         f"{done.path}: documents {done.documents:,}, terms {done.terms:,}, added {done.added:,} (form {done.corpus})"
     )
-    for line in _left_out(done):
-        typer.echo(line, err=True)
-    return 0
-
-
-def _left_out(done: "Indexed") -> Iterator[str]:
-    """Yield a sentence on each sort of document that was not added."""
     if done.known:
-        yield f"in the index already: {done.known:,}"
+        typer.echo(f"in the index already: {done.known:,}", err=True)
     if done.without_text:
-        yield f"left out, having no text: {done.without_text:,}, the first at {done.first_without_text}"
+        first = done.first_without_text
+        typer.echo(f"left out, having no text: {done.without_text:,}, the first at {first}", err=True)
     if done.files_passed_over:
-        yield f"files passed over, being in another form: {done.files_passed_over:,}"
+        typer.echo(f"files passed over, being in another form: {done.files_passed_over:,}", err=True)
 
 
 @command(SearchRequest, json="Print the documents as JSON.")
@@ -78,3 +70,42 @@ def _hit_row(hit: "Hit", *, has_profile: bool, explain: bool) -> list[str]:
 
 def _short(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+@command(SensitivityRequest, json="Print the result as JSON.")
+def sensitivity(request: SensitivityRequest, as_json: bool) -> int:
+    """Train a model of sensitive queries on labels of your own, or explain how sensitive a query is."""
+    from queryveil.workflows.sensitivity import explain, train
+
+    if request.out is None:
+        _print_explanation(explain(request.subject, model=request.model, words=request.words), as_json)
+        return 0
+    with progress_bar() as progress:
+        done = train(Path(request.subject), request.out, seed=request.seed, force=request.force, progress=progress)
+    _print_evaluation(done, as_json)
+    return 0
+
+
+def _print_explanation(explanation: "Explanation", as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(explanation))
+        return
+    rows = [("(no word)", f"{explanation.base:+.2f}")]
+    rows += [(word, f"{weight:+.2f}") for word, weight in explanation.words]
+    rows += [(word, "unknown") for word in explanation.unknown]
+    typer.echo(f"sensitive with probability {explanation.probability:.3f}")
+    typer.echo(table(("word", "adds to the log-odds"), rows, numbers=(1,)))
+
+
+def _print_evaluation(done: "Trained", as_json: bool) -> None:
+    found = done.judgement
+    if as_json:
+        print_json({"model": str(done.path), "words": len(done.model.words), **asdict(found)})
+        return
+    typer.echo(f"{found.texts:,} queries, {found.sensitive:,} of them sensitive; 10-fold cross-validation:")
+    names = ("accuracy", "balanced_accuracy", "precision", "recall", "calibration_error")
+    rows = [(name.replace("_", " "), f"{getattr(found, name):.3f}") for name in names]
+    typer.echo(table(("", ""), rows, numbers=(1,)))
+    bins = [(f"{b.predicted:.2f}", f"{b.observed:.2f}", f"{b.texts:,}") for b in found.bins]
+    typer.echo(table(("predicted", "observed", "queries"), bins, numbers=(0, 1, 2)))
+    typer.echo(f"model: {done.path}")

@@ -5,6 +5,7 @@ the keyword `bots` of the Python API, the field `bots` of the REST service, a fo
 pages. An `OptionGroup` may contain other groups; their options then belong to it as well.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
@@ -109,6 +110,12 @@ class Option(Parameter):
             return self.purpose
         values = "" if isinstance(self.type, Flag) else f" ({self.type.describe()})"
         return f"{self.purpose[0].upper()}{self.purpose[1:]}{values}."
+
+    @property
+    def keyword_help(self) -> str:
+        """Return the help with keywords in place of flags: `--start-from` becomes `start_from`."""
+        without_repetition = re.sub(r"[;,] again for more", "", self.help)
+        return re.sub(r"--([a-z][a-z-]*)", lambda match: match.group(1).replace("-", "_"), without_repetition)
 
     @property
     def annotation(self) -> Any:

@@ -26,7 +26,7 @@ class ServerContext:
     def open(cls, settings: Settings) -> "ServerContext":
         """Open the state in the home folder and start the thread that manages runs."""
         settings.check()
-        store = Store(settings.home)
+        store = Store(settings.state_folder)
         jobs = Jobs(settings, store)
         return cls(settings, store, jobs, Logs(settings, store, jobs), SearcherCache(settings, store, jobs))
 

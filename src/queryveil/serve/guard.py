@@ -135,11 +135,11 @@ class Guard:
             raise RequestRefusedError(413, self._too_large(request))
 
     def _largest_body(self, request: Request) -> int:
-        return self._settings.max_upload + _FORM_ROOM if request.url.path in _UPLOADS else _OTHER_BODIES
+        return self._settings.largest_upload + _FORM_ROOM if request.url.path in _UPLOADS else _OTHER_BODIES
 
     def _too_large(self, request: Request) -> str:
         if request.url.path in _UPLOADS:
-            return too_large(self._settings.max_upload)
+            return too_large(self._settings.largest_upload)
         return f"the request is larger than the {_OTHER_BODIES // 1_000_000} MB that this server takes; send less."
 
 

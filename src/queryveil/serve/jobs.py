@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from queryveil.core.errors import InputError, sentence_of
-from queryveil.serve.records import RunRow, RunState
 from queryveil.serve.run_specs import INDEX, PRIVATE, RELEASE, RunInputs, RunSpec, parse_spec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import ConflictError, Store, UnknownIdError
+from queryveil.serve.store import ConflictError, RunRow, RunState, Store, UnknownIdError
 from queryveil.serve.worker import RESULT, run_worker
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."
@@ -145,7 +144,7 @@ class Jobs:
 
     def folder_of(self, run: str) -> Path:
         """Return the folder of a run's files."""
-        return self._settings.home / "runs" / run
+        return self._settings.state_folder / "runs" / run
 
     def release_of(self, run: str) -> Path:
         """Return the folder of the release that a run made."""

@@ -10,10 +10,9 @@ from typing import BinaryIO, Literal
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import resolve
 from queryveil.serve.jobs import Jobs
-from queryveil.serve.records import LogRow, RunRow, checked_name, new_id
 from queryveil.serve.run_specs import StatisticsSpec, source_of
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import Store
+from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id
 
 MOST_FILES = 1_000  # of the folder that are listed
 _CHUNK = 1 << 20  # bytes
@@ -46,7 +45,7 @@ class Logs:
         """Store an uploaded log, or raise if it is too large or cannot be read as a log."""
         row = self._new_row(name, "upload", _base_name(filename), reading)
         try:
-            _copy(stream, Path(row.path), self._settings.max_upload)
+            _copy(stream, Path(row.path), self._settings.largest_upload)
             self._check_readable(row)
             return self._add(row)
         except BaseException:
@@ -97,7 +96,7 @@ class Logs:
     def _new_row(self, name: str, kind: Literal["demo", "upload"], filename: str, reading: Mapping[str, str]) -> LogRow:
         """Return the row of a log that is kept in a new private folder, and create that folder."""
         log = new_id()
-        folder = self._settings.home / "logs" / log
+        folder = self._settings.state_folder / "logs" / log
         row = LogRow(
             id=log,
             name=checked_name(name),

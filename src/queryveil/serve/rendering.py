@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from queryveil._version import __version__
 from queryveil.report.rendering import amount, number, percent
 from queryveil.serve.context import context_of
-from queryveil.serve.records import RunRow
+from queryveil.serve.store import RunRow
 
 _FOLDER = Path(__file__).resolve().parent
 TEMPLATES, STATIC = _FOLDER / "templates", _FOLDER / "static"

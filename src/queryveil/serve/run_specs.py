@@ -1,33 +1,31 @@
-"""What runs can be asked to do: a class for each kind of run, with its fields, its checks and the workflow it performs.
+"""What runs can be asked to do: a class for each kind of run, with its options, its checks and its workflow.
 
 REST bodies and HTML forms become specs. A spec is checked when its run is queued, stored as JSON with the run, and
 performed by the worker. Workflows are imported when they are needed, since they import numpy and more.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from queryveil.core.errors import InputError, UnknownNameError
-from queryveil.core.names import ResolvedName, nearest, resolve
+from queryveil.core.names import Integer, nearest, resolve
+from queryveil.core.options import Option, OptionGroup, TextName
 from queryveil.core.progress import Progress
 from queryveil.core.results import Verdict
-from queryveil.serve.records import LogRow, RunKind
-
-if TYPE_CHECKING:
-    from queryveil.engines import LogSource
-    from queryveil.workflows.requests import ReleaseRequest
+from queryveil.engines import LogSource
+from queryveil.logs.options import Reading
+from queryveil.serve.fields import CLEANING, SEMANTICS, with_options
+from queryveil.serve.store import LogRow, RunKind
+from queryveil.workflows.requests import AttackRequest, IndexRequest, MeasureRequest, ReleaseRequest, VerifyRequest
 
 RELEASE, PRIVATE, INDEX = "release", "private", "index"  # in a run's folder
 BUNDLED_CORPUS = "wordnet"  # needs no file
-_EMPTY_AS_NONE = BeforeValidator(lambda text: text or None)
-OptionalText = Annotated[str | None, _EMPTY_AS_NONE]
-Seed = Annotated[int, Field(ge=0, le=2**63 - 1, description="makes random draws repeatable")]
-Names = Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=50)]
-Targets = Annotated[int, Field(ge=1, le=1_000_000, description="at most so many people are attacked")]
+_SERVER_PATHS = ("release", "report", "private")  # of a release's record, which are not shown
+Request = TypeVar("Request", bound=OptionGroup)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +54,14 @@ class RunInputs:
         return self.release_run
 
     @property
-    def source(self) -> "LogSource":
-        """Return the log in the form that workflows take."""
-        return source_of(self.log.path, self.log.reading)
+    def release_options(self) -> dict[str, Any]:
+        """Return the options of a workflow that name the examined release."""
+        return {"release": self.examined / RELEASE, "private": self.examined / PRIVATE}
+
+    @property
+    def log_options(self) -> dict[str, Any]:
+        """Return the options of a workflow that name the log of the examined release."""
+        return {"against": Path(self.log.path), **self.log.reading}
 
 
 class RunSpec(BaseModel):
@@ -68,20 +71,30 @@ class RunSpec(BaseModel):
     run_kind: ClassVar[RunKind]
     needs_log: ClassVar[bool] = True
     needs_release: ClassVar[bool] = False
-    file_fields: ClassVar[tuple[str, ...]] = ()  # fields that hold paths in the server's folder
+    declared: ClassVar[tuple[Option, ...]] = ()  # the options that the spec takes
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that hold something other than their default, without those that a REST body adds."""
-        declared = _SPECS[self.run_kind].model_fields
-        values = self.model_dump(include=set(declared))
-        return {name: value for name, value in values.items() if value != declared[name].default}
+        fields = _SPECS[self.run_kind].model_fields
+        values = self.model_dump(include=set(fields))
+        return {name: value for name, value in values.items() if value != fields[name].default}
 
     def named_files(self) -> dict[str, str]:
         """Return the paths in the server's folder that the spec names, by field."""
-        return {name: path for name in self.file_fields if (path := getattr(self, name))}
+        return {each.name: path for each in self.declared if each.is_path and (path := getattr(self, each.name))}
+
+    def request(self, request: type[Request], inputs: RunInputs, **values: Any) -> Request:
+        """Return the workflow's request: the options of the spec, `values`, and files of the server's folder."""
+        own = {each.name: getattr(self, each.name) for each in self.declared}
+        return request.from_values({**own, **values, **inputs.files})
 
     def check(self, inputs: RunInputs) -> None:
-        """Raise the command line's error if no run can do what the spec asks for."""
+        """Raise the command line's error if no run can do what the spec asks for: here, if a name is unknown."""
+        for option in self.declared:
+            if isinstance(option.type, TextName):
+                given = getattr(self, option.name)
+                for name in given if option.is_repeatable else [given]:
+                    _check_name(option.type.category, name, option.name)
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Run the workflow and return its result as JSON values."""
@@ -97,34 +110,26 @@ class StatisticsSpec(RunSpec):
         """Describe the log."""
         from queryveil.workflows.statistics import describe
 
-        return describe(inputs.source, progress=progress).record()
+        return describe(source_of(inputs.log.path, inputs.log.reading), progress=progress).record()
 
 
+@with_options(ReleaseRequest, "method", "kind", "keep", "seed", "market", "values", "taxonomy", "places")
 class AnonymizeSpec(RunSpec):
     """A run of a method on a log."""
 
     run_kind = "anonymize"
-    file_fields = ("market", "values", "taxonomy", "places")
-
-    method: Annotated[str, Field(max_length=1_000, examples=["km(k=10, m=2)"])]
-    kind: Annotated[OptionalText, Field(description="of release, where the method makes several")] = None
-    keep: Annotated[list[str], Field(max_length=10, description="of time, rank, url: what is released uncovered")] = []
-    seed: Seed | None = None
+    method: str
     options: Annotated[dict[str, str | int | bool], Field(description="of cleaning and meaning, by name")] = {}
-    market: Annotated[OptionalText, Field(description="a file in the server's folder, as the three below")] = None
-    values: OptionalText = None
-    taxonomy: OptionalText = None
-    places: OptionalText = None
 
     def check(self, inputs: RunInputs) -> None:
         """Raise if the method does not exist, or the options do not fit it."""
         from queryveil.methods.targets import check_term_values
         from queryveil.workflows.anonymize import plan_release
 
-        method = _resolve("method", self.method, "method")
+        super().check(inputs)
         request = self.release_request(inputs)
-        plan_release(request)
-        if (target := method.values.get("target")) is not None:
+        target = plan_release(request).method.values.get("target")
+        if target is not None:
             check_term_values(target, values=request.values is not None, market=request.market is not None)
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
@@ -132,130 +137,78 @@ class AnonymizeSpec(RunSpec):
         from queryveil.workflows.anonymize import make_release
 
         done = make_release(self.release_request(inputs), progress=progress)
-        return {
-            "verdict": _verdict_record(done.verdict),
-            "manifest": done.manifest.record(),
-            "scores": [asdict(score) for score in done.scores],
-            "summary": done.summary,
-            "seconds": round(done.seconds, 2),
-        }
+        shown = {name: value for name, value in done.record().items() if name not in _SERVER_PATHS}
+        return {**shown, "verdict": _verdict_record(done.verdict)}
 
-    def release_request(self, inputs: RunInputs) -> "ReleaseRequest":
+    def release_request(self, inputs: RunInputs) -> ReleaseRequest:
         """Return the workflow's request of a release in the run's folder."""
-        from queryveil.logs.options import Cleaning
-        from queryveil.semantics.options import SemanticOptions
-        from queryveil.workflows.requests import ReleaseRequest
-
-        known = [each.name for each in (*Cleaning.options(), *SemanticOptions.options()) if not each.is_path]
+        known = [each.name for each in (*CLEANING, *SEMANTICS)]
         for name in self.options:
             if name not in known:
                 raise UnknownNameError(f"there is no option {name!r}; {nearest(name, known)}", field=name)
-        needs_market = "target" in resolve("method", self.method).values
-        values = {
+        values: dict[str, Any] = {
+            **inputs.log.reading,
+            **self.options,
             "log": Path(inputs.log.path),
-            "method": self.method,
             "out": inputs.folder / RELEASE,
             "private": inputs.folder / PRIVATE,
-            "kind": self.kind,
-            "keep": self.keep,
-            "seed": self.seed,
-            "market": inputs.log.market_path if needs_market else None,
         }
-        return ReleaseRequest.from_values({**inputs.log.reading, **self.options, **values, **inputs.files})
+        if "target" in resolve("method", self.method).values:
+            values["market"] = inputs.log.market_path
+        return self.request(ReleaseRequest, inputs, **values)
 
 
+@with_options(VerifyRequest, "claim", "places")
 class VerifySpec(RunSpec):
     """A check of a release's own claim, or of another one."""
 
     run_kind = "verify"
     needs_log = False
     needs_release = True
-    file_fields = ("places",)
-
-    claim: Annotated[str | None, Field(max_length=500, examples=["km(k=5, m=2)"]), _EMPTY_AS_NONE] = None
-    places: Annotated[OptionalText, Field(description="a list of places in the server's folder")] = None
-
-    def check(self, inputs: RunInputs) -> None:
-        """Raise if the claim is no guarantee."""
-        if self.claim is not None:
-            _resolve("guarantee", self.claim, "claim")
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Verify the release."""
-        from queryveil.workflows.requests import VerifyRequest
         from queryveil.workflows.verify import verify
 
-        release, private, places = inputs.examined / RELEASE, inputs.examined / PRIVATE, inputs.files.get("places")
-        request = VerifyRequest(release=release, claim=self.claim, private=private, places=places)
+        request = self.request(VerifyRequest, inputs, **inputs.release_options)
         return {"verdict": _verdict_record(verify(request, progress=progress))}
 
 
+@with_options(MeasureRequest, "measures", "market", "taxonomy", "seed")
 class MeasureSpec(RunSpec):
     """Measures of a release against its log; the usual ones unless some are named."""
 
     run_kind = "measure"
     needs_release = True
-    file_fields = ("market", "taxonomy")
-
-    measures: Names = []
-    market: Annotated[OptionalText, Field(description="a file in the server's folder, as the one below")] = None
-    taxonomy: OptionalText = None
-    seed: Seed = 0
-
-    def check(self, inputs: RunInputs) -> None:
-        """Raise if a measure does not exist."""
-        _resolve_all("measure", self.measures, "measures")
+    measures: list[str] = []
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Measure the release; the log's market table and the index are used if a measure needs them."""
         from queryveil.workflows.measure import measure
-        from queryveil.workflows.requests import MeasureRequest
 
-        request = MeasureRequest(
-            release=inputs.examined / RELEASE,
-            against=inputs.source.paths,
-            private=inputs.examined / PRIVATE,
-            measures=tuple(self.measures),
-            market=inputs.files.get("market", inputs.log.market_path if self._any("needs_market") else None),
-            taxonomy=inputs.files.get("taxonomy"),
-            index=inputs.index if self._any("needs_index") else None,
-            reading=inputs.source.reading,
-            seed=self.seed,
-        )
+        named = [resolve("measure", name).declaration for name in self.measures]
+        available = {"market": inputs.log.market_path, "index": inputs.index}
+        needed = {
+            name: path
+            for name, path in available.items()
+            if any(getattr(declaration, f"needs_{name}", False) for declaration in named)
+        }
+        request = self.request(MeasureRequest, inputs, **inputs.release_options, **inputs.log_options, **needed)
         return {"scores": [asdict(score) for score in measure(request, progress=progress)]}
 
-    def _any(self, need: str) -> bool:
-        return any(getattr(resolve("measure", name).declaration, need, False) for name in self.measures)
 
-
+@with_options(AttackRequest, "attacks", "targets", "seed", changed={"targets": {"type": Integer(1, 1_000_000)}})
 class AttackSpec(RunSpec):
     """Attacks on a release; all that it can be attacked by unless some are named."""
 
     run_kind = "attack"
     needs_release = True
 
-    attacks: Names = []
-    targets: Targets | None = None  # None: the workflow's default
-    seed: Seed = 0
-
-    def check(self, inputs: RunInputs) -> None:
-        """Raise if an attack does not exist."""
-        _resolve_all("attack", self.attacks, "attacks")
-
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Attack the release."""
         from queryveil.workflows.attack import attack
-        from queryveil.workflows.requests import AttackRequest
 
-        request = AttackRequest(
-            release=inputs.examined / RELEASE,
-            against=inputs.source.paths,
-            private=inputs.examined / PRIVATE,
-            attacks=tuple(self.attacks),
-            reading=inputs.source.reading,
-            targets=self.targets or AttackRequest.targets,
-            seed=self.seed,
-        )
+        request = self.request(AttackRequest, inputs, **inputs.release_options, **inputs.log_options)
         done = attack(request, progress=progress)
         headings, rows = done.table()
         named = replace(done, release=inputs.examined.name)  # the run's id in place of the server's path
@@ -267,13 +220,11 @@ class IndexSpec(RunSpec):
 
     run_kind = "index"
     needs_log = False
-
-    corpus: str
+    corpus: str = BUNDLED_CORPUS
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Write the index into the run's folder."""
         from queryveil.workflows.index import index
-        from queryveil.workflows.requests import IndexRequest
 
         request = IndexRequest(corpus=self.corpus, out=inputs.folder / INDEX)
         return {**asdict(index(request, progress=progress)), "path": INDEX}
@@ -291,26 +242,19 @@ def parse_spec(kind: str, spec: Mapping[str, Any]) -> RunSpec:
     return _SPECS[kind](**spec)
 
 
-def source_of(path: str | Path, reading: Mapping[str, str]) -> "LogSource":
+def source_of(path: str | Path, reading: Mapping[str, str]) -> LogSource:
     """Return a log file in the form that workflows take."""
-    from queryveil.engines import LogSource
-    from queryveil.logs.options import Reading
-
     return LogSource((Path(path),), Reading(**reading))
 
 
-def _resolve(kind: str, name: str, field: str) -> ResolvedName:
-    """Resolve a text name; an error that names no parameter is attributed to the given field of the spec."""
+def _check_name(category: str, name: str | None, field: str) -> None:
+    """Resolve a text name if it is given; an error that names no parameter is attributed to a field of the spec."""
     try:
-        return resolve(kind, name)
+        if name is not None:
+            resolve(category, name)
     except UnknownNameError as error:
         error.field = error.field or field
         raise
-
-
-def _resolve_all(kind: str, names: Iterable[str], field: str) -> None:
-    for name in names:
-        _resolve(kind, name, field)
 
 
 def _verdict_record(verdict: Verdict) -> dict[str, Any]:

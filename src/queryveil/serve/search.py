@@ -4,16 +4,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from queryveil.core.errors import InputError
+from queryveil.core.names import Integer, Real
+from queryveil.core.options import Option
 from queryveil.kinds.base import kind_of
-from queryveil.serve.records import RunRow
-from queryveil.serve.run_specs import BUNDLED_CORPUS, IndexSpec
+from queryveil.serve.fields import with_options
+from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import ConflictError, Store, UnknownIdError
+from queryveil.serve.store import ConflictError, RunRow, Store, UnknownIdError
+from queryveil.workflows.requests import SearchRequest
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer
@@ -25,14 +28,7 @@ LONGEST_QUERY, MOST_HITS, DEEPEST = 1_000, 100, 1_000  # characters, documents, 
 LARGEST_GROUP = 2**31 - 1
 _QUICK_QUERY, _QUICK_DEPTH = 200, 200  # up to these a search takes about a millisecond
 _LONGEST_FIELD_NAME = 40  # of an unknown field that is repeated in a sentence
-RULES: Mapping[str, str] = {
-    "query": f"a text of at most {LONGEST_QUERY:,} characters",
-    "group": "the number of a group of the release, or left out to search as nobody",
-    "n": f"a whole number from 1 to {MOST_HITS}",
-    "depth": f"a whole number from 1 to {DEEPEST:,}",
-    "blend": "a number from 0 to 1",
-    "explain": "true or false",
-}
+_GROUP = "A group of the release; without one, the engine's own order."
 GIVEN = "given"  # the id that stands for the release in the server's settings
 NO_INDEX = "there is no index to search yet; make one of the bundled corpus on the search page, or give --index."
 _BUNDLED_CORPUS_RUN = "bundled corpus"  # the name of the run that indexes it
@@ -40,24 +36,24 @@ _CACHE_SIZE = 8  # searchers, and releases with their people
 Opened = TypeVar("Opened")
 
 
+@with_options(
+    SearchRequest,
+    *("query", "group", "n", "depth", "blend", "explain"),
+    changed={
+        "group": {"type": Integer(0, LARGEST_GROUP), "purpose": _GROUP},
+        "n": {"type": Integer(1, MOST_HITS)},
+        "depth": {"type": Integer(1, DEEPEST)},
+        "blend": {"type": Real(0, 1)},
+    },
+)
 class SearchQuery(BaseModel):
     """A query, and the group for which it is answered; never a person."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-    query: Annotated[str, Field(max_length=LONGEST_QUERY, description="What to search for.")]
-    group: Annotated[
-        int | None,
-        Field(ge=0, le=LARGEST_GROUP, description="A group of the release; without one, the engine's own order."),
-    ] = None
-    n: Annotated[int, Field(ge=1, le=MOST_HITS, description="How many documents to return.")] = 10
-    depth: Annotated[int, Field(ge=1, le=DEEPEST, description="How many of the engine's documents are re-ranked.")] = (
-        100
-    )
-    blend: Annotated[
-        float, Field(ge=0, le=1, description="How much the engine's own score counts against the profile.")
-    ] = 0.0
-    explain: Annotated[bool, Field(description="Say which terms moved a document.")] = False
+    declared: ClassVar[tuple[Option, ...]] = ()
+    query: str
+    group: int | None = None
+    depth: int = SearchRequest.depth
 
     @property
     def is_quick(self) -> bool:
@@ -68,14 +64,20 @@ class SearchQuery(BaseModel):
         """Return the documents found for the request, or raise if the release has no such group."""
         if self.group is not None:
             check_group(searcher, self.group)
-        return searcher.search(
-            self.query, self.group, n=self.n, depth=self.depth, blend=self.blend, explain=self.explain
-        )
+        return searcher.search(**{each.name: getattr(self, each.name) for each in self.declared})
 
     def answer_record(self, searcher: "Searcher") -> dict[str, Any]:
         """Return the answer as JSON values, as `queryveil search --json` prints it."""
         answer = self.answer(searcher)
         return {"query": answer.query, "hits": [vars(hit) for hit in answer.hits], "note": answer.note}
+
+
+RULES: Mapping[str, str] = {
+    **{each.name: each.type.describe() for each in SearchQuery.declared},
+    "query": f"a text of at most {LONGEST_QUERY:,} characters",
+    "group": "the number of a group of the release, or left out to search as nobody",
+    "depth": f"a whole number from 1 to {DEEPEST:,}",
+}
 
 
 def check_group(searcher: "Searcher", group: int) -> None:
@@ -118,7 +120,7 @@ class SearcherCache:
         """Start indexing the bundled corpus unless that is done or under way."""
         run = self.indexing_run()
         if run is None:
-            self._jobs.start(IndexSpec(corpus=BUNDLED_CORPUS), _BUNDLED_CORPUS_RUN)
+            self._jobs.start(IndexSpec(), _BUNDLED_CORPUS_RUN)
         elif run.is_over and run.state != "done":
             self._jobs.restart(run.id)
 

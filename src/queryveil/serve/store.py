@@ -1,19 +1,30 @@
-"""The server's state in SQLite: logs and runs. Every write is one transaction, so a restart finds what was written."""
+"""The server's state: records of logs and runs, and the SQLite database that keeps them.
+
+Every write is one transaction, so a restart finds what was written.
+"""
 
 import fcntl
 import json
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from queryveil.core.errors import InputError
-from queryveil.serve.records import LogRow, RunRow, RunState, now
 
+if TYPE_CHECKING:
+    from queryveil.serve.run_specs import RunSpec
+
+RunKind = Literal["statistics", "anonymize", "verify", "measure", "attack", "index"]
+RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+FINAL_STATES: tuple[RunState, ...] = ("done", "failed", "cancelled", "interrupted")
+_LONGEST_NAME = 100  # characters
 NAME = "state.sqlite"
 _JSON_COLUMNS = ("reading", "spec")
 
@@ -36,6 +47,87 @@ class UnknownIdError(InputError):
 
 class ConflictError(InputError):
     """The request conflicts with the current state: a name is taken, or a run is in the wrong state."""
+
+
+def now() -> str:
+    """Return the current time in the stored format."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def new_id() -> str:
+    """Return a random id."""
+    return secrets.token_hex(6)
+
+
+def checked_name(name: str) -> str:
+    """Return a name with its white space collapsed, or raise if it is empty, too long or not printable."""
+    name = " ".join(name.split())
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise InputError(f"a name has 1 to {_LONGEST_NAME} characters in one line; give another.", field="name")
+    return name
+
+
+def free_name(wanted: str, taken: set[str]) -> str:
+    """Return the wanted name, with a number appended if it is taken."""
+    names = (wanted if number == 1 else f"{wanted} {number}" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRow:
+    """A run: what was requested, how far it has got, and how it ended."""
+
+    id: str = field(default_factory=new_id)
+    name: str
+    kind: RunKind
+    log: str | None
+    release: str | None  # the run that made the release which this one examines
+    spec: Mapping[str, Any]  # as JSON
+    state: RunState = "queued"
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    error: str = ""
+    created: str = field(default_factory=now)
+    started: str | None = None
+    ended: str | None = None
+
+    @classmethod
+    def queued(cls, name: str, spec: "RunSpec", *, log: str | None = None, release: str | None = None) -> "RunRow":
+        """Return a new run that waits for a worker."""
+        return cls(name=checked_name(name), kind=spec.run_kind, log=log, release=release, spec=spec.to_json())
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the run has reached a final state."""
+        return self.state in FINAL_STATES
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogRow:
+    """A log that was added."""
+
+    id: str = field(default_factory=new_id)
+    name: str
+    kind: Literal["demo", "upload", "file"]
+    path: str
+    filename: str  # as its owner calls it
+    reading: Mapping[str, str]  # format and columns, where they were given
+    market: str = ""  # the path of a table of what its terms are worth; empty if there is none
+    created: str = field(default_factory=now)
+
+    @property
+    def market_path(self) -> Path | None:
+        """Return the path of the market table, if there is one."""
+        return Path(self.market) if self.market else None
+
+    @property
+    def size(self) -> int | None:
+        """Return the size of the file in bytes; None while it does not exist."""
+        try:
+            return Path(self.path).stat().st_size
+        except OSError:
+            return None
 
 
 class Store:

@@ -15,8 +15,8 @@ from types import FrameType
 from queryveil.core.errors import sentence_of
 from queryveil.core.files import write_file
 from queryveil.core.progress import Progress
-from queryveil.serve.records import LogRow
 from queryveil.serve.run_specs import RunInputs, RunSpec
+from queryveil.serve.store import LogRow
 
 RESULT = "result.json"  # in a run's folder
 OUT_OF_MEMORY = "the run needed more memory than there is; try a smaller log, or fewer runs at once (--jobs)."

@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
@@ -254,6 +254,19 @@ class ReleaseResult(Tabular):
     def to_arrow(self) -> Any:
         """Return the released rows as an Arrow table."""
         return load_release(self.release).to_arrow()
+
+    def record(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return {
+            "release": str(self.location),
+            "report": f"{self.location}/{REPORT}",
+            "private": None if self.private_location is None else str(self.private_location),
+            "verdict": self.verdict.record(),
+            "manifest": self.manifest.record(),
+            "scores": [asdict(score) for score in self.scores],
+            "summary": self.summary,
+            "seconds": round(self.seconds, 2),
+        }
 
     def _repr_html_(self) -> str:
         place = f"<code>{escape(str(self.location))}</code>"

@@ -10,8 +10,8 @@ from queryveil.core.results import Score
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.pages import comparison
 from queryveil.serve.pages.comparison import FamilyComparison, compare_runs
-from queryveil.serve.records import RunRow
 from queryveil.serve.run_specs import AnonymizeSpec
+from queryveil.serve.store import RunRow
 from queryveil.workflows.crowds import Crowds
 
 

@@ -2,14 +2,14 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import logs, releases, runs, search
+from queryveil.serve.api import resources, search
 from queryveil.serve.api.models import PROBLEMS
-from queryveil.serve.declarations import DeclarationsOut, all_declarations
+from queryveil.serve.fields import DeclarationsOut, all_declarations
 
 PREFIX = "/api/v1"
 
 _declarations = APIRouter(tags=["declarations"], responses=PROBLEMS)
-routers: list[APIRouter] = [logs.router, runs.router, releases.router, search.router, _declarations]
+routers: list[APIRouter] = [resources.logs, resources.runs, resources.releases, search.router, _declarations]
 
 
 @_declarations.get("/declarations")

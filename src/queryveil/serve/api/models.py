@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from queryveil.serve.records import LogRow, RunRow
-from queryveil.serve.run_specs import AnonymizeSpec, AttackSpec, MeasureSpec, Targets, VerifySpec
+from queryveil.logs.options import Reading
+from queryveil.serve.fields import with_options
+from queryveil.serve.run_specs import AnonymizeSpec, AttackSpec, MeasureSpec, VerifySpec
+from queryveil.serve.store import LogRow, RunRow
 
 Responses = dict[int | str, dict[str, Any]]
 RunName = Annotated[str, Field(min_length=1, max_length=100, description="how people call it")]
@@ -52,14 +54,13 @@ class StrictModel(BaseModel):
         return data
 
 
+@with_options(Reading, "format", "columns")
 class LogIn(StrictModel):
     """The demo log, or a file in the server's folder."""
 
     name: RunName
     demo: bool = False
     path: Annotated[str | None, Field(description="the path of a file in the server's folder")] = None
-    format: str = ""
-    columns: Annotated[str, Field(description="role=column pairs such as user=uid,query=q,time=ts")] = ""
 
 
 class LogOut(BaseModel):
@@ -119,8 +120,6 @@ class MeasureIn(MeasureSpec, ReleaseRunIn):
 
 class AttackIn(AttackSpec, ReleaseRunIn):
     """Attacks on a release; all that it can be attacked by unless some are named."""
-
-    targets: Targets = 5_000
 
 
 class ReleaseOut(BaseModel):

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
+from queryveil.search.answers import Answer
 from queryveil.serve.api.models import PROBLEMS
 from queryveil.serve.context import ContextDep
 from queryveil.serve.search import RULES, SearchQuery, invalid_request
@@ -22,26 +23,6 @@ class SearchIn(SearchQuery):
     release: Annotated[
         str | None, Field(max_length=100, description="the run that made the groups; the newest if left out")
     ] = None
-
-
-class HitOut(BaseModel):
-    """A document that was found."""
-
-    rank: int
-    engine_rank: Annotated[int, Field(description="where the engine had it")]
-    score: float
-    id: str
-    title: str
-    text: str
-    terms: Annotated[list[tuple[str, float]], Field(description="what moved it, the most first; if asked for")]
-
-
-class SearchOut(BaseModel):
-    """The documents that were found, the best first."""
-
-    query: str
-    hits: list[HitOut]
-    note: str
 
 
 class SearchRoute(APIRoute):
@@ -65,8 +46,8 @@ router = APIRouter(tags=["search"], responses=PROBLEMS, route_class=SearchRoute)
 
 
 @router.post("/search")
-def search(context: ContextDep, asked: SearchIn) -> SearchOut:
+def search(context: ContextDep, asked: SearchIn) -> Answer:
     """Search as a group of a release, or as nobody; who asks is never said."""
     searchers = context.searchers
     release = asked.release or (None if asked.group is None else next(iter(searchers.releases()), None))
-    return SearchOut(**asked.answer_record(searchers.searcher(release)))
+    return asked.answer(searchers.searcher(release))

@@ -2,13 +2,13 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.pages import home, logs, releases, runs, search, try_methods
+from queryveil.serve.pages import home, logs, runs, search, try_methods
 
 routers: list[APIRouter] = [
     home.router,
     logs.router,
     try_methods.router,
     runs.router,
-    releases.router,
+    runs.releases,
     search.router,
 ]

@@ -17,8 +17,8 @@ from queryveil.report.comparison import ComparedRun, MethodComparison
 from queryveil.report.rendering import percent
 from queryveil.serve import charts
 from queryveil.serve.jobs import Jobs
-from queryveil.serve.records import RunRow
 from queryveil.serve.rendering import capitalise
+from queryveil.serve.store import RunRow
 from queryveil.workflows.crowds import Crowds, crowds
 
 CaptionedChart = tuple[markupsafe.Markup, str]

@@ -10,15 +10,17 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations
-from queryveil.logs.options import ROLES
+from queryveil.logs.options import ROLES, Reading
 from queryveil.serve.charts import between, shares, singled_out
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.fields import form_field
 from queryveil.serve.logs import GuessedLayout
-from queryveil.serve.records import LogRow, free_name
 from queryveil.serve.rendering import page, redirect
+from queryveil.serve.store import LogRow, free_name
 
 router = APIRouter(prefix="/logs")
 NO_FILE = "no file was chosen; choose one, or load the demo log."
+_FORMAT = next(each for each in Reading.options() if each.name == "format")
 _NO_VALUES: Mapping[str, str] = {}
 
 
@@ -88,13 +90,15 @@ def _list_page(
     error: QueryveilError | None = None,
 ) -> HTMLResponse:
     """Return the list of logs, with the values and the error of the form that was sent, if any."""
+    formats = declarations("format")
     return page(
         request,
         "logs.html",
         status=200 if error is None else 422,
         rows=[(log, context.logs.statistics(log.id)) for log in context.store.logs()],
         files=context.logs.files(),
-        formats=declarations("format").values(),
+        format_field=form_field(_FORMAT, tuple(formats)),
+        formats={name: f"{name}: {declared.purpose}" for name, declared in formats.items()},
         roles=ROLES,
         where=where,
         values=values,

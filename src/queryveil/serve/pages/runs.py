@@ -1,25 +1,28 @@
-"""The page of a run, its actions, and the page that shows one person's history before and after.
+"""The pages of a run, of the release that it made, and of one person's history before and after.
 
 Who is looked at is sent in forms and never appears in an address: only the owner of the log may know.
 """
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
-from queryveil.kinds.base import kind_of
+from queryveil.core.names import Declaration, declarations, plural
+from queryveil.kinds.base import Kind, kind_of
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
-from queryveil.serve.records import LogRow, RunRow
 from queryveil.serve.rendering import page, redirect
-from queryveil.serve.store import UnknownIdError
+from queryveil.serve.run_specs import parse_spec
+from queryveil.serve.store import LogRow, RunRow, UnknownIdError, free_name
 from queryveil.workflows.person_view import person_of, sample_people, show_person
 
 router = APIRouter(prefix="/runs/{run}")
+releases = APIRouter(prefix="/releases/{release}")
 NOBODY = "nobody was chosen; choose one of the people below, or give a user as it stands in the log."
 _LISTED_PEOPLE = 12
 _BACK = ("/logs/", "/try?", "/runs/", "/releases/", "/search")  # pages that a form may lead back to
@@ -151,3 +154,63 @@ def _is_figure(value: Any) -> bool:
 
 def _short(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+@releases.get("")
+def show_release(request: Request, context: ContextDep, release: str) -> HTMLResponse:
+    """Show a release."""
+    return _release_page(request, context, context.jobs.made(release))
+
+
+@releases.post("/{kind}")
+async def examine(
+    request: Request, context: ContextDep, release: str, kind: Literal["verify", "attack", "measure"]
+) -> Response:
+    """Start a run that verifies the release again, or that of the ticked attacks or measures."""
+    row, ticked = context.jobs.made(release), (await request.form()).getlist(plural(kind))
+    name = free_name(f"{kind} {row.name}"[:96], {run.name for run in context.store.runs(kind=kind)})
+    try:
+        context.jobs.start(parse_spec(kind, {plural(kind): ticked} if ticked else {}), name, release=release)
+    except QueryveilError as error:
+        return _release_page(request, context, row, status=422, errors={kind: str(error)})
+    return redirect(f"/releases/{release}#{kind}")
+
+
+def _release_page(
+    request: Request, context: ServerContext, row: RunRow, status: int = 200, errors: Mapping[str, str] | None = None
+) -> HTMLResponse:
+    found = context.jobs.result(row.id) or {}
+    kind = kind_of(found["manifest"]["kind"])
+    runs = context.store.runs(release=row.id)
+    by_kind = {
+        each: [(run, context.jobs.result(run.id)) for run in runs if run.kind == each]
+        for each in ("verify", "attack", "measure")
+    }
+    return page(
+        request,
+        "release.html",
+        status=status,
+        run=row,
+        log=log_of(context, row),
+        found=found,
+        manifest=found["manifest"],
+        kind=kind,
+        crowds=crowds_of(row.id, found, context.jobs),
+        by_kind=by_kind,
+        is_busy=any(not run.is_over for run in runs),
+        attacks=_applicable("attack", kind),
+        measures=_applicable("measure", kind),
+        errors=errors or {},
+    )
+
+
+def _applicable(what: str, kind: Kind) -> list[tuple[str, str]]:
+    """Return name and purpose of the attacks, or measures, that apply to a kind of release and need no file."""
+    also = getattr(kind, plural(what))
+    found = declarations(what).values()
+    usable = (each for each in found if kind.name in getattr(each, "kinds", ()) or each.name in also)
+    return [(suggested_name(each), each.purpose) for each in usable if not _needs_file(each)]
+
+
+def _needs_file(declaration: Declaration) -> bool:
+    return any(getattr(declaration, need, False) for need in ("needs_index", "needs_market"))

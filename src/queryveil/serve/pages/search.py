@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.fields import form_field
 from queryveil.serve.rendering import page, redirect
 from queryveil.serve.search import LARGEST_GROUP, LONGEST_QUERY, RULES, SearcherCache, SearchQuery, invalid_request
 
@@ -138,7 +139,7 @@ def _person_column(
         return AnswerColumn(name, "there is no private folder here that says what a person searched for", None)
     if person is None:
         return AnswerColumn(name, "no person was chosen", None)
-    options = SearchOptions(asked.n, asked.depth, asked.blend, asked.explain)
+    options = SearchOptions(**asked.model_dump(exclude={"query", "group"}))
     found = answer(searcher.index, asked.query, people.profile(person, searcher.index), options)
     lead = f"by what person {person + 1} searched for; only the owner of the private folder can do this"
     return AnswerColumn(name, lead, found, is_moved=True, is_private=True)
@@ -185,7 +186,7 @@ def _page(
         indexing=context.searchers.indexing_run(),
         releases=context.searchers.releases(),
         people=_listed_people(context.searchers, form),
-        longest_query=LONGEST_QUERY,
+        fields={each.name: form_field(each) for each in SearchQuery.declared},
         columns=columns,
         errors=errors or {},
         moved=describe_move,

@@ -1,7 +1,7 @@
 """The page to try methods on a log: a form made from the declarations, the queue, and a comparison of all runs."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response
@@ -9,30 +9,27 @@ from starlette.responses import HTMLResponse, Response
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
 from queryveil.kinds.base import kind_of
-from queryveil.kinds.log import KEEPABLE
 from queryveil.methods.base import Method
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
-from queryveil.serve.declarations import (
+from queryveil.serve.fields import (
     CLEANING,
     SEMANTICS,
     SUGGESTED_VALUES,
-    form_fields,
+    FieldOut,
+    form_field,
     local_methods,
     read_options,
     suggested_value,
 )
 from queryveil.serve.pages.comparison import compare_runs
-from queryveil.serve.records import LogRow, free_name
 from queryveil.serve.rendering import page, redirect
 from queryveil.serve.run_specs import AnonymizeSpec
-from queryveil.serve.store import ConflictError
-from queryveil.workflows.requests import ReleaseRequest
+from queryveil.serve.store import ConflictError, LogRow, free_name
 
 router = APIRouter()
 MOST_RUNS = 60  # of one sweep
-_FILE_HELP = {each.name: each.help for each in ReleaseRequest.options() if each.name in AnonymizeSpec.file_fields}
-FILES = {name: _FILE_HELP[name] for name in AnonymizeSpec.file_fields}
 _OPTIONS = (*CLEANING, *SEMANTICS)
+_SPEC_OPTIONS = tuple(each for each in AnonymizeSpec.declared if each.name != "method")
 _NO_VALUES: Mapping[str, str] = {}
 
 
@@ -69,10 +66,15 @@ def _page(
     error: QueryveilError | None = None,
 ) -> HTMLResponse:
     rows = context.store.runs(log=log.id, kind="anonymize")
-    fields = form_fields(method.parameters)
+    fields = [form_field(each) for each in method.parameters]
     shown = [each for each in fields if each.required or each.name in ("target", *method.one_of)]
     needs_semantics = bool({"network", "hierarchy"} & set(method.inputs))
-    keepable = dict.fromkeys(column for name in method.kinds for column in kind_of(name).keepable)
+    groups = {
+        "": [each for each in fields if each not in shown] + _spec_fields(context, method),
+        "How the log is cleaned first": [form_field(each) for each in CLEANING],
+        "How meanings are compared": [form_field(each) for each in SEMANTICS] if needs_semantics else [],
+    }
+    known = {"name", *(each.name for fields in (shown, *groups.values()) for each in fields)}
     return page(
         request,
         "try.html",
@@ -82,19 +84,24 @@ def _page(
         methods=local_methods(),
         method=method,
         shown=shown,
-        more=[each for each in fields if each not in shown],
-        cleaning=form_fields(CLEANING),
-        meaning=form_fields(SEMANTICS) if needs_semantics else [],
-        keepable=tuple(keepable),
-        files=[path for path, _ in context.logs.files()],
-        file_options=FILES,
+        groups=groups,
         values={**_initial_values(method), **values},
         was_sent=bool(values),
         error=error,
+        is_at_field=error is not None and error.field in known,
         errors={} if error is None else {error.field: str(error)},
         rows=rows,
         families=compare_runs(rows, context.jobs),
     )
+
+
+def _spec_fields(context: ServerContext, method: Method) -> list[FieldOut]:
+    """Return the controls of a run's own options, without those for which there is nothing to choose."""
+    columns = dict.fromkeys(column for name in method.kinds for column in kind_of(name).keepable)
+    files = [path for path, _ in context.logs.files()]
+    choices = {"kind": method.kinds if len(method.kinds) > 1 else (), "keep": tuple(columns)}
+    fields = [form_field(each, files if each.is_path else choices.get(each.name)) for each in _SPEC_OPTIONS]
+    return [each for each in fields if each.choices or each.type not in ("word", "words", "file")]
 
 
 def _method(name: str) -> Method:
@@ -106,7 +113,7 @@ def _method(name: str) -> Method:
 
 def _initial_values(method: Method) -> dict[str, str]:
     """Return the texts of the form's fields before anything is filled in."""
-    values = {parameter.name: suggested_value(parameter) for parameter in (*method.parameters, *_OPTIONS)}
+    values = {each.name: suggested_value(each) for each in (*method.parameters, *_OPTIONS)}
     return values | {name: str(SUGGESTED_VALUES[name]) for name in method.one_of[:1] if name in SUGGESTED_VALUES}
 
 
@@ -154,22 +161,10 @@ def _argument(parameter: Parameter, form: Mapping[str, str]) -> str:
 
 def _common_spec(method: Method, form: Mapping[str, str]) -> AnonymizeSpec:
     """Return what the specs of all runs of a form have in common."""
-    options = read_options(_OPTIONS, form)
-    defaults = {parameter.name: parameter.default for parameter in _OPTIONS}
-    files: dict[str, Any] = {name: form.get(name) for name in FILES}
-    return AnonymizeSpec(
-        method=method.name,
-        kind=form.get("kind") if len(method.kinds) > 1 else None,
-        keep=[column for column in KEEPABLE if form.get(f"keep_{column}")],
-        seed=_seed(form.get("seed", "").strip()),
-        options={name: value for name, value in options.items() if value != defaults[name]},
-        **files,
-    )
-
-
-def _seed(text: str) -> int | None:
-    if not text:
-        return None
-    if not text.isdecimal() or len(text) > 18:
-        raise InputError(f"seed must be a whole number of at least 0, not {text!r}; give another.", field="seed")
-    return int(text)
+    defaults = {each.name: each.default for each in _OPTIONS}
+    options = {name: value for name, value in read_options(_OPTIONS, form).items() if value != defaults[name]}
+    values = read_options(_SPEC_OPTIONS, form)
+    for each in _SPEC_OPTIONS:
+        if isinstance(each.type, Integer) and each.name in values:
+            each.check(values[each.name], each.name)
+    return AnonymizeSpec.model_validate({**values, "method": method.name, "options": options})

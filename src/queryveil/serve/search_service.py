@@ -23,9 +23,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from queryveil.core.errors import InputError
+from queryveil.serve.metrics import Metrics
 from queryveil.serve.search import SearchQuery, invalid_request
-from queryveil.serve.servers.metrics import Metrics
-from queryveil.serve.settings import BACKLOG, LOOPBACK, address_of, bind, check_address, host_in, raise_file_limit
+from queryveil.serve.settings import (
+    LOOPBACK,
+    UVICORN_OPTIONS,
+    Settings,
+    address_of,
+    bind,
+    check_address,
+    host_in,
+    raise_file_limit,
+)
 from queryveil.serve.store import UnknownIdError
 from queryveil.serve.worker import exit_with_parent
 from queryveil.workflows.search import Searcher
@@ -202,37 +211,23 @@ _RETRY, _CLOSE = ((b"retry-after", b"1"),), ((b"connection", b"close"),)
 _INTERNAL_ERROR = RefusedError(500, "the search failed by a fault of queryveil; please report it.").reply
 
 
-def serve_search(
-    index: Path,
-    groups: Path,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    token: str | None = None,
-    processes: int | None = None,
-    announce: Callable[[str], None] = lambda address: None,
-) -> None:
+def serve_search(settings: Settings, announce: Callable[[str], None], *, processes: int | None = None) -> None:
     """Serve searches until stopped, by one process for each processor unless a number is given."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    check_address(host, token)
+    index, groups, token = settings.search, settings.groups, settings.token
+    if index is None or groups is None:
+        raise InputError("--search needs a release of groups to search by; give it by --groups.")
+    check_address(settings.host, token)
     raise_file_limit()
     Searcher(index, groups)  # raises here, before any process is started, if something cannot be opened
-    with tempfile.TemporaryDirectory(prefix="queryveil-counts-") as counts, bind(host, port) as listening:
-        config = uvicorn.Config(
-            partial(_open_in_process, index, groups, token, Path(counts)),
-            factory=True,
-            host=host,
-            port=listening.getsockname()[1],
-            workers=processes or os.cpu_count() or 1,
-            backlog=BACKLOG,
-            ws="none",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
+    with (
+        tempfile.TemporaryDirectory(prefix="queryveil-counts-") as counts,
+        bind(settings.host, settings.port) as listening,
+    ):
+        open_app = partial(_open_in_process, index, groups, token, Path(counts))
+        config = uvicorn.Config(open_app, factory=True, workers=processes or os.cpu_count() or 1, **UVICORN_OPTIONS)
         announce(address_of(listening))
         Multiprocess(config, sockets=[listening]).run()
 

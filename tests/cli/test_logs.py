@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from queryveil.cli import run
-from queryveil.cli.generate import _compare_to_original
+from queryveil.cli.logs import _compare_to_original
 from queryveil.logs.generate import GeneratedLog
 
 

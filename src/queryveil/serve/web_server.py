@@ -21,10 +21,9 @@ from queryveil.serve import api, pages
 from queryveil.serve.context import ServerContext
 from queryveil.serve.guard import Guard, check_form, load_secret
 from queryveil.serve.rendering import STATIC, make_templates, problem
-from queryveil.serve.settings import Settings, address_of, bind, raise_file_limit
+from queryveil.serve.settings import UVICORN_OPTIONS, Settings, address_of, bind, raise_file_limit
 from queryveil.serve.store import ConflictError, UnknownIdError
 
-_SHUTDOWN_TIMEOUT = 5  # seconds for responses that are under way
 _STATUS: dict[type[QueryveilError], int] = {UnknownIdError: 404, ConflictError: 409}
 _SENTENCES = {
     400: "the request could not be read; send it again.",
@@ -40,17 +39,9 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         app = create_app(settings)
         raise_file_limit()
         _keep_uploads_private(settings)
-        config = uvicorn.Config(
-            app,
-            ws="none",
-            log_level="warning",
-            access_log=False,  # it would record which pages people looked at
-            server_header=False,
-            timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
-        )
         announce(address_of(listening))
         try:
-            _Server(config, app.state.context).run([listening])
+            _Server(uvicorn.Config(app, **UVICORN_OPTIONS), app.state.context).run([listening])
         except KeyboardInterrupt:  # the usual way to stop a server
             pass
         finally:
@@ -72,7 +63,7 @@ class _Server(uvicorn.Server):
 
 def _keep_uploads_private(settings: Settings) -> None:
     """Make uploads spool to the private folder instead of the system's temporary folder."""
-    temporary = settings.home / "tmp"
+    temporary = settings.state_folder / "tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(mode=0o700)
     tempfile.tempdir = str(temporary)
@@ -90,7 +81,11 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.context, app.state.templates, app.state.secret = context, make_templates(), load_secret(settings.home)
+    app.state.context, app.state.templates, app.state.secret = (
+        context,
+        make_templates(),
+        load_secret(settings.state_folder),
+    )
     app.add_middleware(Guard, settings=settings, secret=app.state.secret)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for router in api.routers:

@@ -1,0 +1,224 @@
+"""REST routes of logs, of runs and of the releases that runs make; never of a private folder."""
+
+import json
+import re
+import tempfile
+import zipfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path as FilePath
+from typing import IO, Annotated, Any
+
+from fastapi import APIRouter, File, Form, Path, Query, UploadFile
+from starlette.responses import HTMLResponse, StreamingResponse
+
+from queryveil.core.errors import InputError
+from queryveil.logs.options import Reading
+from queryveil.serve.api.models import (
+    JSON_PROBLEMS,
+    PROBLEMS,
+    AttackIn,
+    LogIn,
+    LogOut,
+    MeasureIn,
+    ReleaseDetail,
+    ReleaseOut,
+    Responses,
+    RunIn,
+    RunOut,
+    VerifyIn,
+)
+from queryveil.serve.context import ContextDep, ServerContext
+from queryveil.serve.guard import REPORT_HEADERS
+from queryveil.serve.jobs import Jobs
+from queryveil.serve.store import RunKind, RunRow
+
+logs = APIRouter(tags=["logs"], responses=PROBLEMS)
+runs = APIRouter(tags=["runs"], responses=PROBLEMS)
+releases = APIRouter(tags=["releases"], responses=PROBLEMS)
+LogId = Annotated[str, Path(description="the id of a log")]
+RunId = Annotated[str, Path(description="the id of a run")]
+ReleaseId = Annotated[str, Path(description="the id of the run that made the release")]
+_HELP = {each.name: each.help for each in Reading.options()}
+_CHUNK = 1 << 20  # bytes
+_EVENT = {"type": "object", "properties": {"data": {"type": "string", "description": "a run as JSON"}}}
+_BINARY = {"type": "string", "format": "binary"}
+
+
+def _documented(media_type: str, schema: dict[str, Any], description: str) -> Responses:
+    """Return the responses of a route that does not return JSON."""
+    return {**JSON_PROBLEMS, 200: {"content": {media_type: {"schema": schema}}, "description": description}}
+
+
+_STREAM = _documented("text/event-stream", _EVENT, "a run per event")
+_ZIP = _documented("application/zip", _BINARY, "the release")
+
+
+@logs.get("/logs")
+def list_logs(context: ContextDep) -> list[LogOut]:
+    """List the logs, the newest first."""
+    return [LogOut.of(row) for row in context.store.logs()]
+
+
+@logs.post("/logs", status_code=201)
+def add_log(context: ContextDep, asked: LogIn) -> LogOut:
+    """Add the demo log, or a file in the server's folder."""
+    if asked.demo == (asked.path is not None):
+        raise InputError("give either demo: true or the path of a file in the server's folder.", field="path")
+    if asked.demo:
+        return LogOut.of(context.logs.add_demo(asked.name))
+    return LogOut.of(context.logs.add_file(asked.name, asked.path or "", asked.model_dump()))
+
+
+@logs.post("/logs/upload", status_code=201)
+def upload_log(
+    context: ContextDep,
+    name: Annotated[str, Form(min_length=1, max_length=100)],
+    file: Annotated[UploadFile, File(description="the log")],
+    format: Annotated[str, Form(description=_HELP["format"])] = "",  # noqa: A002  (the field's name)
+    columns: Annotated[str, Form(description=_HELP["columns"])] = "",
+) -> LogOut:
+    """Send a log, as a form with the file in the field `file`."""
+    reading = {"format": format, "columns": columns}
+    return LogOut.of(context.logs.add_upload(name, file.filename or "", file.file, reading))
+
+
+@logs.get("/logs/{log}")
+def get_log(context: ContextDep, log: LogId) -> LogOut:
+    """Return a log."""
+    return LogOut.of(context.store.log(log))
+
+
+@logs.delete("/logs/{log}", status_code=204)
+def delete_log(context: ContextDep, log: LogId) -> None:
+    """Delete a log and what the server keeps of it; runs on it that have not ended fail, releases stay."""
+    context.logs.delete(log)
+
+
+@runs.get("/runs")
+def list_runs(
+    context: ContextDep, log: str | None = None, kind: Annotated[RunKind | None, Query()] = None
+) -> list[RunOut]:
+    """List the runs, the newest first; on a log or of a kind where asked for."""
+    return [RunOut.of(row) for row in context.store.runs(log, kind)]
+
+
+@runs.post("/runs", status_code=202)
+def start_run(context: ContextDep, asked: RunIn) -> RunOut:
+    """Start a run of a method on a log; it makes a release."""
+    return RunOut.of(context.jobs.start(asked, asked.name, log=asked.log))
+
+
+@runs.get("/runs/{run}")
+def get_run(context: ContextDep, run: RunId) -> RunOut:
+    """Return a run, with what it found once it is done."""
+    return RunOut.of(context.store.run(run), context.jobs.result(run))
+
+
+@runs.get("/runs/{run}/events", response_class=StreamingResponse, responses=_STREAM)
+def follow_run(context: ContextDep, run: RunId) -> StreamingResponse:
+    """Follow a run as server-sent events, each a run as JSON, until it is over."""
+    context.store.run(run)  # raises before the stream begins if there is no such run
+    return StreamingResponse(_events(context.jobs, run), media_type="text/event-stream")
+
+
+async def _events(jobs: Jobs, run: str) -> AsyncIterator[str]:
+    async for row in jobs.events(run):
+        yield f"data: {json.dumps(vars(row), ensure_ascii=False, separators=(',', ':'))}\n\n"
+
+
+@runs.post("/runs/{run}/cancel", status_code=202)
+def cancel_run(context: ContextDep, run: RunId) -> RunOut:
+    """Cancel a run that waits or is under way; nothing of it is kept."""
+    return RunOut.of(context.jobs.cancel(run))
+
+
+@runs.post("/runs/{run}/again", status_code=202)
+def start_again(context: ContextDep, run: RunId) -> RunOut:
+    """Start a run that failed, was cancelled or interrupted once more."""
+    return RunOut.of(context.jobs.restart(run))
+
+
+@runs.delete("/runs/{run}", status_code=204)
+def delete_run(context: ContextDep, run: RunId) -> None:
+    """Delete a run, its release, and the runs on that release."""
+    context.jobs.delete(run)
+
+
+@releases.get("/releases")
+def list_releases(context: ContextDep) -> list[ReleaseOut]:
+    """List the releases, the newest first."""
+    made = [row for row in context.store.runs(kind="anonymize") if row.state == "done"]
+    return [ReleaseOut(**_summary(row, _result(context, row)["manifest"])) for row in made]
+
+
+@releases.get("/releases/{release}")
+def get_release(context: ContextDep, release: ReleaseId) -> ReleaseDetail:
+    """Return a release: manifest, verdict, scores, and the runs on it."""
+    row = context.jobs.made(release)
+    result = _result(context, row)
+    runs = [RunOut.of(run, context.jobs.result(run.id)) for run in context.store.runs(release=release)]
+    details = {name: result[name] for name in ("manifest", "verdict", "scores")}
+    return ReleaseDetail(**_summary(row, result["manifest"]), **details, runs=runs)
+
+
+@releases.get("/releases/{release}/report", response_class=HTMLResponse, responses=JSON_PROBLEMS)
+def get_report(context: ContextDep, release: ReleaseId) -> HTMLResponse:
+    """Return a release's report, a page by itself."""
+    return HTMLResponse((context.jobs.release_of(release) / "report.html").read_bytes(), headers=REPORT_HEADERS)
+
+
+@releases.get("/releases/{release}/download", response_class=StreamingResponse, responses=_ZIP)
+def download_release(context: ContextDep, release: ReleaseId) -> StreamingResponse:
+    """Return the files of a release as a zip archive."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", context.jobs.made(release).name).strip("-") or "release"
+    archive = _zip(context.jobs.release_of(release), name, context.settings.state_folder)
+    disposition = {"content-disposition": f'attachment; filename="{name}.zip"'}
+    return StreamingResponse(_chunks(archive), media_type="application/zip", headers=disposition)
+
+
+@releases.post("/verify", status_code=202)
+def verify(context: ContextDep, asked: VerifyIn) -> RunOut:
+    """Check whether a release keeps what it claims."""
+    return _start(context, asked)
+
+
+@releases.post("/measure", status_code=202)
+def measure(context: ContextDep, asked: MeasureIn) -> RunOut:
+    """Measure what a release kept of its log, and what it gives away."""
+    return _start(context, asked)
+
+
+@releases.post("/attack", status_code=202)
+def attack(context: ContextDep, asked: AttackIn) -> RunOut:
+    """Attack a release with knowledge drawn from its log."""
+    return _start(context, asked)
+
+
+def _start(context: ServerContext, asked: VerifyIn | MeasureIn | AttackIn) -> RunOut:
+    return RunOut.of(context.jobs.start(asked, asked.name, release=asked.release))
+
+
+def _result(context: ServerContext, row: RunRow) -> dict[str, Any]:
+    return context.jobs.result(row.id) or {}
+
+
+def _summary(row: RunRow, manifest: dict[str, Any]) -> dict[str, Any]:
+    shown = {name: manifest[name] for name in ("kind", "method", "guarantee", "promise", "content_sha256")}
+    return {"id": row.id, "name": row.name, "log": row.log, "made": row.ended, **shown}
+
+
+def _zip(release: FilePath, name: str, home: FilePath) -> IO[bytes]:
+    """Return a zip archive of a release in an unnamed temporary file of the private folder."""
+    archive = tempfile.TemporaryFile(dir=home)  # noqa: SIM115  (closed when it has been sent)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
+        for path in sorted(release.rglob("*")):
+            if path.is_file():
+                packed.write(path, f"{name}/{path.relative_to(release)}")
+    archive.seek(0)
+    return archive
+
+
+def _chunks(archive: IO[bytes]) -> Iterator[bytes]:
+    with archive:
+        while chunk := archive.read(_CHUNK):
+            yield chunk

@@ -1,1 +1,0 @@
-"""The two servers: pages with the REST service, and the search service alone."""
