@@ -17,7 +17,7 @@ import queryveil
 from queryveil.cli import COMMANDS
 from queryveil.core.names import CATEGORIES, Declaration, Parameter, declarations, plural
 from queryveil.core.options import Option, OptionGroup
-from queryveil.engines.options import EngineOptions
+from queryveil.engines import EngineOptions
 from queryveil.guarantees import Guarantee
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.semantics.options import SemanticOptions

@@ -12,8 +12,8 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, ReleaseContent
 from queryveil.kinds.histories import HISTORIES
 from queryveil.kinds.private_folder import RunRecord, write_private
-from queryveil.release.digest import content_digest
 from queryveil.release.manifest import NAME, CleaningRecord, Manifest, build_manifest
+from queryveil.release.reader import content_digest
 from queryveil.release.writer import file_entry, staging, write_data
 
 COUNTS = ("people", "histories", "terms", "pairs", "occurrences")

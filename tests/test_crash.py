@@ -20,8 +20,8 @@ from queryveil.core import files
 from queryveil.core.errors import OutputError
 from queryveil.kinds.private_folder import RunRecord
 from queryveil.logs.generate import generate
-from queryveil.release import places
-from queryveil.release.writer import check_places, staging
+from queryveil.release import atomic_folder
+from queryveil.release.writer import check_targets, staging
 from tests.release.dying import leftovers, standing, word_of, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -191,7 +191,7 @@ def test_runs_into_different_places_of_a_folder_leave_each_other_alone(tmp_path:
     with staging(tmp_path / "one", tmp_path / "secret one", force=False) as one:
         (one.release / "data" / "x").touch()
         write(tmp_path / "two", tmp_path / "secret two", "new", force=False)
-        places.sweep(tmp_path)
+        atomic_folder.recover_all(tmp_path)
         assert (one.release / "data" / "x").exists()
         assert one.private is not None
         assert one.private.exists()
@@ -236,10 +236,10 @@ def test_a_folder_that_is_not_a_workspace_of_ours_is_left_alone(
     theirs = tmp_path / ".queryveil-place-theirs"
     theirs.mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    places.sweep(tmp_path)
+    atomic_folder.recover_all(tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
     monkeypatch.undo()
-    places.sweep(tmp_path)
+    atomic_folder.recover_all(tmp_path)
     assert not theirs.exists()
     assert elsewhere.exists()
 
@@ -292,7 +292,7 @@ def test_interrupts_wait_until_they_may_act(interrupted: list[int]) -> None:
 def test_starting_again_names_what_stands(tmp_path: Path) -> None:
     out, private = tmp_path / "out", tmp_path / "private"
     write(out, private, "old", force=False)
-    for refused in (partial(check_places, out, None), partial(check_places, tmp_path / "other", private)):
+    for refused in (partial(check_targets, out, None), partial(check_targets, tmp_path / "other", private)):
         with pytest.raises(OutputError, match="exists already; choose another place, or replace it with --force"):
             refused(force=False)
     assert word_of(out) == "old"

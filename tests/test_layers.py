@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "methods": "core guarantees kernels lexicons engines histories market semantics",
     "release": "core _version guarantees logs engines kinds",
     "verifiers": "core kernels lexicons engines",
-    "measures": "core kernels histories kinds market semantics search",
+    "measures": "core kernels engines histories kinds market semantics search",
     "attacks": "core kernels lexicons kinds",
     "report": "core release",
     "experiments": "core kernels lexicons histories market semantics sensitivity methods measures report search",
@@ -44,8 +44,8 @@ MAY_IMPORT = {
 }
 
 
-# layer → the layers that its declarations may refer to besides: what verifies a guarantee stands above it
-MAY_DECLARE = {"guarantees": "verifiers"}
+# layer → the layers above it that its declarations may refer to: what verifies a guarantee, or runs on an engine
+MAY_DECLARE = {"guarantees": "verifiers", "engines": "workflows"}
 
 
 @cache

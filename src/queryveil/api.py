@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
     from queryveil.workflows.explain import TermExplanation
-    from queryveil.workflows.index import Indexed
-    from queryveil.workflows.profiling import WrittenProfiles
+    from queryveil.workflows.logs import WrittenProfiles
+    from queryveil.workflows.search import Indexed
 
 Log = Location | Sequence[Location] | QueryLog | Any  # or a pandas, Polars or Arrow table
 F = TypeVar("F", bound=Callable[..., Any])
@@ -111,7 +111,7 @@ def profiles(log: Log, *, unit: Unit = "term", progress: Progress = silent, **op
 @_with_options(requests.ProfilesRequest, returns="The file, and how many people, terms and rows it holds.")
 def write_profiles(log: Log, out: Location, *, progress: Progress = silent, **options: Any) -> "WrittenProfiles":
     """Write the profiles of a log as a file `user, term, weight`; keep it secret, it names people."""
-    from queryveil.workflows.profiling import write_profiles as run
+    from queryveil.workflows.logs import write_profiles as run
 
     return run(requests.ProfilesRequest.from_values({"log": log, "out": out, **options}), progress=progress)
 
@@ -215,7 +215,7 @@ def why(
 @_with_options(requests.IndexRequest, returns="The index, and how many documents it holds and were added.")
 def index(corpus: Location, out: Location, *, progress: Progress = silent, **options: Any) -> "Indexed":
     """Make an index of documents, or add documents to one; `"wordnet"` is the bundled corpus."""
-    from queryveil.workflows.index import index as run
+    from queryveil.workflows.search import index as run
 
     return run(requests.IndexRequest.from_values({"corpus": corpus, "out": out, **options}), progress=progress)
 
@@ -230,6 +230,6 @@ def load(release: Location) -> Release:
 )
 def generate(out: Location, *, progress: Progress = silent, **options: Any) -> "GeneratedLog":
     """Write a synthetic log to try things on, and, where asked for, a market table of its terms."""
-    from queryveil.workflows.generate import generate as run
+    from queryveil.workflows.logs import generate as run
 
     return run(requests.GenerateRequest.from_values({"out": out, **options}), progress=progress)

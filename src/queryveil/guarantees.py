@@ -81,7 +81,7 @@ KM = Guarantee(
         Parameter("m", Integer(minimum=1, maximum=4), "how many terms the attacker may know"),
     ),
     paper="Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010",
-    functions={"local": "queryveil.verifiers.km:verify", "spark": "queryveil.verifiers.distributed.km:verify"},
+    functions={"local": "queryveil.verifiers.km:verify", "spark": "queryveil.verifiers.spark_km:verify"},
     kinds=("histories", "log"),
     stronger_when={"k": "larger", "m": "larger"},
     promise="Whoever knows up to {m} terms of a released history finds at least {k} people who share all of them.",

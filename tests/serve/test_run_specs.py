@@ -75,7 +75,7 @@ def test_release_request_takes_files_of_the_folder_before_those_of_the_log(tmp_p
     request = spec.release_request(inputs(tmp_path))
     assert (request.seed, request.cleaning.bots, request.reading.format) == (3, 0, "aol")
     assert request.source.paths == (Path("/logs/one"),)
-    assert (request.out_path, request.private_path) == (tmp_path / "release", tmp_path / "private")
+    assert (request.out, request.private) == (tmp_path / "release", tmp_path / "private")
     assert request.market == Path("/m.csv")
     given = spec.release_request(inputs(tmp_path, market=tmp_path / "mine.csv"))
     assert given.market == tmp_path / "mine.csv"

@@ -14,8 +14,7 @@ from queryveil.core.errors import ReleaseError
 from queryveil.serve.run_specs import AnonymizeSpec
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import RunRow, Store, now
-from queryveil.workflows.people import People
-from queryveil.workflows.search import Searcher
+from queryveil.workflows.search import People, Searcher
 from tests.serve.searching import HOSTILE, SearchFolders, make_folders
 from tests.serve.serving import API, home_of, serving
 

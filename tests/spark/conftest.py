@@ -79,7 +79,7 @@ def compiled(spark: "SparkSession") -> Iterator["SparkSession"]:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Treat this machine as a remote one that Hadoop file systems write to, until that is undone."""
-    monkeypatch.setattr("queryveil.release.spark_staging.local_path", lambda place: None)
+    monkeypatch.setattr("queryveil.release.spark_writer.local_path", lambda place: None)
     monkeypatch.setattr("queryveil.workflows.spark_run.local_path", lambda place: None)
     return monkeypatch
 

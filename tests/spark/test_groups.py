@@ -18,7 +18,7 @@ from queryveil.methods.distributed import linkability
 from queryveil.methods.distributed.likeness import joined_small
 from queryveil.release.verification import verify
 from queryveil.verifiers.linkability import check_groups as verify_here
-from queryveil.workflows.spark_evidence import group_evidence
+from queryveil.workflows.spark_verify import group_evidence
 from tests.spark.conftest import back_here
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import pytest
 import queryveil
 from queryveil.core.errors import InputError
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.workflows.crowds import crowds
-from queryveil.workflows.person_view import person_of, sample_people, show_person
+from queryveil.workflows.inspect import crowds, person_of, sample_people, show_person
 
 METHODS = {
     "histories": "km(k=2, m=1)",

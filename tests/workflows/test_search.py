@@ -200,13 +200,13 @@ def test_a_searcher_serves_groups_from_several_threads(released: Path) -> None:
 
 
 def test_an_index_moved_aside_by_a_killed_run_is_recovered(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from queryveil.release import places
+    from queryveil.release import atomic_folder
 
-    with places.beside(Path("index")) as workspace:
+    with atomic_folder.open_workspace(Path("index")) as workspace:
         name = workspace.name
     left = indexed / name
-    (left / places.ASIDE).mkdir(parents=True, mode=0o700)
-    (indexed / "index").rename(left / places.ASIDE / "index")
+    (left / atomic_folder.ASIDE).mkdir(parents=True, mode=0o700)
+    (indexed / "index").rename(left / atomic_folder.ASIDE / "index")
     assert run(["search", "index", "java"]) == 0
     assert "island" in capsys.readouterr().out
     assert (indexed / "index" / RECORD_FILE).is_file()

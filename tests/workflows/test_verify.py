@@ -23,7 +23,7 @@ from queryveil.core.results import Violation
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import ReleaseContent
 from queryveil.logs.generate import generate
-from queryveil.release.digest import content_digest
+from queryveil.release.reader import content_digest
 from tests.builders import encode_histories, profiles_of
 from tests.releases import COUNTS, manifest_of, write_release
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import queryveil
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import GuaranteeError, InputError, ReleaseError, UnknownNameError
-from queryveil.release.digest import content_digest
+from queryveil.release.reader import content_digest
 from queryveil.release.writer import file_entry
 from queryveil.workflows.anonymize import ReleaseResult
 
@@ -118,7 +119,7 @@ def tampered(done: ReleaseResult, rows: pa.Table) -> Path:
     file.write_bytes(parquet_bytes(rows))
     report = [file for file in manifest["files"] if file["path"] == "report.html"]
     data = file_entry(f"data/{file.name}", file.read_bytes(), rows.num_rows)
-    manifest["files"] = [data.record(), *report]
+    manifest["files"] = [asdict(data), *report]
     manifest["content_sha256"] = content_digest(rows)
     after = manifest["counts"]["after"]
     after["occurrences"] = sum(rows["count"].to_pylist())

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import queryveil
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.workflows.explain import COULD_STAY, Fate, TermExplanation
-from queryveil.workflows.reasons import Postings, ReasonSearch
+from queryveil.workflows.explain import COULD_STAY, Fate, Postings, ReasonSearch, TermExplanation
 from tests.twins.reasons import smallest_combination
 from tests.workflows.small_log import PEOPLE, TERMS, write_log
 

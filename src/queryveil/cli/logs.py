@@ -13,7 +13,7 @@ from queryveil.workflows.requests import GenerateRequest, ProfilesRequest
 
 if TYPE_CHECKING:
     from queryveil.logs.generate import GeneratedLog
-    from queryveil.workflows.profiling import WrittenProfiles
+    from queryveil.workflows.logs import WrittenProfiles
 
 _FIGURES = {
     "people": "people",
@@ -25,7 +25,7 @@ _FIGURES = {
 }
 
 
-@workflow_command(ProfilesRequest, "queryveil.workflows.profiling:write_profiles", json="Print the result as JSON.")
+@workflow_command(ProfilesRequest, "queryveil.workflows.logs:write_profiles", json="Print the result as JSON.")
 def profiles(done: "WrittenProfiles", request: ProfilesRequest, as_json: bool) -> None:
     """Write the profiles of a log (user, term, weight); keep the file secret, it names people."""
     if as_json:
@@ -37,7 +37,7 @@ def profiles(done: "WrittenProfiles", request: ProfilesRequest, as_json: bool) -
 @command(GenerateRequest, json="Print the counts as JSON.")
 def generate(request: GenerateRequest, as_json: bool) -> int:
     """Make a synthetic search log in the AOL format."""
-    from queryveil.workflows.generate import generate as run
+    from queryveil.workflows.logs import generate as run
 
     started = time.monotonic()
     with progress_bar() as progress:

@@ -14,13 +14,13 @@ from queryveil.workflows.requests import IndexRequest, SearchRequest, Sensitivit
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
     from queryveil.sensitivity.model import Explanation
-    from queryveil.workflows.index import Indexed
+    from queryveil.workflows.search import Indexed
     from queryveil.workflows.sensitivity import Trained
 
 _TITLE, _TEXT = 40, 70  # characters that are shown
 
 
-@workflow_command(IndexRequest, "queryveil.workflows.index:index", json="Print the counts as JSON.")
+@workflow_command(IndexRequest, "queryveil.workflows.search:index", json="Print the counts as JSON.")
 def index(done: "Indexed", request: IndexRequest, as_json: bool) -> None:
     """Make an index of documents, to be searched with queryveil search."""
     if as_json:

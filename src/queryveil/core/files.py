@@ -141,6 +141,21 @@ def check_new_file(out: Path, *, overwrite: bool) -> None:
         raise OutputError(f"cannot write {out}: there is no folder {out.parent}; make it first.")
 
 
+def check_replaceable(out: Path, what: str, is_ours: Callable[[Path], bool], *, overwrite: bool) -> None:
+    """Refuse like `check_new_file`; of the files that exist, only one of ours may be replaced, never a log."""
+    check_new_file(out, overwrite=overwrite)
+    if out.exists() and not is_ours(out):
+        raise OutputError(f"{out} is not {what}, so --force does not replace it; choose another name.")
+
+
+def begins_with(path: Path, text: str, *, within: int = 2_000) -> bool:
+    """Return whether the first bytes of a file contain a text, such as the title of a page."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return text.encode() in stream.read(within)
+
+
 def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644) -> None:
     """Write a file beside its place and move it there, so that it appears whole or not at all."""
     check_new_file(out, overwrite=overwrite)

@@ -1,46 +1,109 @@
 """Engines read, clean and query logs: `local` on one machine with DuckDB, `spark` on a cluster."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queryveil.core.display import Tabular
-from queryveil.core.names import Declaration
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.names import Declaration, declarations, nearest
+from queryveil.core.options import AnyObject, FreeText, OptionGroup, option
 from queryveil.core.progress import Progress, silent
 from queryveil.logs.options import Cleaning, Reading
 
-if TYPE_CHECKING:  # listing the engines must not import DuckDB
+if TYPE_CHECKING:  # listing the engines must import neither DuckDB nor PySpark
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from queryveil.engines.local.connection import Connection
+    from queryveil.engines.spark.session import SparkCluster
 
 
 @dataclass(frozen=True)
-class EngineDeclaration(Declaration):
-    """An engine, and the options that it takes."""
+class Engine(Declaration):
+    """An engine: the options that it takes, and what makes, verifies and measures releases on it."""
 
     options: tuple[str, ...] = ()
+    workflows: Mapping[str, str] = field(default_factory=dict)  # action → "module:function"
+
+    def load_workflow(self, action: str) -> Any:
+        """Import and return the class or function for an action (`release`, `verify`, `measure`) on the engine."""
+        return replace(self, functions=self.workflows).load(action)
 
 
-LOCAL = EngineDeclaration(
+LOCAL = Engine(
     name="local",
     purpose="one machine: DuckDB within --memory-limit, spilling to a private temporary folder",
-    functions={"local": "queryveil.engines.local:open_log"},
+    functions={"local": "queryveil.engines.local.reading:open_files"},
+    workflows={
+        "release": "queryveil.workflows.local_run:LocalRun",
+        "verify": "queryveil.workflows.verify:verify_locally",
+        "measure": "queryveil.workflows.measure:measure_locally",
+    },
 )
 
-SPARK = EngineDeclaration(
+SPARK = Engine(
     name="spark",
     purpose="a cluster: Spark within what --spark-conf gives it, on the master that --spark-master names",
     functions={"spark": "queryveil.engines.spark.reading:read_log"},
     options=("spark_master", "spark_conf", "spark"),
+    workflows={
+        "release": "queryveil.workflows.spark_run:SparkRun",
+        "verify": "queryveil.workflows.spark_verify:verify_on_spark",
+        "measure": "queryveil.workflows.spark_measure:measure_on_spark",
+    },
 )
 
 DECLARATIONS = (LOCAL, SPARK)
 
 BATCH_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class EngineOptions(OptionGroup):
+    """Where a command runs: on this machine or on a cluster."""
+
+    engine: str = option("local", FreeText(), "Where it runs: local, or spark (a cluster).")
+    spark_master: str | None = option(
+        None,
+        FreeText(),
+        "With --engine spark: local[*], spark://HOST:PORT, yarn or k8s://…",
+        default_text="local[*]",
+    )
+    spark_conf: tuple[str, ...] = option(
+        (), FreeText(), "With --engine spark: a setting such as spark.executor.memory=4g.", is_repeatable=True
+    )
+    spark: Any = option(
+        None, AnyObject(), "A Spark session of yours, which is used as it is and left open.", is_python_only=True
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        engines = {name: each for name, each in declarations("engine").items() if isinstance(each, Engine)}
+        if self.engine not in engines:
+            raise UnknownNameError(f"--engine: there is no engine {self.engine!r}; {nearest(self.engine, engines)}")
+        for each in self.own_options()[1:]:
+            if getattr(self, each.name) != each.default and each.name not in engines[self.engine].options:
+                engine = next(name for name, other in engines.items() if each.name in other.options)
+                if each.is_python_only:
+                    raise InputError(f'{each.name}=… goes with engine="{engine}"; add that, or leave it out.')
+                raise InputError(f"{each.flag} goes with --engine {engine}; add that, or leave it out.")
+
+    def workflow(self, action: str) -> Any:
+        """Return the class or function for an action on the chosen engine."""
+        engine = declarations("engine")[self.engine]
+        if not isinstance(engine, Engine):
+            raise TypeError(f"{self.engine} is registered as an engine but is not an Engine")
+        return engine.load_workflow(action)
+
+    def cluster(self) -> "SparkCluster":
+        """Return the cluster to run on."""
+        from queryveil.engines.spark.session import SparkCluster, parse_conf
+
+        return SparkCluster(self.spark_master or SparkCluster.master, parse_conf(self.spark_conf), self.spark)
 
 
 @dataclass(frozen=True)
@@ -69,7 +132,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class QueryLog(Tabular):
+class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
     """A cleaned log in a database, as the tables `queries` and `people`; a context manager.
 
     `queries` has one row per query: `person, history, query` and of `time, rank, url, part` those that the log has.
@@ -95,11 +158,8 @@ class QueryLog(Tabular):
         """Add a step that was done while the log was streamed; it replaces one of the same name."""
         self.later_steps[step.name] = step
 
-    def __enter__(self) -> "QueryLog":
-        return self
-
     def __exit__(self, *exception: object) -> None:
-        self.close()
+        self.connection.close()
 
     def close(self) -> None:
         """Close the database and remove all its temporary files."""
@@ -108,7 +168,7 @@ class QueryLog(Tabular):
     @property
     def n_queries(self) -> int:
         """Count the queries after cleaning."""
-        return self.connection.query_number("SELECT count(*) FROM queries")
+        return int(self.connection.query_table("SELECT count(*) AS n FROM queries")["n"][0].as_py())
 
     def batches(self, keep: Sequence[str] = ()) -> "Iterator[pa.RecordBatch]":
         """Yield record batches of `history, query` and the columns to keep, in no particular order."""
@@ -121,11 +181,11 @@ class QueryLog(Tabular):
 
         has_parts = "part" in self.columns
         if not has_parts and self.source.cleaning.history == "user":
-            return np.arange(self.connection.query_number("SELECT count(*) FROM people"), dtype=np.int32), None
-        part = ", any_value(part) AS part" if has_parts else ""
-        table = self.connection.query_table(
-            f"SELECT history, any_value(person) AS person{part} FROM queries GROUP BY 1 ORDER BY 1"
-        )
+            sql = "SELECT id AS person FROM people ORDER BY id"
+        else:
+            part = ", any_value(part) AS part" if has_parts else ""
+            sql = f"SELECT history, any_value(person) AS person{part} FROM queries GROUP BY 1 ORDER BY 1"
+        table = self.connection.query_table(sql)
         persons = table["person"].to_numpy().astype(np.int32)
         if not has_parts:
             return persons, None
@@ -150,6 +210,6 @@ class QueryLog(Tabular):
 
 def open_log(source: LogSource, *, progress: Progress = silent) -> QueryLog:
     """Read and clean a log on this machine; the caller closes it."""
-    from queryveil.engines import local
+    from queryveil.engines.local.reading import open_files
 
-    return local.open_log(source, progress=progress)
+    return open_files(source, progress=progress)

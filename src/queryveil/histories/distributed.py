@@ -99,7 +99,7 @@ class _CleaningTask:
         if not received:
             return
         table = _sort_by_content(pa.Table.from_batches(received))
-        from queryveil.engines.local import open_rows
+        from queryveil.engines.local.reading import open_rows
 
         with open_rows(table, self.layout, self.source, has_times=self.has_times) as log:
             try:

@@ -17,6 +17,7 @@ from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, FrameLayout, Kind, ReleaseContent, rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
 
+UNRELEASED_GROUPS = "the private folder has members of groups that are not released"
 WEIGHT_DECIMALS = 9  # of a published weight: rounds off what sums in another order differ by
 
 
@@ -86,7 +87,7 @@ class GroupsKind(Kind):
         released = evidence.get(ReleasedGroups)
         _, release_id = load_members(private, released)
         if is_intact and np.setdiff1d(release_id[release_id >= 0], released.groups).size:
-            return ["the private folder has members of groups that are not released"]
+            return [UNRELEASED_GROUPS]
         return []
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:

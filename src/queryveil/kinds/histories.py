@@ -121,10 +121,6 @@ class HistoriesKind(Kind):
                 raise
             evidence.remove(Owners)  # the rows are not those that the folder is about
             return []
-        return [*self._invented(evidence, private, owners), *other_people(owners, counts)]
-
-    def _invented(self, evidence: Evidence, private: PrivateFolder, owners: Owners) -> list[str]:
-        """Find released terms that the history behind them never held."""
         released = evidence.get(ReleasedHistories)
         _, pairs = private.profiles()
         term = pc.index_in(pairs["term"], pa.array(released.terms, pa.string()))
@@ -132,8 +128,8 @@ class HistoriesKind(Kind):
         history = as_array(pairs["history"].filter(is_released))
         true = history * len(released.terms) + as_array(term.filter(is_released))
         claimed = per_entry(owners.history, released.indptr) * len(released.terms) + released.ids
-        n_invented = np.count_nonzero(~np.isin(claimed, true))
-        return [f"{n_invented:,} released terms were never in the history behind them"] if n_invented else []
+        n_invented = int(np.count_nonzero(~np.isin(claimed, true)))
+        return history_faults(n_invented, len(np.unique(owners.person)), counts)
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return every item of every released history with the person."""
@@ -148,11 +144,11 @@ class HistoriesKind(Kind):
         return ("retention", *market, "unique(m=1)", "unique(m=2)", "unique(m=3)")
 
 
-def other_people(owners: Owners, counts: Mapping[str, int]) -> list[str]:
-    """Find that the private folder has another number of people than the manifest."""
-    if len(np.unique(owners.person)) == counts["people"]:
-        return []
-    return ["the manifest gives another number of people than the private folder"]
+def history_faults(n_invented: int, n_people: int, counts: Mapping[str, int]) -> list[str]:
+    """Return sentences for released terms that the private folder does not have, and for a wrong number of people."""
+    invented = [f"{n_invented:,} released terms were never in the history behind them"] if n_invented else []
+    is_same = n_people == counts["people"]
+    return invented + ([] if is_same else ["the manifest gives another number of people than the private folder"])
 
 
 def person_of_users(units: IntArray, persons: IntArray) -> IntArray:

@@ -4,7 +4,7 @@ It is never inside the release nor around it, and only its owner can read it.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id":
 _CONTRIBUTORS_TYPES = {"person": pa.string(), "release_id": pa.int64()}
 _PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
 MEMBERSHIP, PROFILES, RUN = "membership.parquet", "profiles.parquet", "run.json"
+OTHER_HISTORIES = "{} does not belong to this release: other histories were released from it."
 CONTRIBUTORS = "counted.parquet"  # of groups: whose terms are in what is published; groups may be frozen
 
 
@@ -59,6 +60,23 @@ class RunRecord:
 def write_run(folder: Path, run: RunRecord) -> None:
     """Write the run record into a folder."""
     write_file(folder / RUN, run.encode(), 0o600)
+
+
+def read_run(folder: object, read: Callable[[], bytes]) -> RunRecord:
+    """Return the run record of a private folder; `read` returns the bytes of its file."""
+    try:
+        return RunRecord.decode(read())
+    except (OSError, ValueError, RecursionError, TypeError):
+        raise ReleaseError(f"{folder} is not a private folder: its {RUN} cannot be read; check --private.") from None
+
+
+def check_belongs(folder: object, run: RunRecord, content_sha256: str) -> None:
+    """Refuse a private folder that was made for other rows than a release's manifest names."""
+    if run.content_sha256 != content_sha256:
+        raise ReleaseError(
+            f"{folder} does not belong to this release: it was made for other rows; check --private, "
+            "or whether the release was changed."
+        )
 
 
 def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: RunRecord) -> None:
@@ -116,12 +134,7 @@ class PrivateFolder:
 
     def run_record(self) -> RunRecord:
         """Read the run record."""
-        try:
-            return RunRecord.decode((self.path / RUN).read_bytes())
-        except (OSError, ValueError, RecursionError, TypeError):
-            raise ReleaseError(
-                f"{self.path} is not a private folder: its {RUN} cannot be read; check --private."
-            ) from None
+        return read_run(self.path, (self.path / RUN).read_bytes)
 
     def bind(self, content_sha256: str) -> None:
         """Note in the run record which released rows the folder belongs to."""
@@ -129,11 +142,7 @@ class PrivateFolder:
 
     def check_belongs(self, content_sha256: str) -> None:
         """Refuse the folder if it was made for other rows than a release's manifest names."""
-        if self.run_record().content_sha256 != content_sha256:
-            raise ReleaseError(
-                f"{self.path} does not belong to this release: it was made for other rows; check --private, "
-                "or whether the release was changed."
-            )
+        check_belongs(self.path, self.run_record(), content_sha256)
 
     def owners(self, users: IntArray) -> tuple[Int32Array, IntArray]:
         """Return the person (as a number) and the original history of every released id."""
@@ -141,7 +150,7 @@ class PrivateFolder:
         release_id = as_array(table["release_id"])
         order = np.argsort(release_id)
         if not np.array_equal(release_id[order], users):
-            raise ReleaseError(f"{self.path} does not belong to this release: other histories were released from it.")
+            raise ReleaseError(OTHER_HISTORIES.format(self.path))
         persons = table["person"].combine_chunks().dictionary_encode().indices
         return as_array(persons).astype(np.int32)[order], as_array(table["history"])[order]
 

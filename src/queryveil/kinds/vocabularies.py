@@ -23,7 +23,7 @@ from queryveil.kinds.base import (
     rank_texts,
     sort_keys,
 )
-from queryveil.kinds.histories import HistoriesKind, other_people, person_of_users
+from queryveil.kinds.histories import HistoriesKind, history_faults, person_of_users
 from queryveil.kinds.private_folder import PrivateFolder
 
 
@@ -97,7 +97,7 @@ class VocabulariesKind(HistoriesKind):
         if not is_intact:
             evidence.remove(Owners)
             return []
-        return other_people(evidence.get(Owners), counts)
+        return history_faults(0, len(np.unique(evidence.get(Owners).person)), counts)
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return the vocabulary of every released history, equal ones with the same number."""

@@ -42,7 +42,7 @@ RETENTION = Measure(
     paper=BURGHARDT,
     functions={
         "local": "queryveil.measures.utility.retention:measure_retention",
-        "spark": "queryveil.measures.distributed.retention:compute",
+        "spark": "queryveil.measures.utility.retention:measure_retention",
     },
 )
 UNIQUE = Measure(
@@ -51,7 +51,7 @@ UNIQUE = Measure(
     (Parameter("m", Integer(minimum=1, maximum=6), "how many terms of a person are known"),),
     functions={
         "local": "queryveil.measures.privacy.unique:measure_uniqueness",
-        "spark": "queryveil.measures.distributed.unique:compute",
+        "spark": "queryveil.measures.spark_unique:measure_uniqueness",
     },
 )
 MARKET = Measure(
@@ -129,9 +129,7 @@ PAIR_KINDS = ("queries", "log", "histories", FOREIGN_LOG.name)
 def _pair_measure(name: str, purpose: str, *parameters: Parameter, **fields: Any) -> Measure:
     """Declare a measure of a pair of logs; its functions have the same name."""
     function = f"queryveil.measures.privacy.pairs:{name}"
-    functions = {"local": function} | (
-        {"spark": f"queryveil.measures.distributed.pairs:{name}"} if name in ON_SPARK else {}
-    )
+    functions = {"local": function} | ({"spark": f"queryveil.measures.spark_pairs:{name}"} if name in ON_SPARK else {})
     given = {"by_person": f"{function}_by_person", "paper": CARPINETO, **fields}
     purpose += "; of any pair of logs"
     return Measure(name, purpose, parameters, functions=functions, kinds=PAIR_KINDS, of_pair=True, **given)

@@ -1,1 +1,1 @@
-"""The release: a folder that stands whole or not at all, its manifest, and the private folder beside it."""
+"""The release: a folder that appears in one step or not at all, its manifest, and its private folder."""

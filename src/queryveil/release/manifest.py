@@ -17,16 +17,12 @@ from queryveil.kinds.base import Counts, Kind, kind_of
 from queryveil.logs.options import Cleaning
 
 NAME = "manifest.json"
+_TEXTS = ("queryveil", "kind", "method", "guarantee", "promise")
 _COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
 _REQUIRED: Mapping[str, type] = {
-    "queryveil": str,
-    "kind": str,
-    "method": str,
-    "guarantee": str,
-    "columns": list,
-    "uncovered_columns": list,
-    "cleaning": dict,
-    "counts": dict,
+    **dict.fromkeys(_TEXTS[:-1], str),
+    **dict.fromkeys(("columns", "uncovered_columns"), list),
+    **dict.fromkeys(("cleaning", "counts"), dict),
     "files": list,
     "content_sha256": str,
 }
@@ -39,10 +35,6 @@ class FileEntry:
     path: str
     sha256: str
     rows: int | None = None  # of a data file
-
-    def record(self) -> dict[str, Any]:
-        """Return the entry as it is written."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -65,10 +57,6 @@ class CleaningRecord:
     def cleaning(self) -> Cleaning:
         """Return the cleaning options."""
         return Cleaning.from_record(self.options)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as it is written."""
-        return {key: value for key, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -109,28 +97,26 @@ class Manifest:
 
     def record(self) -> dict[str, Any]:
         """Return the manifest as it is written, keys in order."""
-        record: dict[str, Any] = {
-            "queryveil": self.queryveil,
-            "kind": self.kind,
-            "method": self.method,
-            "guarantee": self.guarantee,
-            "promise": self.promise,
-            "limits": list(self.limits),
-            "floor": self.floor,
-            "columns": list(self.columns),
-            "uncovered_columns": list(self.uncovered_columns),
-            "partition": None if self.partition is None else asdict(self.partition),
-            "cleaning": self.cleaning.record(),
-            "counts": {which: dict(counts) for which, counts in self.counts.items()},
-            "content_sha256": self.content_sha256,
-        }
+        record: dict[str, Any] = {name: getattr(self, name) for name in _TEXTS}
+        for name in ("limits", "floor", "columns", "uncovered_columns"):
+            value = getattr(self, name)
+            record[name] = list(value) if isinstance(value, tuple) else value
+        record["partition"] = None if self.partition is None else asdict(self.partition)
+        record["cleaning"] = _without_none(vars(self.cleaning))
+        record["counts"] = {which: dict(counts) for which, counts in self.counts.items()}
+        record["content_sha256"] = self.content_sha256
         if self.lists is not None:
             record["lists"] = dict(self.lists)
-        return record | {"files": [file.record() for file in self.files]} | dict(self.other)
+        record["files"] = [_without_none(vars(file)) for file in self.files]
+        return record | dict(self.other)
 
     def encode(self) -> bytes:
         """Return the manifest as JSON, the same bytes for the same content."""
         return (json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def build_manifest(

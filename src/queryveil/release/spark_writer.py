@@ -1,11 +1,13 @@
-"""The files of a release on a cluster: tasks make them, the driver takes one at a time, digests and writes it.
+"""Writing a release on a cluster: tasks make the files, the driver takes one at a time, digests and writes it.
 
-Rows, their order and where they are cut into files are as on one machine, so the same content gives the same bytes,
-whatever number of tasks made it. The driver holds the bytes of one file at a time.
+Rows, their order and where they are cut into files are as on one machine, so the same content gives the same bytes
+however many tasks made it. Files are staged in a workspace of this machine, or of the cluster's storage.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,22 +16,114 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.core.arrow import parquet_bytes
+from queryveil.core.errors import OutputError
+from queryveil.core.files import scratch
 from queryveil.core.rows import row_numbers_of
 from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.kinds.base import FrameLayout, Kind
-from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RunRecord, write_run
-from queryveil.release.digest import streamed_digest
-from queryveil.release.manifest import FileEntry
-from queryveil.release.writer import PART_ROWS, StagedRelease, WrittenRows, data_file, file_entry
+from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN, PrivateFolder, RunRecord, write_run
+from queryveil.release.atomic_folder import EXISTS
+from queryveil.release.manifest import NAME, FileEntry
+from queryveil.release.reader import streamed_digest
+from queryveil.release.writer import PART_ROWS, StagedRelease, WrittenRows, data_file, file_entry, staging
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_SAME_STORAGE = "give both as folders of this machine, or both as addresses such as hdfs://…"
+
+
+@dataclass(frozen=True)
+class ClusterStaging:
+    """A release that a cluster writes, and where Spark finds it."""
+
+    staged: StagedRelease
+    uri: str  # of the release as it is written
+    work: str  # where Spark may write intermediate results
+
+
+@contextmanager
+def cluster_staging(storage: Storage, out: str, private: str | None, *, force: bool) -> Iterator[ClusterStaging]:
+    """Make the folders for a release and its private folder; both are removed unless they are committed."""
+    folder, secret = local_path(out), None if private is None else local_path(private)
+    if private is not None and (folder is None) != (secret is None):
+        raise OutputError(f"--out and --private are on different storages; {_SAME_STORAGE}.")
+    if folder is not None:
+        with staging(folder, secret, force=force) as staged:
+            yield ClusterStaging(staged, uri_of(staged.release), uri_of(staged.work))
+        return
+    with ExitStack() as stack:
+        here = stack.enter_context(scratch("private")) if private is not None else None
+        remote = stack.enter_context(_remote_staging(storage, out.rstrip("/"), private, here, force=force))
+        yield ClusterStaging(remote, remote.uri, f"{remote.workspace}/work")
+
+
+@dataclass(frozen=True)
+class _RemoteStaging:
+    """A workspace in the cluster's storage; if this run dies, a later run with the same target removes it."""
+
+    storage: Storage
+    out: str
+    private_uri: str | None
+    private: Path | None  # of this machine
+    workspace: str
+    force: bool
+
+    @property
+    def uri(self) -> str:
+        return f"{self.workspace}/new"
+
+    def write(self, name: str, data: bytes) -> None:
+        self.storage.write(f"{self.uri}/{name}", data)
+
+    def commit(self, content_sha256: str) -> None:
+        if self.private is not None and self.private_uri is not None:
+            PrivateFolder(self.private).bind(content_sha256)
+            for file in sorted(self.private.glob("*.*")):
+                self.storage.upload(file, f"{self.workspace}/private/{file.name}")
+            self._move_into_place(f"{self.workspace}/private", self.private_uri)
+        try:
+            self._move_into_place(self.uri, self.out)
+        except BaseException:
+            if self.private_uri is not None:
+                self.storage.remove(self.private_uri)
+            raise
+
+    def _move_into_place(self, made: str, place: str) -> None:
+        if self.storage.exists(place):
+            if not self.force:
+                raise OutputError(EXISTS.format(place))
+            self.storage.move(place, f"{made}-before")  # it is removed with the workspace once the new one stands
+        self.storage.move(made, place)
+
+
+@contextmanager
+def _remote_staging(
+    storage: Storage, out: str, private: str | None, here: Path | None, *, force: bool
+) -> Iterator[_RemoteStaging]:
+    for place, needed in ((out, NAME), (private, RUN)):
+        if place is None or not storage.exists(place):
+            continue
+        if not force:
+            raise OutputError(EXISTS.format(place))
+        if not storage.exists(f"{place}/{needed}"):
+            raise OutputError(f"{place} was not made by queryveil, so --force does not replace it; choose another.")
+    parent, _, name = out.rpartition("/")
+    workspace = f"{parent}/.queryveil-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    storage.remove(workspace)
+    storage.make_folder(f"{workspace}/new/data")
+    try:
+        yield _RemoteStaging(storage, out, private, here, workspace, force)
+    finally:
+        storage.remove(workspace)
+
 
 _CHUNK = 50_000  # histories of the private tables that are in the driver's memory together
 
 
 def ranked(work: ScratchTables, published: "DataFrame", layout: FrameLayout) -> "DataFrame":
-    """Return what is published with `number`, its rank in the sorted content, and `before`, the rows before its own."""
+    """Return the published records with `number`, the rank in the sorted content, and `before`, the rows before it."""
     sized = published.selectExpr(*layout.select).selectExpr("*", "size(entries) AS length")
     return work.numbered(sized, layout.order, "ranked", summed="length")
 
@@ -59,7 +153,7 @@ def _written(files: Iterable[tuple[bytes, ...]], staged: StagedRelease, entries:
 
 
 def tables_of(data: bytes) -> Iterator[pa.Table]:
-    """Yield the rows of a Parquet file in pieces: of a whole file only the compressed bytes are in memory."""
+    """Yield the rows of a Parquet file batch by batch: of the file only the compressed bytes are in memory."""
     for batch in pq.ParquetFile(pa.BufferReader(data)).iter_batches():
         yield pa.Table.from_batches([batch])
 
@@ -77,7 +171,10 @@ def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _filing(schema: pa.Schema, values: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
-    """Return what makes the Parquet file of some histories' rows; Spark counts its arguments, so a function."""
+    """Return a function that makes the Parquet file of some histories' rows.
+
+    Spark inspects the number of arguments, so it must be a plain function, not a callable object.
+    """
 
     def spread(column: pa.ChunkedArray, history: pa.Array) -> pa.Array:
         return column.combine_chunks().flatten() if pa.types.is_list(column.type) else column.take(history)
@@ -105,7 +202,7 @@ def write_private(
     *,
     has_parts: bool,
 ) -> None:
-    """Write who is behind the release, what every history held and the run record.
+    """Write membership, profiles and the run record.
 
     `released` is `person, history, release_id`. Histories with weights are people that were grouped.
     """

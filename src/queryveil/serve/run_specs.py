@@ -108,7 +108,7 @@ class StatisticsSpec(RunSpec):
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Describe the log."""
-        from queryveil.workflows.statistics import describe
+        from queryveil.workflows.logs import describe
 
         return describe(source_of(inputs.log.path, inputs.log.reading), progress=progress).record()
 
@@ -224,7 +224,7 @@ class IndexSpec(RunSpec):
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Write the index into the run's folder."""
-        from queryveil.workflows.index import index
+        from queryveil.workflows.search import index
 
         request = IndexRequest(corpus=self.corpus, out=inputs.folder / INDEX)
         return {**asdict(index(request, progress=progress)), "path": INDEX}

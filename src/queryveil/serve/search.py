@@ -21,8 +21,7 @@ from queryveil.workflows.requests import SearchRequest
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer
     from queryveil.serve.jobs import Jobs
-    from queryveil.workflows.people import People
-    from queryveil.workflows.search import Searcher
+    from queryveil.workflows.search import People, Searcher
 
 LONGEST_QUERY, MOST_HITS, DEEPEST = 1_000, 100, 1_000  # characters, documents, documents
 LARGEST_GROUP = 2**31 - 1
@@ -142,7 +141,7 @@ class SearcherCache:
 
     def people(self, release: str) -> "People | None":
         """Return the people behind a release that was made here; None for the one in the settings."""
-        from queryveil.workflows.people import People
+        from queryveil.workflows.search import People
 
         if release == GIVEN:
             return None

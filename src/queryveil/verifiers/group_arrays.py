@@ -1,6 +1,6 @@
 """Find what breaks linkability in arrays, on one machine: all pairs of a group's members are sorted and counted."""
 
-# ruff: noqa: D102 (the methods are documented in GroupFinder)
+# ruff: noqa: D102 (the methods are documented in SqlGroupFinder)
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InternalError, ReleaseError
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress
-from queryveil.verifiers.group_findings import Fault, Finding, GroupFinder, fault_of
+from queryveil.verifiers.group_findings import Fault, Finding, fault_of
 
 PAIRS_AT_ONCE = 4_000_000  # sorted in well under a second, so that an interrupt is noticed
 
@@ -33,7 +33,7 @@ class GroupCounts(NamedTuple):
     pairs: int  # of these people and such terms
 
 
-class ArrayGroupFinder(GroupFinder):
+class ArrayGroupFinder:
     """Released groups and their members as arrays."""
 
     def __init__(self, released: ReleasedGroups, members: GroupMembers, floor: int, progress: Progress) -> None:
@@ -109,6 +109,7 @@ class ArrayGroupFinder(GroupFinder):
         return self._worst_group(entropy < least, -entropy)._replace(value=float(entropy.min()))
 
     def groups_above_distance(self, most: Fraction) -> Finding:
+        # total variation is the sum of what the group has too much of, so terms that it does not publish add 0
         counts, group = self._counts, self._group
         excess = counts.held * counts.pairs - counts.known[self._released.ids] * counts.held_in_group[group]
         apart = self._sum_by_group(excess.clip(0))

@@ -1,6 +1,9 @@
-"""The interface between the rules of linkability and the data: how often a rule is broken, and the worst case."""
+"""What the rules of linkability are told about the data: how often a rule is broken, and the worst case.
 
-from abc import ABC, abstractmethod
+`ArrayGroupFinder` and `SqlGroupFinder` have the same methods, each of which finds what breaks one rule; among
+equally bad cases the first in release order.
+"""
+
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
@@ -27,67 +30,6 @@ class Finding(NamedTuple):
     held: int = 0  # members who hold the term, or the sum of these over the terms of the group
     most: int = 0  # members who may hold the term
     value: float = 0.0  # a weight, an entropy or a distance
-
-
-class GroupFinder(ABC):
-    """Finds what breaks the rules of linkability in released groups; among equals the first in release order."""
-
-    n_rows: int  # published terms of all groups
-
-    def impossible_groups(self) -> Iterator[Fault]:
-        """Yield faults that only some representations of groups can have."""
-        yield from ()
-
-    @abstractmethod
-    def repeated_terms(self) -> Finding:
-        """Find rows with the same term as the row before."""
-
-    @abstractmethod
-    def unordered_terms(self) -> Finding:
-        """Find rows whose term sorts before that of the row before."""
-
-    @abstractmethod
-    def wrong_weights(self) -> Finding:
-        """Find rows whose weight is not a finite number above 0."""
-
-    @abstractmethod
-    def small_groups(self, least: int) -> Finding:
-        """Find groups with fewer members than `least`; the worst is the smallest."""
-
-    @abstractmethod
-    def rare_terms(self) -> Finding:
-        """Find published terms that fewer people of the whole log hold than the floor; the worst is the rarest."""
-
-    @abstractmethod
-    def invented_terms(self) -> Finding:
-        """Find published terms of groups that no member holds."""
-
-    @abstractmethod
-    def mean_profile_size(self) -> Fraction:
-        """Return the mean number of publishable terms of everybody who holds any."""
-
-    @abstractmethod
-    def groups_with_few_terms(self, least: int) -> Finding:
-        """Find groups with fewer published terms than `least`; the worst has the fewest."""
-
-    @abstractmethod
-    def groups_above_mean(self, p: Fraction) -> Finding:
-        """Find groups where, averaged over the terms, more than a share of p of the members hold a term."""
-
-    @abstractmethod
-    def terms_above_share(self, p: Fraction, *, has_prior: bool) -> Finding:
-        """Find terms that more than a share of p of the members hold; with a prior, beyond the share of all people."""
-
-    @abstractmethod
-    def groups_below_entropy(self, least: float) -> Finding:
-        """Find groups whose terms, weighted by their holders, have an entropy below `least`."""
-
-    @abstractmethod
-    def groups_above_distance(self, most: Fraction) -> Finding:
-        """Find groups whose total variation distance to the terms of all people is above `most`.
-
-        Total variation is the sum of what the group has too much of, so terms that are not published for it add 0.
-        """
 
 
 def fault_of(finding: Finding, reason: str) -> Iterator[Fault]:

@@ -1,14 +1,13 @@
 """Find what breaks linkability in tables, by SQL that DuckDB and Spark run unchanged."""
 
-# ruff: noqa: D102 (the methods are documented in GroupFinder)
-
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
 from queryveil.core.errors import ReleaseError
 from queryveil.engines.sql import SqlSession, double, floor_division, integer
-from queryveil.verifiers.group_findings import Finding, GroupFinder
+from queryveil.verifiers.group_findings import Fault, Finding
 
 _IN_ORDER = "group_id, file, place"  # of the released rows
 _INFINITY = double("'Infinity'")
@@ -16,7 +15,7 @@ _GROUP = {"group": "group_id"}
 _ROW = {"group": "group_id", "term": "term"}
 
 
-class LogTotals(NamedTuple):
+class ProfileTotals(NamedTuple):
     """Counts of everybody's profiles."""
 
     people: int
@@ -24,7 +23,7 @@ class LogTotals(NamedTuple):
     pairs: int  # of these people and such terms
 
 
-class SqlGroupFinder(GroupFinder):
+class SqlGroupFinder:
     """Released groups and their members as the tables of a session; see `GroupTables`."""
 
     def __init__(self, session: SqlSession, floor: int) -> None:
@@ -40,38 +39,52 @@ class SqlGroupFinder(GroupFinder):
         session.create("ordered", f"SELECT {columns} FROM {{released}} AS released")
         self.n_rows = int(session.query("SELECT COUNT(*) FROM {ordered}")[0][0])
 
+    def impossible_groups(self) -> Iterator[Fault]:
+        """Yield faults that only arrays can have: none."""
+        yield from ()
+
     def repeated_terms(self) -> Finding:
+        """Find rows with the same term as the row before."""
         return self._worst(_ROW, "{ordered}", "term = term_before", _IN_ORDER)
 
     def unordered_terms(self) -> Finding:
+        """Find rows whose term sorts before that of the row before."""
         return self._worst(_GROUP, "{ordered}", "term < term_before", _IN_ORDER)
 
     def wrong_weights(self) -> Finding:
+        """Find rows whose weight is not a finite number above 0."""
         return self._worst({**_ROW, "value": "weight"}, "{ordered}", "has_wrong_weight = 1", _IN_ORDER)
 
     def small_groups(self, least: int) -> Finding:
+        """Find groups with fewer members than `least`; the worst is the smallest."""
         return self._worst({**_GROUP, "members": "members"}, self._groups, f"members < {least}", "members, group_id")
 
     def rare_terms(self) -> Finding:
+        """Find published terms that fewer people of the log hold than the floor; the worst is the rarest."""
         terms = f"(SELECT DISTINCT term, known FROM {self._cells}) AS terms"
         return self._worst({"term": "term", "held": "known"}, terms, f"known < {self._floor}", "known, term")
 
     def invented_terms(self) -> Finding:
+        """Find published terms of groups that no member holds."""
         return self._worst(_ROW, self._cells, "held = 0", _IN_ORDER)
 
     def mean_profile_size(self) -> Fraction:
+        """Return the mean number of publishable terms of everybody who holds any."""
         return Fraction(self._totals.pairs, self._totals.holders)
 
     def groups_with_few_terms(self, least: int) -> Finding:
+        """Find groups with fewer published terms than `least`; the worst has the fewest."""
         return self._worst({**_GROUP, "terms": "terms"}, self._groups, f"terms < {least}", "terms, group_id")
 
     def groups_above_mean(self, p: Fraction) -> Finding:
+        """Find groups where, averaged over the terms, more than a share of p of the members hold a term."""
         columns = {**_GROUP, "members": "members", "terms": "terms", "held": "held"}
         possible = f"{integer('members')} * {integer('terms')}"
         rule = f"{integer('held')} * {integer(p.denominator)} > {possible} * {integer(p.numerator)}"
         return self._worst(columns, self._groups, rule, "held / (members * terms) DESC, group_id")
 
     def terms_above_share(self, p: Fraction, *, has_prior: bool) -> Finding:
+        """Find terms that more than a share of p of the members hold; with a prior, beyond that of all people."""
         limit, divisor = f"{integer('members')} * {integer(p.numerator)}", p.denominator
         if has_prior:  # held / members - known / people <= p, times members · people · denominator
             prior = f"{integer('known')} * {integer('members')} * {integer(p.denominator)}"
@@ -83,6 +96,7 @@ class SqlGroupFinder(GroupFinder):
         return self._worst(columns, cells, "held > most", f"held - most DESC, {_IN_ORDER}")
 
     def groups_below_entropy(self, least: float) -> Finding:
+        """Find groups whose terms, weighted by their holders, have an entropy below `least`."""
         share = "(cells.held / totals.held)"
         entropies = self._by_group(f"-SUM({share} * LN{share}) AS entropy")
         # rounded, because a sum depends on the order in which an engine adds
@@ -90,6 +104,7 @@ class SqlGroupFinder(GroupFinder):
         return self._worst({**_GROUP, "value": "entropy"}, entropies, f"entropy < {double(repr(least))}", order)
 
     def groups_above_distance(self, most: Fraction) -> Finding:
+        """Find groups whose total variation distance to the terms of all people is above `most`."""
         pairs, total = integer(self._totals.pairs), integer("totals.held")
         excess = f"{integer('cells.held')} * {pairs} - {integer('known')} * {total}"
         distances = self._by_group(
@@ -157,10 +172,10 @@ class SqlGroupFinder(GroupFinder):
         return "{groups}"
 
     @cached_property
-    def _totals(self) -> LogTotals:
+    def _totals(self) -> ProfileTotals:
         """Count everybody's profiles."""
         ((people, holders, pairs),) = self._session.query(
             "SELECT COUNT(*), COUNT(n), SUM(n) FROM {members} AS members"
             f" LEFT JOIN {self._lengths} AS lengths ON members.history = lengths.history"
         )
-        return LogTotals(int(people), int(holders), int(pairs or 0))
+        return ProfileTotals(int(people), int(holders), int(pairs or 0))

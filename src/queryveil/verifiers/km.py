@@ -73,13 +73,19 @@ def check_combinations(
     smallest size that break the claim. A combination counts once for each partition it occurs in. The
     counterexample has the lowest support of that size; among equals it is the first in the order of the texts.
     """
-    _refuse_wrong_arrays(indptr, ids, owner, partition)
+    _refuse_wrong_array("indptr", indptr, np.int64, len(owner) + 1)
+    _refuse_wrong_array("ids", ids, np.int32, len(ids))
+    _refuse_wrong_array("owner", owner, np.int32, len(owner))
+    if partition is not None:
+        _refuse_wrong_array("partition", partition, np.int32, len(owner))
     _refuse_wrong_rows(indptr, ids, len(terms))
     k, m = claim.integer("k"), claim.integer("m")
     if len(ids) == 0:
         return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
     text_order = np.array(sorted(range(len(terms)), key=terms.__getitem__), dtype=np.int64)
-    histories = Histories(_writable(indptr), _writable(ids), _writable(owner), _ranks(text_order))
+    ranks = np.empty(len(terms), dtype=np.int32)  # each term's place in the order of the texts
+    ranks[text_order] = np.arange(len(terms), dtype=np.int32)
+    histories = Histories(_writable(indptr), _writable(ids), _writable(owner), ranks)
     rows, bounds = _parts(owner, partition)
     total = sum(_occurrences(indptr, size) for size in range(1, m + 1))
     checked = done = 0
@@ -131,10 +137,7 @@ def _parts(
 
 
 def _lists(rows: NDArray[np.int64], bounds: NDArray[np.int64], histories: Histories, size: int) -> Lists:
-    """Make the lists a walk starts from, one for each partition, and room for the levels above.
-
-    The room is the most a level can take; memory that the walk does not come to use is never touched.
-    """
+    """Make the lists that a walk starts from, one for each partition, and memory for the most the levels above take."""
     n_pairs, n_terms = len(histories.ids), len(histories.rank)
     levels_above = size - 1
     lists = Lists(
@@ -150,13 +153,6 @@ def _lists(rows: NDArray[np.int64], bounds: NDArray[np.int64], histories: Histor
     return lists
 
 
-def _ranks(text_order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return each term's place in the order of the texts."""
-    ranks = np.empty(len(text_order), dtype=np.int32)
-    ranks[text_order] = np.arange(len(text_order), dtype=np.int32)
-    return ranks
-
-
 def _occurrences(indptr: NDArray[np.int64], size: int) -> int:
     """Return how many combinations of a size all histories have together, from their lengths alone."""
     lengths, numbers = np.unique(np.diff(indptr), return_counts=True)
@@ -169,21 +165,9 @@ def _writable(array: NDArray[Number]) -> NDArray[Number]:
     return np.require(array, requirements=["C", "W"])
 
 
-def _refuse_wrong_arrays(
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    owner: NDArray[np.int32],
-    partition: NDArray[np.int32] | None,
-) -> None:
-    """Raise unless the arrays have the types and lengths of one table of histories."""
-    _refuse_wrong_array("indptr", indptr, np.dtype(np.int64), len(owner) + 1)
-    _refuse_wrong_array("ids", ids, np.dtype(np.int32), len(ids))
-    _refuse_wrong_array("owner", owner, np.dtype(np.int32), len(owner))
-    if partition is not None:
-        _refuse_wrong_array("partition", partition, np.dtype(np.int32), len(owner))
-
-
-def _refuse_wrong_array(name: str, array: NDArray[np.generic], dtype: np.dtype[np.generic], length: int) -> None:
+def _refuse_wrong_array(name: str, array: NDArray[np.generic], kind: type[np.generic], length: int) -> None:
+    """Raise unless an array has the type and the length that it has in one table of histories."""
+    dtype = np.dtype(kind)
     if array.dtype != dtype or array.shape != (length,):
         raise InternalError(
             f"{name} must be {length} values of {dtype}, not {array.dtype} of shape {array.shape}; please report this."

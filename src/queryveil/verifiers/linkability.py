@@ -26,8 +26,10 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 from queryveil.engines.sql import GroupTables
 from queryveil.verifiers.group_arrays import ArrayGroupFinder
-from queryveil.verifiers.group_findings import Fault, GroupFinder, exact, fault_of
+from queryveil.verifiers.group_findings import Fault, exact, fault_of
 from queryveil.verifiers.group_tables import SqlGroupFinder
+
+GroupFinder = ArrayGroupFinder | SqlGroupFinder
 
 TOLERANCE = 1e-9  # of an entropy
 NO_MEMBERS = "who is in a group is only in the private folder; give --private"

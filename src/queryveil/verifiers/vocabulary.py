@@ -19,8 +19,8 @@ from queryveil.core.results import Verdict, Violation
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
     """Return whether a claim vocabulary_k(k) holds for released vocabularies, or for histories taken as such."""
-    released, owners, floor = evidence.find(ReleasedVocabularies), evidence.find(Owners), 1
-    holders: Mapping[str, int] | None = None
+    released, owners = evidence.find(ReleasedVocabularies), evidence.find(Owners)
+    floor, holders = 1, None
     if released is None:
         released = _as_vocabularies(evidence.get(ReleasedHistories))
     elif owners is not None:

@@ -5,16 +5,14 @@
 A step that differs by kind of release is a method of the kind, one that differs by engine is a method of `ReleaseRun`.
 """
 
-import importlib
 import secrets
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from queryveil._version import __version__
@@ -59,7 +57,7 @@ class ReleasePlan:
         return method_of(self.method).floor(self.method, claim)
 
     def run_record(self, engine: str, inputs: Sequence[Mapping[str, Any]], more: Mapping[str, Any]) -> RunRecord:
-        """Return the private record of the run."""
+        """Return the private record of the run: the files of the log, and what the method's inputs note."""
         return RunRecord(self.seed, str(self.method), self.kind.name, __version__, engine, inputs, more)
 
 
@@ -119,10 +117,11 @@ class AppliedMethod:
     lists: Mapping[str, Any] | None = None
 
 
-class ReleaseRun(ABC):
+class ReleaseRun(AbstractContextManager["ReleaseRun"]):
     """An engine's part in making a release; used in a `with` block."""
 
     engine: str
+    locations: tuple[Path | str, Path | str | None]  # of the release and its private folder: paths here, or URIs
 
     def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
         """Store what is to be done."""
@@ -131,17 +130,9 @@ class ReleaseRun(ABC):
     @classmethod
     def refuse_options(cls, request: ReleaseRequest) -> None:
         """Refuse options that the engine does not support; by default it supports all."""
-        return None
-
-    def __enter__(self) -> "ReleaseRun":
-        return self
 
     def __exit__(self, *exception: object) -> None:
         return None
-
-    @abstractmethod
-    def locations(self) -> tuple[Path | str, Path | str | None]:
-        """Return where the release and its private folder are: paths of this machine, or URIs."""
 
     @abstractmethod
     def apply_method(self) -> AppliedMethod:
@@ -149,7 +140,7 @@ class ReleaseRun(ABC):
 
     @abstractmethod
     def staging(self) -> AbstractContextManager[StagedRelease]:
-        """Make the folders to write into; both are gone unless they are committed."""
+        """Make the folders to write into; both are removed unless they are committed."""
 
     @abstractmethod
     def write_private(self, staged: StagedRelease) -> None:
@@ -160,7 +151,7 @@ class ReleaseRun(ABC):
         """Write the released rows."""
 
     @abstractmethod
-    def evidence(self, staged: StagedRelease, manifest: Manifest) -> Evidence:
+    def evidence(self, manifest: Manifest) -> Evidence:
         """Return the evidence of what was written, read back."""
 
     @abstractmethod
@@ -168,25 +159,10 @@ class ReleaseRun(ABC):
         """Take the measures of a release that is being made."""
 
 
-_RUNS: Mapping[str, str] = MappingProxyType(
-    {
-        "local": "queryveil.workflows.local_run:LocalRun",
-        "spark": "queryveil.workflows.spark_run:SparkRun",
-    }
-)
-
-
-def run_type_of(request: ReleaseRequest) -> type[ReleaseRun]:
-    """Return the class of runs on the engine that a request asks for."""
-    module, _, name = _RUNS[request.engine_options.engine].partition(":")
-    run_type: type[ReleaseRun] = getattr(importlib.import_module(module), name)
-    return run_type
-
-
 def make_release(request: ReleaseRequest, progress: Progress = silent) -> "ReleaseResult":
     """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
-    run_type = run_type_of(request)
+    run_type: type[ReleaseRun] = request.engine_options.workflow("release")
     run_type.refuse_options(request)
     plan = plan_release(request)
     with run_type(plan, progress) as run:
@@ -210,7 +186,7 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
                 files=written.files,
                 lists=applied.lists,
             )
-            evidence = run.evidence(staged, manifest)
+            evidence = run.evidence(manifest)
             verdict = verify_or_raise(claim, plan.method, plan.kind, evidence, engine=run.engine, progress=progress)
             scores = run.measure(evidence, manifest)
             page = render_release_report(
@@ -221,7 +197,8 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             staged.write(NAME, manifest.encode())
             staged.commit(manifest.content_sha256)
     seconds = time.monotonic() - started
-    return ReleaseResult(*run.locations(), manifest, verdict, tuple(scores), applied.summary, seconds)
+    location, private = run.locations
+    return ReleaseResult(location, private, manifest, verdict, tuple(scores), applied.summary, seconds)
 
 
 @dataclass(frozen=True)

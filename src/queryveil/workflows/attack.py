@@ -3,28 +3,27 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
 from queryveil._version import __version__
 from queryveil.attacks import Attack, attack_of
 from queryveil.attacks.base import Setting
-from queryveil.core.errors import InputError, OutputError
-from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.errors import InputError
+from queryveil.core.files import begins_with, check_replaceable, write_new_file
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.reader import Release, load_release
-from queryveil.report.attacks import AttackReport
+from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.workflows.attack_setting import LogSide, build_setting, read_side
 from queryveil.workflows.requests import AttackRequest
 
 DEFAULT_M = 2  # where the release's guarantee names none
 MOST_M = 4
-_BEGINNING = 2_000  # bytes of a page that are searched for its title
 NEEDS_PRIVATE = (
     "whether an attack succeeds is known only from who is behind the release, and that stands in its private folder; "
     "give --private."
@@ -42,7 +41,8 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     if request.private is None:
         raise InputError(NEEDS_PRIVATE)
     if request.page is not None:
-        _check_page(request.page, force=request.force)
+        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
+        check_replaceable(request.page, "a page about attacks", is_page, overwrite=request.force)
     for each in named:
         problem = _problem(each, release)
         if problem:
@@ -62,7 +62,10 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
         __version__,
         time.monotonic() - started,
     )
-    return _with_page(done, request)
+    if request.page is None:
+        return done
+    write_new_file(request.page, render_attack_report(done).encode(), overwrite=request.force, mode=0o600)
+    return replace(done, page=request.page)
 
 
 def _run(
@@ -127,28 +130,3 @@ def _problem(attack: ResolvedName, release: Release) -> str:
     if declared.guarantee not in ("", claim.declaration.name):
         return f"it is about what {declared.guarantee} deletes, and this release promises {claim}"
     return ""
-
-
-def _check_page(page: Path, *, force: bool) -> None:
-    """Refuse a place for the page before any work is done; only an older page may be replaced, never a log."""
-    from queryveil.report.attacks import TITLE
-
-    check_new_file(page, overwrite=force)
-    if page.exists() and f"<title>{TITLE}</title>".encode() not in _beginning(page):
-        raise OutputError(f"{page} is not a page about attacks, so --force does not replace it; choose another name.")
-
-
-def _beginning(path: Path) -> bytes:
-    if not path.is_file():
-        return b""
-    with path.open("rb") as stream:
-        return stream.read(_BEGINNING)
-
-
-def _with_page(done: AttackReport, request: AttackRequest) -> AttackReport:
-    if request.page is None:
-        return done
-    from queryveil.report.attacks import render_attack_report
-
-    write_new_file(request.page, render_attack_report(done).encode(), overwrite=request.force, mode=0o600)
-    return replace(done, page=request.page)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil._version import __version__
-from queryveil.core.errors import GuaranteeError, InputError, OutputError
+from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Views
-from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.files import begins_with, check_replaceable, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.core.results import Score, Verdict
@@ -31,10 +32,8 @@ from queryveil.workflows.anonymize import ReleasePlan, plan_release
 from queryveil.workflows.earlier_releases import strength_parameters, without_parameters
 from queryveil.workflows.inputs import MethodInput, open_inputs
 from queryveil.workflows.local_run import made_evidence, prepare, run_method
-from queryveil.workflows.measures import check_measure, take_measures
+from queryveil.workflows.measure import check_measure, take_measures
 from queryveil.workflows.requests import CompareRequest, ReleaseRequest
-
-_BEGINNING = 2_000  # bytes of a page that are searched for its title
 
 
 @dataclass
@@ -76,7 +75,8 @@ def compare(request: CompareRequest, progress: Progress = silent) -> MethodCompa
         for plan in plans:
             check_measure(resolve("measure", name), plan.kind, has_market=request.market is not None)
     if request.page is not None:
-        _check_page(request.page, force=request.force)
+        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
+        check_replaceable(request.page, "a page of a comparison", is_page, overwrite=request.force)
     inputs = {_input_key(plan): open_inputs(plan.request, plan.method, plan.kind, progress) for plan in plans}
     with ExitStack() as stack:
         log = stack.enter_context(open_log(request.source, progress=progress))
@@ -204,21 +204,6 @@ def _evaluate(
     available = frozenset({"market"} if views.find(Market) is not None else ())
     measures = bench.request.measures or kind.measures_when_made(claim, available)
     return verdict, take_measures(measures, evidence, rng, progress), counts
-
-
-def _check_page(page: Path, *, force: bool) -> None:
-    """Refuse a place for the page before any work is done; only an older page may be replaced, never a log."""
-    check_new_file(page, overwrite=force)
-    if page.exists() and not _is_page(page):
-        raise OutputError(f"{page} is not a page of a comparison, so --force does not replace it; choose another name.")
-
-
-def _is_page(path: Path) -> bool:
-    """Return whether a file begins as the page of a comparison does."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return f"<title>{TITLE}</title>".encode() in stream.read(_BEGINNING)
 
 
 def _refuse_nothing(runs: Sequence[ComparedRun]) -> None:

@@ -1,6 +1,9 @@
 """Explaining why terms of a person are not in a release: for the log's owner, who holds the private folder.
 
-Nothing is written.
+A release keeps km(k, m) as long as every combination of at most m terms of a history is held by k people (Burghardt,
+Böhm, Guttman, Clifton 2010, definition 1). Putting one term back into one history adds this person to the holders of
+the combinations of that term with terms the history has kept, and changes nothing else. So the term may return unless
+one of these would be held by fewer than k people. Sizes are tried from 1 up. Nothing is written.
 """
 
 from collections.abc import Sequence
@@ -8,21 +11,222 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from queryveil.core.arrow import as_array
 from queryveil.core.display import Tabular, html_table
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import ranges, row_numbers_of
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.characters import fold
 from queryveil.release.reader import Release, load_release
-from queryveil.workflows.reasons import HoldingRows, LogHoldings, ReasonSearch, load_holdings
 from queryveil.workflows.requests import WhyRequest
 
 OWNER_ONLY = "For the owner of the log only: this shows what a person searched for. Nothing was written."
 COULD_STAY = "it could have stayed: every combination with the kept terms would still be shared widely enough"
+
+
+@dataclass(frozen=True)
+class RareCombination:
+    """A combination that is too rare: the terms besides the one asked about, and how many people would hold it."""
+
+    others: tuple[int, ...]
+    people: int
+
+
+class Postings:
+    """Which histories hold each of some terms, and whose they are."""
+
+    def __init__(
+        self, history: NDArray[np.int64], term: NDArray[np.int64], owner: NDArray[np.int32], n_terms: int
+    ) -> None:
+        order = np.lexsort((history, term))
+        self.owner = owner  # (histories,)
+        self._history = history[order]  # (rows,): by term, then ascending
+        self._start = np.searchsorted(term[order], np.arange(n_terms + 1))
+        self._seen = np.zeros(int(owner.max(initial=-1)) + 1, np.bool_)
+
+    def of(self, term: int) -> NDArray[np.int64]:
+        """Return the histories that hold a term, ascending."""
+        return self._history[self._start[term] : self._start[term + 1]]
+
+    def people_holding(self, terms: Sequence[int]) -> int:
+        """Count the people one of whose histories holds all of the terms."""
+        rarest, *others = sorted(map(self.of, terms), key=len)
+        for histories in others:
+            place = np.minimum(np.searchsorted(histories, rarest), len(histories) - 1)
+            rarest = rarest[histories[place] == rarest]
+        return self.count_people(rarest)
+
+    def count_people(self, histories: NDArray[np.int64]) -> int:
+        """Count the people behind histories."""
+        self._seen[:] = False
+        self._seen[self.owner[histories]] = True
+        return int(np.count_nonzero(self._seen))
+
+
+class ReasonSearch:
+    """The search for reasons in one history: a person, and the terms the history has kept."""
+
+    def __init__(self, postings: Postings, person: int, kept: Sequence[int], *, k: int, m: int) -> None:
+        self._postings, self._person, self._kept, self._k, self._m = postings, person, kept, k, m
+        # rows: (released history, place among the kept terms), histories ascending
+        lists = [postings.of(term) for term in kept]
+        history = np.concatenate([np.empty(0, np.int64), *lists])
+        column = row_numbers_of([len(histories) for histories in lists])
+        order = np.argsort(history, kind="stable")
+        self._history, self._column = history[order], column[order]
+
+    def smallest(self, term: int) -> RareCombination | None:
+        """Return the smallest combination below k, of these the rarest, of these the first in the order of `kept`.
+
+        Time grows with the number of combinations of kept terms, memory with holders · kept terms.
+        """
+        holders = self._postings.of(term)
+        holders = holders[self._postings.owner[holders] != self._person]
+        people = self._postings.count_people(holders) + 1  # and the person asked about
+        if people < self._k:
+            return RareCombination((), people)
+        if self._m == 1 or not self._kept:
+            return None
+        bits = self._bits(holders)
+        everybody = np.full(bits.shape[1:], ~np.uint64(0))
+        for size in range(1, min(self._m - 1, len(self._kept)) + 1):
+            others, places = _rarest(bits, everybody, 0, size)
+            if others + 1 < self._k:
+                return RareCombination(tuple(self._kept[place] for place in places), others + 1)
+        return None
+
+    def _bits(self, holders: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return, for each kept term, a bit for each holder who has it: (kept terms, layers, words of 64 people).
+
+        A person's first history stands in the first layer, a second one in the second: a combination must be in one
+        history, and the person counts once.
+        """
+        begin = np.searchsorted(self._history, holders, "left")
+        lengths = np.searchsorted(self._history, holders, "right") - begin
+        held = np.zeros((len(holders), len(self._kept)), np.bool_)
+        held[row_numbers_of(lengths), self._column[ranges(begin, lengths)]] = True
+        people, layer, held = _layers(self._postings.owner[holders], held)
+        n_words = -(-(int(people.max(initial=-1)) + 1) // 64)
+        flags = np.zeros((len(self._kept), int(layer.max(initial=0)) + 1, 64 * n_words), np.bool_)
+        flags[:, layer, people] = held.T
+        return np.packbits(flags, axis=-1).view(np.uint64)
+
+
+def _layers(
+    owner: NDArray[np.int32], held: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Number the people and each one's histories; equal histories of a person, and those with nothing, are left out."""
+    filled = held.any(axis=1)
+    owner, held = owner[filled], held[filled]
+    order = np.argsort(owner, kind="stable")
+    owner, held = owner[order], held[order]
+    if (owner[1:] == owner[:-1]).any():
+        _, first = np.unique(np.column_stack((owner, np.packbits(held, axis=1))), axis=0, return_index=True)
+        first.sort()
+        owner, held = owner[first], held[first]
+    is_new = np.concatenate((np.ones(min(1, len(owner)), np.bool_), owner[1:] != owner[:-1]))
+    people = np.cumsum(is_new) - 1
+    return people, np.arange(len(owner)) - np.flatnonzero(is_new)[people], held
+
+
+def _rarest(bits: NDArray[np.uint64], within: NDArray[np.uint64], first: int, size: int) -> tuple[int, tuple[int, ...]]:
+    """Return how few people hold a combination of so many kept terms from `first` on, and the first of these."""
+    if size == 1:
+        people = np.bitwise_count(np.bitwise_or.reduce(bits[first:] & within, axis=1)).sum(axis=1, dtype=np.int64)
+        place = int(np.argmin(people))
+        return int(people[place]), (first + place,)
+    best: tuple[int, tuple[int, ...]] | None = None
+    for place in range(first, len(bits) - size + 1):
+        people_here, others = _rarest(bits, within & bits[place], place + 1, size - 1)
+        if best is None or people_here < best[0]:
+            best = people_here, (place, *others)
+        if best[0] == 0:  # none can be rarer
+            break
+    if best is None:
+        raise ValueError("there are fewer terms than the combination has")
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class HoldingRows:
+    """Which histories, of the log or of the release, hold which terms, and whose they are."""
+
+    history: NDArray[np.int64]  # (rows,): ascending, no row twice
+    term: NDArray[np.int32]  # (rows,): a number in the log's terms
+    owner: NDArray[np.int32]  # (histories,)
+    part: NDArray[np.int32]  # (histories,): all 0 where the log is whole
+
+    def of_terms(self, is_concerned: NDArray[np.bool_]) -> "HoldingRows":
+        """Return the rows of some terms, which are marked."""
+        rows = np.flatnonzero(is_concerned[self.term])
+        return replace(self, history=self.history[rows], term=self.term[rows])
+
+    def postings(self, terms: NDArray[np.int32], part: int, n_terms: int) -> Postings:
+        """Return who holds some terms in a part of the log; each term is numbered by its place among them."""
+        place = np.full(n_terms, -1, np.int64)
+        place[terms] = np.arange(len(terms))
+        rows = np.flatnonzero(place[self.term] >= 0)
+        rows = rows[self.part[self.history[rows]] == part]
+        return Postings(self.history[rows], place[self.term[rows]], self.owner, len(terms))
+
+
+@dataclass(frozen=True, eq=False)
+class LogHoldings:
+    """The log as the method saw it, and where each history went."""
+
+    rows: HoldingRows
+    count: NDArray[np.int32]  # (rows,): queries of the history that hold the term
+    terms: pa.Array
+    release_id: NDArray[np.int64]  # (histories,): -1 where nothing was released
+
+    def row(self, history: int) -> slice:
+        """Return where the terms of a history stand."""
+        begin, end = np.searchsorted(self.rows.history, [history, history + 1])
+        return slice(int(begin), int(end))
+
+    def mark(self, histories: list[int]) -> NDArray[np.bool_]:
+        """Mark the terms that some histories hold."""
+        marked = np.zeros(len(self.terms), np.bool_)
+        for history in histories:
+            marked[self.rows.term[self.row(history)]] = True
+        return marked
+
+    def released(self, release: Release, is_concerned: NDArray[np.bool_]) -> HoldingRows:
+        """Return the rows that the release has of the marked terms."""
+        numbers = np.flatnonzero(is_concerned)
+        place = pc.index_in(release.rows["term"], self.terms.take(pa.array(numbers)))
+        is_there = pc.is_valid(place)
+        user = as_array(release.rows["user"].filter(is_there))
+        keys = np.sort(user * len(numbers) + as_array(place.filter(is_there)))
+        is_new = np.concatenate((keys[:1] >= 0, keys[1:] != keys[:-1]))  # a term may stand in several queries
+        user, place = np.divmod(keys[is_new], max(len(numbers), 1))
+        is_released = self.release_id >= 0
+        behind = np.empty(np.count_nonzero(is_released), np.int64)  # released history → history
+        behind[self.release_id[is_released]] = np.flatnonzero(is_released)
+        return HoldingRows(user, numbers[place].astype(np.int32), self.rows.owner[behind], self.rows.part[behind])
+
+
+def load_holdings(private: PrivateFolder, membership: pa.Table) -> LogHoldings:
+    """Read the log from a private folder whose membership has been read already."""
+    pairs = private.encoded_terms()
+    encoded = pairs["term"].chunk(0)
+    has_parts = "partition" in membership.column_names
+    part = _numbers(membership["partition"]) if has_parts else np.zeros(len(membership), np.int32)
+    rows = HoldingRows(as_array(pairs["history"]), as_array(encoded.indices), _numbers(membership["person"]), part)
+    release_id = as_array(pc.coalesce(membership["release_id"], pa.scalar(-1, pa.int64())))
+    return LogHoldings(rows, as_array(pairs["count"]), encoded.dictionary, release_id)
+
+
+def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
+    """Return a number for each text, the same for the same."""
+    return as_array(texts.combine_chunks().dictionary_encode().indices).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -60,21 +264,9 @@ class TermExplanation(Tabular):
 
     def to_arrow(self) -> Any:
         """Return a row per term of a history."""
-        import pyarrow as pa
-
         columns = {name: [getattr(fate, name) for fate in self.fates] for name in Fate.__dataclass_fields__}
-        schema = pa.schema(
-            {
-                "history": pa.int64(),
-                "term": pa.string(),
-                "count": pa.int64(),
-                "kept": pa.bool_(),
-                "combination": pa.list_(pa.string()),
-                "people": pa.int64(),
-                "people_in_log": pa.int64(),
-            }
-        )
-        return pa.table(columns, schema)
+        types = {"term": pa.string(), "kept": pa.bool_(), "combination": pa.list_(pa.string())}
+        return pa.table(columns, pa.schema({name: types.get(name, pa.int64()) for name in columns}))
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows as text; the history is left out where there is one only."""

@@ -7,6 +7,7 @@ once; it may then change the profiles, hands the method what it needs, and notes
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +24,7 @@ from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.kinds.private_folder import write_contributors
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import FIGURES, Market, read_market, read_values
-from queryveil.measures.utility.market import Coverage, coverage
+from queryveil.measures.utility.market import coverage
 from queryveil.methods.base import StartingPoint, method_of
 from queryveil.methods.targets import TermValues, check_term_values
 from queryveil.semantics.augmentation import weighted
@@ -52,13 +53,12 @@ def file_digest(path: Path | None) -> str | None:
 class MethodInput:
     """One input of a run; subclasses override what they need."""
 
+    refused: Mapping[str, str] = MappingProxyType({})  # option → why a method that does not take the input refuses it
+
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Open and check the input before the log is read."""
         self.request, self.method, self.progress = request, method, progress
-
-    @classmethod
-    def refuse_unused(cls, request: ReleaseRequest, method: ResolvedName) -> None:
-        """Refuse options of this input where the method does not take it."""
+        self.summary: Mapping[str, Any] = {}  # what is said about the input when the run is done
 
     def prepare(self, profiles: Profiles) -> Profiles:
         """Return the profiles as the method is to see them."""
@@ -71,10 +71,6 @@ class MethodInput:
         """Return what the private run record says about the input."""
         return {}
 
-    def summary(self) -> Mapping[str, Any]:
-        """Return what is said about the input when the run is done."""
-        return {}
-
     def write_private(self, folder: Path, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
         """Write what a later run needs to build on this one."""
 
@@ -82,63 +78,51 @@ class MethodInput:
 class TermValuesInput(MethodInput):
     """What terms are worth: a file of values, a market table, or neither."""
 
+    refused = MappingProxyType(
+        {
+            name: f"--{name} is for methods that weigh terms, and {{}} does not; leave it out."
+            for name in ("values", "market")
+        }
+    )
+
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read the files; a target that needs one that is not given is refused."""
         super().__init__(request, method, kind, progress)
-        self.values = read_term_values(
-            method.values.get("target"), request.values, request.market, request.source.cleaning.charset
+        values, market, charset = request.values, request.market, request.source.cleaning.charset
+        check_term_values(method.values.get("target"), values=values is not None, market=market is not None)
+        self.values = TermValues(
+            None if values is None else read_values(values, charset),
+            None if market is None else read_market(market, charset),
         )
-        self._coverage: Mapping[str, Coverage] = {}
-
-    @classmethod
-    def refuse_unused(cls, request: ReleaseRequest, method: ResolvedName) -> None:
-        """Refuse files of values."""
-        for flag, path in (("--values", request.values), ("--market", request.market)):
-            if path is not None:
-                raise InputError(f"{flag} is for methods that weigh terms, and {method} does not; leave it out.")
+        self.summary = {"market": {}}
 
     def provide(self, profiles: Profiles, views: Views) -> None:
-        """Add the values, once it is clear that they cover the log."""
-        self._coverage = check_coverage(self.method.values.get("target"), self.values, profiles)
+        """Add the values; refuse a market that has no figure for the target."""
         views.add(TermValues, lambda: self.values)
-        if self.values.market is not None:
-            market = self.values.market
-            views.add(Market, lambda: market)
+        market, target = self.values.market, self.method.values.get("target")
+        if market is None:
+            return
+        found = coverage(profiles, market)
+        if target in FIGURES and not found[target].n_terms:
+            raise InputError(
+                f"{market.name} gives no {target} for any of the {len(profiles.vocabulary):,} terms of the log, so "
+                f"target={target} has nothing to keep; fill in the column, or choose another target."
+            )
+        views.add(Market, lambda: market)
+        self.summary = {"market": {figure: asdict(share) for figure, share in found.items()}}
 
     def record(self) -> Mapping[str, Any]:
         """Return the digests of the files."""
         request = self.request
         return {"worth": {"values": file_digest(request.values), "market": file_digest(request.market)}}
 
-    def summary(self) -> Mapping[str, Any]:
-        """Return how much of the log the market table covers."""
-        return {"market": {figure: asdict(share) for figure, share in self._coverage.items()}}
-
-
-def read_term_values(target: Any, values: Path | None, market: Path | None, charset: str) -> TermValues:
-    """Read the files that say what terms are worth; a target that needs one that is not given is refused."""
-    check_term_values(target, values=values is not None, market=market is not None)
-    return TermValues(
-        None if values is None else read_values(values, charset),
-        None if market is None else read_market(market, charset),
-    )
-
-
-def check_coverage(target: Any, values: TermValues, profiles: Profiles) -> Mapping[str, Coverage]:
-    """Return how much of the log each figure of the market covers; refuse one that cannot serve the target."""
-    if values.market is None:
-        return {}
-    found = coverage(profiles, values.market)
-    if target in FIGURES and not found[target].n_terms:
-        raise InputError(
-            f"{values.market.name} gives no {target} for any of the {len(profiles.vocabulary):,} terms of the log, so "
-            f"target={target} has nothing to keep; fill in the column, or choose another target."
-        )
-    return found
-
 
 class WordListsInput(MethodInput):
     """The lists of names, places and private words."""
+
+    refused = MappingProxyType(
+        {"places": "--places is for methods that look for places, and {} does not; leave it out."}
+    )
 
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read the lists."""
@@ -147,12 +131,6 @@ class WordListsInput(MethodInput):
 
         self._lists = load_lists(request.places)
 
-    @classmethod
-    def refuse_unused(cls, request: ReleaseRequest, method: ResolvedName) -> None:
-        """Refuse a list of places."""
-        if request.places is not None:
-            raise InputError(f"--places is for methods that look for places, and {method} does not; leave it out.")
-
     def provide(self, profiles: Profiles, views: Views) -> None:
         """Add the lists."""
         views.add(PersonalWordLists, lambda: self._lists)
@@ -160,6 +138,13 @@ class WordListsInput(MethodInput):
 
 class WeakerReleaseInput(MethodInput):
     """A release of the same log under a weaker guarantee, from which the run starts."""
+
+    refused = MappingProxyType(
+        dict.fromkeys(
+            ("start_from", "start_from_private"),
+            "--start-from is for methods that delete terms, and {} does not; leave it out.",
+        )
+    )
 
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read and verify the release."""
@@ -177,12 +162,6 @@ class WeakerReleaseInput(MethodInput):
         elif request.start_from_private is not None:
             raise InputError("--start-from-private goes with --start-from; give that too, or leave it out.")
 
-    @classmethod
-    def refuse_unused(cls, request: ReleaseRequest, method: ResolvedName) -> None:
-        """Refuse a release to start from."""
-        if request.start_from is not None or request.start_from_private is not None:
-            raise InputError(f"--start-from is for methods that delete terms, and {method} does not; leave it out.")
-
     def provide(self, profiles: Profiles, views: Views) -> None:
         """Add the pairs that the weaker release kept."""
         weaker = self._weaker
@@ -198,17 +177,15 @@ class WeakerReleaseInput(MethodInput):
 class NetworkInput(MethodInput):
     """The semantic network by which terms are compared."""
 
+    refused = MappingProxyType(
+        {"semantics.taxonomy": "--taxonomy is for methods that compare meanings, and {} does not; leave it out."}
+    )
+
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Keep the options."""
         super().__init__(request, method, kind, progress)
         self.meaning = request.semantics
         self.network: Network | None = None
-
-    @classmethod
-    def refuse_unused(cls, request: ReleaseRequest, method: ResolvedName) -> None:
-        """Refuse a taxonomy."""
-        if request.semantics.taxonomy is not None:
-            raise InputError(f"--taxonomy is for methods that compare meanings, and {method} does not; leave it out.")
 
     def prepare(self, profiles: Profiles) -> Profiles:
         """Open the network, and drop the terms that it does not know where that is asked for."""
@@ -232,14 +209,9 @@ class HierarchyInput(NetworkInput):
 
     def prepare(self, profiles: Profiles) -> Profiles:
         """Count what the network does not know; refuse a taxonomy that is not about this log."""
-        network = open_network(profiles, self.meaning, self.progress)
-        self._counts = _network_coverage(profiles, network, self.meaning)
-        self.network = network
-        return known_terms(profiles, network, self.meaning)
-
-    def summary(self) -> Mapping[str, Any]:
-        """Return how much of the log the network knows."""
-        return self._counts
+        self.network = open_network(profiles, self.meaning, self.progress)
+        self.summary = _network_coverage(profiles, self.network, self.meaning)
+        return known_terms(profiles, self.network, self.meaning)
 
 
 def _network_coverage(profiles: Profiles, network: Network, meaning: SemanticOptions) -> dict[str, int]:
@@ -276,11 +248,9 @@ def known_terms(profiles: Profiles, network: Network, meaning: SemanticOptions) 
 class WeightsInput(MethodInput):
     """How much of a profile each of its terms is."""
 
-    @classmethod
-    def refuse_unused(cls, request: ReleaseRequest, method: ResolvedName) -> None:
-        """Refuse weights."""
-        if request.semantics.weights != "paper":
-            raise InputError(f"--weights is for methods that make groups; {method} counts occurrences, leave it out.")
+    refused = MappingProxyType(
+        {"semantics.weights": "--weights is for methods that make groups; {} counts occurrences, leave it out."}
+    )
 
     def prepare(self, profiles: Profiles) -> Profiles:
         """Return the profiles with weights: those of their file, else of the kind asked for."""
@@ -298,6 +268,10 @@ class WeightsInput(MethodInput):
 class PreviousGroupsInput(MethodInput):
     """An earlier release of groups that is extended: newcomers join, and nobody moves without need."""
 
+    refused = MappingProxyType(
+        dict.fromkeys(("groups", "groups_private"), "--groups goes on with groups, and {} makes none; leave it out.")
+    )
+
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read the earlier release."""
         super().__init__(request, method, kind, progress)
@@ -307,12 +281,6 @@ class PreviousGroupsInput(MethodInput):
             self._earlier = open_earlier_groups(request.groups, request.groups_private, kind, claim)
         elif request.groups_private is not None:
             raise InputError("--groups-private goes with --groups; give that too, or leave it out.")
-
-    @classmethod
-    def refuse_unused(cls, request: ReleaseRequest, method: ResolvedName) -> None:
-        """Refuse an earlier release of groups."""
-        if request.groups is not None or request.groups_private is not None:
-            raise InputError(f"--groups goes on with groups, and {method} makes none; leave it out.")
 
     def provide(self, profiles: Profiles, views: Views) -> None:
         """Add the earlier groups over today's people and terms."""
@@ -338,6 +306,7 @@ INPUTS: Mapping[str, type[MethodInput]] = MappingProxyType(
     }
 )
 _SAME_OPTIONS: Mapping[str, str] = {"hierarchy": "network", "network": "hierarchy"}
+_NOT_GIVEN = (None, SemanticOptions().weights)  # values of options that were not given
 
 
 def open_inputs(
@@ -347,5 +316,7 @@ def open_inputs(
     taken = method_of(method).inputs
     for name, each in INPUTS.items():
         if name not in taken and _SAME_OPTIONS.get(name) not in taken:
-            each.refuse_unused(request, method)
+            for option, sentence in each.refused.items():
+                if attrgetter(option)(request) not in _NOT_GIVEN:
+                    raise InputError(sentence.format(method))
     return tuple(INPUTS[name](request, method, kind, progress) for name in taken)

@@ -1,7 +1,7 @@
 """Making a release on one machine."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +13,10 @@ import pyarrow as pa
 
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Views
-from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.engines.local import expand_paths
+from queryveil.engines.local.files import expand_paths
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.assembly import partition_profiles
 from queryveil.histories.build import build
@@ -30,15 +29,14 @@ from queryveil.kinds.private_folder import write_private
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, StartingPoint, method_of
-from queryveil.release.digest import content_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
-from queryveil.release.reader import read_files
-from queryveil.release.writer import StagedRelease, WrittenRows, check_places, staging, write_data
+from queryveil.release.reader import content_digest, read_files
+from queryveil.release.writer import StagedRelease, WrittenRows, check_targets, staging, write_data
 from queryveil.report import warm_up
 from queryveil.semantics.options import SemanticOptions
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
 from queryveil.workflows.inputs import MethodInput, file_digest, open_inputs
-from queryveil.workflows.measures import add_comparison, take_measures
+from queryveil.workflows.measure import add_comparison, take_measures
 
 _LARGE = 20_000_000  # bytes: smaller logs are read before anything could be loaded in the background
 
@@ -49,52 +47,40 @@ class LocalRun(ReleaseRun):
     engine = "local"
 
     def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
-        """Check the places to write to and open the method's inputs, before the log is read."""
+        """Check the folders to write and open the method's inputs, before the log is read."""
         super().__init__(plan, progress)
         request = plan.request
-        self._out, self._private = request.out_path, request.private_path
-        check_places(self._out, self._private, force=request.force)
+        self._out, self._private = Path(request.out), None if request.private is None else Path(request.private)
+        self.locations = self._out, self._private
+        check_targets(self._out, self._private, force=request.force)
         self._inputs = open_inputs(request, plan.method, plan.kind, progress)
         self._rng = np.random.default_rng(plan.seed)
 
-    def locations(self) -> tuple[Path, Path | None]:
-        """Return where the release and its private folder are."""
-        return self._out, self._private
-
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log, build profiles, run the method and encode its outcome."""
-        plan = self.plan
-        warm_up_in_background(plan.source)
-        with open_source(plan.source, plan.kind, self.progress) as (log, profiles):
-            self._profiles, self._views = prepare(profiles, self._inputs)
-            task = MethodTask(self._profiles, plan.method, self._rng, self._views, self.progress)
-            self._outcome = run_method(task)
+        plan, source = self.plan, self.plan.source
+        warm_up_in_background(source)
+        with open_source(source, plan.kind, self.progress) as (log, profiles):
+            profiles, self._views = prepare(profiles, self._inputs)
+            outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._views, self.progress))
             self.progress("writing", 0, 1)
-            self._content = plan.kind.encode(self._outcome, self._profiles, log, plan.source.keep)
+            self._content = plan.kind.encode(outcome, profiles, log, source.keep)
             steps = [] if log is None else [asdict(step) for step in log.steps]
-        summary = dict(self._outcome.summary)
-        for each in self._inputs:
-            summary = {**each.summary(), **summary}
+        self._profiles, self._outcome = profiles, outcome
+        meaning, partition = self._views.find(SemanticOptions), None
+        if profiles.partition is not None:
+            n_parts = len(profiles.partition_values)
+            partition = PartitionRecord(source.cleaning.partition_by, n_parts, outcome.summary[TOO_FEW])
+        uses_lists = self._views.find(PersonalWordLists) is not None
         return AppliedMethod(
-            self._outcome.found,
-            summary,
-            Counts.of(self._profiles),
-            plan.kind.counts(self._outcome, self._profiles, self._content),
-            CleaningRecord(plan.source.cleaning.as_record(), steps, self._meaning()),
-            partition_record(plan.source, self._profiles, self._outcome),
-            self._lists(),
+            outcome.found,
+            {key: value for each in self._inputs[::-1] for key, value in each.summary.items()} | {**outcome.summary},
+            Counts.of(profiles),
+            plan.kind.counts(outcome, profiles, self._content),
+            CleaningRecord(source.cleaning.as_record(), steps, None if meaning is None else meaning.as_record()),
+            partition,
+            {"places": file_digest(plan.request.places)} if uses_lists else None,
         )
-
-    def _meaning(self) -> Mapping[str, Any] | None:
-        """Return how terms were compared, where they were."""
-        meaning = self._views.find(SemanticOptions)
-        return None if meaning is None else meaning.as_record()
-
-    def _lists(self) -> Mapping[str, Any] | None:
-        """Return the digest of the user's list of places, where the method uses word lists."""
-        if self._views.find(PersonalWordLists) is None:
-            return None
-        return {"places": file_digest(self.plan.request.places)}
 
     @contextmanager
     def staging(self) -> Iterator[StagedRelease]:
@@ -103,11 +89,14 @@ class LocalRun(ReleaseRun):
             yield self._staged
 
     def write_private(self, staged: StagedRelease) -> None:
-        """Write who is behind the release, the profiles and the run record."""
+        """Write membership, profiles and the run record."""
         if staged.private is None:
             return
+        source = self.plan.source
+        paths = expand_paths(source.paths) if source.table is None else []
+        files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
         more = {key: value for each in self._inputs for key, value in each.record().items()}
-        run = self.plan.run_record(self.engine, input_digests(self.plan.source), more)
+        run = self.plan.run_record(self.engine, files, more)
         write_private(staged.private, self._profiles, self._content.release_ids, run)
         for each in self._inputs:
             each.write_private(staged.private, self._profiles, self._outcome, self._content)
@@ -117,7 +106,7 @@ class LocalRun(ReleaseRun):
         rows = self._content.rows
         return WrittenRows(tuple(rows.column_names), content_digest(rows), tuple(write_data(self._staged, rows)))
 
-    def evidence(self, staged: StagedRelease, manifest: Manifest) -> Evidence:
+    def evidence(self, manifest: Manifest) -> Evidence:
         """Read back what was written."""
         released = read_files(self._staged.release, manifest)
         if released.faults:
@@ -170,10 +159,16 @@ def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[t
 
 
 def run_method(task: MethodTask) -> Outcome:
-    """Run a method on the log, or on each of its partitions by itself."""
+    """Run a method on the log, or on each of its partitions by itself; refuse to release nothing."""
     method = method_of(task.method).load()
-    if task.profiles.partition is None:
-        return _refuse_empty(method(task), task.method)
+    outcome: Outcome = method(task) if task.profiles.partition is None else _run_by_partition(task, method)
+    if isinstance(outcome, KeptPairs) and not outcome.mask.any():
+        raise GuaranteeError(f"{task.method}: nothing would be left of the log; lower k or m, or give a larger log.")
+    return outcome
+
+
+def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs]) -> KeptPairs:
+    """Run a method on each partition that has enough people, and keep nothing of the others."""
     claim = method_of(task.method).claim(task.method)
     smallest = guarantee_of(claim).smallest_crowd(claim)
     mask = np.zeros(len(task.profiles.ids), np.bool_)
@@ -183,7 +178,7 @@ def run_method(task: MethodTask) -> Outcome:
         if profiles.n_people < smallest:
             n_suppressed += 1
             continue
-        outcome: KeptPairs = method(_part_task(task, profiles, pairs))
+        outcome = method(_part_task(task, profiles, pairs))
         mask[pairs] = outcome.mask
         chosen[outcome.summary.get("chosen", outcome.summary.get("algorithm", task.method.declaration.name))] += 1
     summary = {
@@ -192,7 +187,7 @@ def run_method(task: MethodTask) -> Outcome:
         TOO_FEW: n_suppressed,
         "parts by what was chosen": dict(chosen),
     }
-    return _refuse_empty(KeptPairs(mask, summary=summary), task.method)
+    return KeptPairs(mask, summary=summary)
 
 
 def _part_task(task: MethodTask, profiles: Profiles, pairs: Any) -> MethodTask:
@@ -203,32 +198,10 @@ def _part_task(task: MethodTask, profiles: Profiles, pairs: Any) -> MethodTask:
     return MethodTask(profiles, task.method, task.rng, inputs, task.progress)
 
 
-def _refuse_empty(outcome: Outcome, method: ResolvedName) -> Outcome:
-    if isinstance(outcome, KeptPairs) and not outcome.mask.any():
-        raise GuaranteeError(f"{method}: nothing would be left of the log; lower k or m, or give a larger log.")
-    return outcome
-
-
-def partition_record(source: LogSource, profiles: Profiles, outcome: Outcome) -> PartitionRecord | None:
-    """Return how the log was cut into partitions, where it was."""
-    if profiles.partition is None:
-        return None
-    return PartitionRecord(source.cleaning.partition_by, len(profiles.partition_values), outcome.summary[TOO_FEW])
-
-
-def input_digests(source: LogSource) -> list[dict[str, str]]:
-    """Return the SHA-256 of every file of the log, for the private record."""
-    if source.table is not None:
-        return []
-    return [{"path": str(path), "sha256": str(file_digest(path))} for path in expand_paths(source.paths)]
-
-
 def warm_up_in_background(source: LogSource) -> None:
     """Load the compiler and the chart renderer in a thread, if reading the log leaves time for it."""
-    if (
-        source.table is None
-        and sum(path.stat().st_size for path in expand_paths(source.paths) if path.is_file()) > _LARGE
-    ):
+    files = expand_paths(source.paths) if source.table is None else []
+    if sum(path.stat().st_size for path in files if path.is_file()) > _LARGE:
         Thread(target=_warm_up).start()
 
 

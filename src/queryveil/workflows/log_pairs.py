@@ -33,6 +33,11 @@ from queryveil.workflows.requests import PairingOptions
 # Another owner's logs are taken as they are; only rows that are clicks of one query are merged.
 AS_IT_STANDS = Cleaning(scrub=False, bots=0)
 MAP_COLUMNS = ("original", "released")
+NEEDS_PRIVATE = "--match terms of a release of kind {} needs its private folder; give --private."
+NEEDS_MEMBERS = (
+    "who is behind {} stands in its private folder; give --private, or --map with the columns "
+    f"{', '.join(MAP_COLUMNS)}."
+)
 
 
 def load_sensitivity(pairing: PairingOptions) -> Sensitivity:
@@ -43,6 +48,11 @@ def load_sensitivity(pairing: PairingOptions) -> Sensitivity:
 def original_persons(pairing: PairingOptions) -> Mapping[str, str] | None:
     """Return who the people of the release are in the original, where a map was given."""
     return None if pairing.map is None else read_map(pairing.map)
+
+
+def release_reading(pairing: PairingOptions, reading: Reading) -> Reading:
+    """Return how a released log is read."""
+    return Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
 
 
 def pair_files(
@@ -57,7 +67,7 @@ def pair_files(
     """Return two logs, taken as they are, as a pair."""
     match, original_of = FOREIGN_LOG.match(pairing.match), original_persons(pairing)
     sensitivity = load_sensitivity(pairing) if needs_model else None
-    other = Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
+    other = release_reading(pairing, reading)
     sources = (LogSource(tuple(original), reading, AS_IT_STANDS), LogSource((released,), other, AS_IT_STANDS))
     (before, after), texts = read_documents(
         _opened(sources, progress), len(sources), charset=AS_IT_STANDS.charset, match=match, progress=progress
@@ -78,7 +88,7 @@ def pair_release(
     release: Release,
     log: QueryLog,
     pairing: PairingOptions,
-    private: Path | None,
+    private: PrivateFolder | None,
     *,
     needs_model: bool = True,
     progress: Progress = silent,
@@ -106,9 +116,7 @@ def pair_terms(comparison: Comparison, pairing: PairingOptions, *, needs_model: 
     """Return the terms of a release with those of the log it was made from."""
     times = comparison.released_occurrences()
     if comparison.history_of is None or times is None:
-        raise InputError(
-            f"--match terms of a release of kind {comparison.kind.name} needs its private folder; give --private."
-        )
+        raise InputError(NEEDS_PRIVATE.format(comparison.kind.name))
     (before, after), texts = documents_of_profiles(
         comparison.original, comparison.released, comparison.released_owner(), times
     )
@@ -132,19 +140,15 @@ def _cut(user: pa.Array, text: pa.Array) -> tuple[pa.Array, pa.Array]:
     return user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
 
 
-def _persons(release: Release, pairing: PairingOptions, private: Path | None) -> Mapping[str, str]:
+def _persons(release: Release, pairing: PairingOptions, private: PrivateFolder | None) -> Mapping[str, str]:
     """Return the person of the original behind each released id."""
     given = original_persons(pairing)
     if given is not None:
         return given
     if private is None:
-        raise InputError(
-            f"who is behind {release.path} stands in its private folder; give --private, or --map with the columns "
-            f"{', '.join(MAP_COLUMNS)}."
-        )
-    folder = PrivateFolder(private)
-    folder.check_belongs(release.manifest.content_sha256)
-    members = folder.membership().select(["person", "release_id"]).drop_null()
+        raise InputError(NEEDS_MEMBERS.format(release.path))
+    private.check_belongs(release.manifest.content_sha256)
+    members = private.membership().select(["person", "release_id"]).drop_null()
     return dict(zip(map(str, members["release_id"].to_pylist()), members["person"].to_pylist(), strict=True))
 
 

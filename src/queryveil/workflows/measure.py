@@ -1,44 +1,46 @@
-"""Measuring a release, or anybody's released log, against the log it was made from."""
+"""Measuring a release, or anybody's released log, against its original; and the one loop that takes measures."""
 
 import glob
-import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import cache
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import Evidence, LogPair, Owners
+from queryveil.core.evidence import Evidence, LogPair, Owners, ReleasedHistories, ReleasedVocabularies
 from queryveil.core.files import check_new_file, write_new_file
-from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
-from queryveil.core.rows import IntArray
+from queryveil.core.rows import IntArray, row_numbers, row_numbers_of
 from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.histories.assembly import assemble
 from queryveil.histories.build import build
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.market.table import read_market
-from queryveil.measures import measure_of
-from queryveil.measures.base import Comparison
+from queryveil.market.table import Market, read_market
+from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
+from queryveil.measures.base import Comparison, Vocabularies
+from queryveil.measures.utility.market import coverage
+from queryveil.release.atomic_folder import check_target, write_folder
+from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
+from queryveil.semantics.options import SemanticOptions
+from queryveil.workflows.inputs import known_terms, open_network
 from queryveil.workflows.log_pairs import pair_files, pair_release, pair_terms
-from queryveil.workflows.measures import SearchEvidence, add_comparison, check_measure, meaning_of, take_measures
 from queryveil.workflows.requests import MeasureRequest
 
-_ON_ENGINE: Mapping[str, str] = MappingProxyType(
-    {
-        "local": "queryveil.workflows.measure:measure_locally",
-        "spark": "queryveil.workflows.spark_measure:measure_on_spark",
-    }
-)
+if TYPE_CHECKING:
+    from queryveil.search.evaluation.variants import SearchEvaluation
+
+_QRELS = "qrels.txt"  # by which a folder of rankings is recognised
 
 
 def measure(request: MeasureRequest, progress: Progress = silent) -> list[Score]:
@@ -46,20 +48,18 @@ def measure(request: MeasureRequest, progress: Progress = silent) -> list[Score]
 
     For a release the log is cleaned in the way that its manifest says; a pair of logs is taken as it is.
     """
-    module, _, function = _ON_ENGINE[request.engine_options.engine].partition(":")
-    scores: list[Score] = getattr(importlib.import_module(module), function)(request, progress)
+    scores: list[Score] = request.engine_options.workflow("measure")(request, progress)
     return scores
 
 
 def measure_locally(request: MeasureRequest, progress: Progress) -> list[Score]:
     """Score a release or a released log on this machine."""
-    named = [
-        resolve("measure", name) for name in request.measures
-    ]  # a mistyped name is reported before anything is read
+    # a mistyped name is reported before anything is read
+    named = [resolve("measure", name) for name in request.measures]
     if request.people is not None:
         check_new_file(request.people, overwrite=request.force)
     release = Path(request.release)
-    if _is_log(release):
+    if release.is_file() or (not release.exists() and glob.has_magic(str(release))):
         return _measure_log(release, named, request, progress)
     if not release.exists():
         raise InputError(f"there is no release or log {release}; check the path.")
@@ -68,11 +68,6 @@ def measure_locally(request: MeasureRequest, progress: Progress) -> list[Score]:
     check_measures(measures, loaded.kind, request)
     loaded.refuse_damaged("measuring")
     return _measure_release(loaded, measures, request, progress)
-
-
-def _is_log(release: Path) -> bool:
-    """Return whether a path is a file, or a pattern of files, rather than a folder."""
-    return release.is_file() or (not release.exists() and glob.has_magic(str(release)))
 
 
 def _defaults(release: Release, request: MeasureRequest) -> tuple[str, ...]:
@@ -129,13 +124,13 @@ def _measure_release(
     release: Release, measures: Sequence[ResolvedName], request: MeasureRequest, progress: Progress
 ) -> list[Score]:
     """Score a release; the log is opened when a measure first looks at it."""
-    private = None if request.private_path is None else PrivateFolder(request.private_path)
+    private = None if request.private is None else PrivateFolder(Path(request.private))
     if private is not None:
         private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
     rng, search = np.random.default_rng(request.seed), SearchEvidence(request, release, evidence)
-    with ExitStack() as stack:
-        _add_log(evidence, release, private, request, needs_model(measures), stack, progress)
+    with _OpenedOriginal(release, private, request, progress) as original:
+        original.add_to(evidence, has_model=needs_model(measures))
         scores = take_measures(measures, evidence, rng, progress)
         if request.people is not None:
             write_people(evidence.get(LogPair), measures, request)
@@ -143,55 +138,59 @@ def _measure_release(
     return scores
 
 
-def _add_log(
-    evidence: Evidence,
-    release: Release,
-    private: PrivateFolder | None,
-    request: MeasureRequest,
-    has_model: bool,
-    stack: ExitStack,
-    progress: Progress,
-) -> None:
-    """Let measures look at the log that the release was made from, and at both person by person."""
-    kind, cleaning = release.kind, release.manifest.cleaning.cleaning()
-    source = LogSource(tuple(Path(path) for path in request.against), request.reading, cleaning)
+class _OpenedOriginal(ExitStack):
+    """The log that a release was made from, opened when it is first needed and closed at the end."""
 
-    @cache
-    def log() -> QueryLog:
-        return stack.enter_context(open_log(source, progress=progress))
+    def __init__(
+        self, release: Release, private: PrivateFolder | None, request: MeasureRequest, progress: Progress
+    ) -> None:
+        super().__init__()
+        self._release, self._private, self._request, self._progress = release, private, request, progress
+        self._cleaning = release.manifest.cleaning.cleaning()
 
-    @cache
-    def original() -> Profiles:
-        return build(log(), unit=kind.unit, progress=progress)
+    @cached_property
+    def log(self) -> QueryLog:
+        """Return the log, cleaned in the way that the manifest says."""
+        paths = tuple(Path(path) for path in self._request.against)
+        source = LogSource(paths, self._request.reading, self._cleaning)
+        return self.enter_context(open_log(source, progress=self._progress))
 
-    def history_of(owners: Owners) -> IntArray:
-        return owners.history if private is None else private.positions_in(original())[owners.history]
+    @cached_property
+    def profiles(self) -> Profiles:
+        """Return the profiles over the items of the release's kind."""
+        return build(self.log, unit=self._release.kind.unit, progress=self._progress)
 
-    def pair() -> LogPair:
-        if kind.unit == "term" and kind.match(request.pairing.match) == "terms":
-            return pair_terms(evidence.get(Comparison), request.pairing, needs_model=has_model)
-        return pair_release(
-            release, log(), request.pairing, request.private_path, needs_model=has_model, progress=progress
+    def add_to(self, evidence: Evidence, *, has_model: bool) -> None:
+        """Let measures look at the log, and at log and release person by person."""
+        request, manifest, kind = self._request, self._release.manifest, self._release.kind
+
+        def history_of(owners: Owners) -> IntArray:
+            positions = None if self._private is None else self._private.positions_in(self.profiles)
+            return owners.history if positions is None else positions[owners.history]
+
+        def pair() -> LogPair:
+            if kind.unit == "term" and kind.match(request.pairing.match) == "terms":
+                return pair_terms(evidence.get(Comparison), request.pairing, needs_model=has_model)
+            return pair_release(
+                self._release, self.log, request.pairing, self._private, needs_model=has_model, progress=self._progress
+            )
+
+        add_comparison(
+            evidence,
+            kind,
+            lambda: self.profiles,
+            manifest,
+            market=None if request.market is None else read_market(request.market, self._cleaning.charset),
+            meaning=meaning_of(manifest, request.taxonomy),
+            history_of=history_of,
+            progress=self._progress,
         )
-
-    market = None if request.market is None else read_market(request.market, cleaning.charset)
-    meaning = meaning_of(release.manifest, request.taxonomy)
-    add_comparison(
-        evidence,
-        kind,
-        original,
-        release.manifest,
-        market=market,
-        meaning=meaning,
-        history_of=history_of,
-        progress=progress,
-    )
-    evidence.add(LogPair, pair)
-    evidence.add(Profiles, original)
+        evidence.add(LogPair, pair)
+        evidence.add(Profiles, lambda: self.profiles)
 
 
 def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
-    """Write the figures of every person as CSV where asked to; it names people, so only its owner can read it."""
+    """Write the figures of every person as CSV if requested; it names people, so only its owner can read it."""
     if request.people is None:
         return
     columns: dict[str, Any] = {"person": pair.persons, "queries": pair.n_before, "released": pair.n_after}
@@ -202,3 +201,139 @@ def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: Measu
     sink = pa.BufferOutputStream()
     csv.write_csv(pa.table(columns), sink, csv.WriteOptions(quoting_style="needed"))
     write_new_file(request.people, sink.getvalue().to_pybytes(), overwrite=request.force, mode=0o600)
+
+
+def take_measures(
+    measures: Sequence[str | Name | ResolvedName],
+    evidence: Evidence,
+    rng: np.random.Generator,
+    progress: Progress,
+    engine: str = "local",
+) -> list[Score]:
+    """Take every measure, in order."""
+    scores: list[Score] = []
+    for number, name in enumerate(measures):
+        progress("measuring", number, len(measures))
+        measure = name if isinstance(name, ResolvedName) else resolve("measure", name)
+        scores += measure.declaration.load(engine)(evidence, measure, rng=rng, progress=progress)
+    progress("measuring", len(measures), len(measures))
+    return scores
+
+
+def check_measure(measure: ResolvedName, kind: Kind, *, has_market: bool, may_pair: bool = False) -> None:
+    """Refuse a measure that cannot be taken of a kind of release, and one of market value without a market table."""
+    declared = measure_of(measure)
+    if declared.of_pair and not may_pair:
+        raise InputError(f"the measure {measure} is of a release beside its log; take it with queryveil measure.")
+    if kind.name not in declared.kinds and declared.name not in kind.measures:
+        kinds = " or ".join(known for known in declared.kinds if known != FOREIGN_LOG.name)
+        found = "somebody else's log" if kind is FOREIGN_LOG else kind.name
+        raise InputError(
+            f"the measure {measure} is of releases of kind {kinds}, not {found}; queryveil list measures names others."
+        )
+    if declared.needs_market and not has_market:
+        raise InputError(NEEDS_MARKET.format(measure))
+
+
+def add_comparison(
+    evidence: Evidence,
+    kind: Kind,
+    original: Callable[[], Profiles],
+    manifest: Manifest,
+    *,
+    market: Market | None = None,
+    meaning: SemanticOptions | None = None,
+    history_of: Callable[[Owners], IntArray] = lambda owners: owners.history,
+    progress: Progress = silent,
+) -> None:
+    """Let measures compare a release with the log it was made from; which comparison is built depends on the measure.
+
+    `history_of` maps the histories of the private folder to those of `original`, which may be in another order.
+    """
+
+    def original_history() -> IntArray | None:
+        owners = evidence.find(Owners)
+        return None if owners is None else history_of(owners)
+
+    def comparison() -> Comparison:
+        if market is not None:
+            coverage(original(), market)
+        return compare_to_original(evidence, kind, original(), original_history(), market)
+
+    def vocabularies(meaning: SemanticOptions) -> Vocabularies:
+        network = open_network(original(), meaning, progress)
+        eps = resolve("method", manifest.method).values.get("eps", 0)
+        known, released = known_terms(original(), network, meaning), evidence.get(ReleasedVocabularies)
+        return Vocabularies(known, released, original_history(), network, int(eps))
+
+    evidence.add(Comparison, comparison)
+    if meaning is not None:
+        evidence.add(Vocabularies, lambda: vocabularies(meaning))
+
+
+def compare_to_original(
+    evidence: Evidence, kind: Kind, original: Profiles, history_of: IntArray | None, market: Market | None = None
+) -> Comparison:
+    """Return a release with its original; without the private side each released history is a person of its own."""
+    released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
+    history = row_numbers(released.indptr, np.int32)
+    owner = np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person
+    occurrences = row_numbers_of(released.counts)
+    profiles = assemble(
+        history[occurrences],
+        released.ids[occurrences],
+        pa.array(released.terms, pa.large_string()),
+        owner,
+        tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
+    )
+    histories = None if history_of is None else history_of[profiles.log_history]
+    return Comparison(kind, original, profiles, histories, market)
+
+
+def meaning_of(manifest: Manifest, taxonomy: Path | None) -> SemanticOptions | None:
+    """Return how terms were compared when the release was made; None where they were not."""
+    if manifest.cleaning.meaning is None:
+        return None
+    return replace(SemanticOptions(**manifest.cleaning.meaning), taxonomy=taxonomy)
+
+
+class SearchEvidence:
+    """Gives the measure `search` its index, and keeps its rankings until they are written as TREC files."""
+
+    def __init__(self, request: MeasureRequest, release: Release, evidence: Evidence) -> None:
+        """Add the index to the evidence, if one was given; it is opened when a measure asks for it."""
+        self._trec, self._evidence = request.trec, evidence
+        self._rankings: list[SearchEvaluation] = []
+        if request.index is None:
+            return
+        from queryveil.measures.utility.search import SearchInputs
+        from queryveil.search.evaluation.group_profiles import PublicationRule
+        from queryveil.search.index import open_index
+
+        index = request.index
+        rule = PublicationRule.of(resolve("method", release.manifest.method))
+        evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, self._rankings.append))
+
+    @staticmethod
+    def check(request: MeasureRequest, measures: Sequence[ResolvedName]) -> None:
+        """Refuse an index without a measure that needs it, and such a measure without an index."""
+        searching = [each for each in measures if measure_of(each).needs_index]
+        if searching and request.index is None:
+            raise InputError(NEEDS_INDEX.format(searching[0]))
+        if request.index is not None and not searching:
+            raise InputError("--index is for the measure search, of releases of groups; name it by --measure.")
+        if request.trec is not None:
+            if len(searching) != 1:
+                raise InputError("--trec writes the rankings of the measure search; name that once by --measure.")
+            check_target(request.trec, _QRELS, force=False)
+
+    def write(self, rng: np.random.Generator) -> None:
+        """Write run and qrels files if requested, for the owner only: they are computed from people's own profiles."""
+        if self._trec is None or not self._rankings:
+            return
+        from queryveil.measures.utility.search import SearchInputs
+        from queryveil.search.evaluation.variants import trec_files
+
+        index = self._evidence.get(SearchInputs).index
+        files = trec_files(self._rankings[0], index.documents.ids, rng)
+        write_folder(self._trec, files, force=False, secret=True)

@@ -23,8 +23,7 @@ from queryveil.core.options import (
     declare,
     option,
 )
-from queryveil.engines import LogSource, QueryLog
-from queryveil.engines.options import EngineOptions
+from queryveil.engines import EngineOptions, LogSource, QueryLog
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.semantics.options import SemanticOptions, WeightOptions
 
@@ -32,7 +31,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COUNT = Integer(minimum=0)
-ONLY_PATHS = "on Spark a log or release is a path, or several; write a table to Parquet first."
+_MARKET = "A market table (columns term, bid, clicks, impressions)."
+_PLACES = "More places, one on each line, for methods that look for places."
+_MEASURES = "What to measure (queryveil list measures); again for more."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ class LogRequest(OptionGroup):
     @property
     def source(self) -> LogSource:
         """Return the log and how to open it."""
-        return log_source(self.log, self.reading, self.cleaning)
+        return log_source(self.log, self.reading, self.cleaning, getattr(self, "keep", ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +57,6 @@ class OpenRequest(LogRequest):
     """Open and clean a log."""
 
     keep: tuple[str, ...] = option((), CommaSeparated(), "Columns to keep besides the queries: time, rank, url.")
-
-    @property
-    def source(self) -> LogSource:
-        """Return the log and how to open it."""
-        return log_source(self.log, self.reading, self.cleaning, self.keep)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +93,7 @@ class ReleaseRequest(OpenRequest):
         (), CommaSeparated(), "Columns to release uncovered: time,rank,url (kinds log, queries)."
     )
     values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
-    market: Path | None = option(None, LocalPath(), "A market table (columns term, bid, clicks, impressions).")
+    market: Path | None = option(None, LocalPath(), _MARKET)
     seed: int | None = option(None, COUNT, "Make the run repeatable; else the system's randomness is used.")
     start_from: Path | None = option(
         None, LocalPath(), "A release of this log with smaller k or m; look only at what it kept."
@@ -107,20 +103,10 @@ class ReleaseRequest(OpenRequest):
         None, LocalPath(), "An older release of groups to go on from: newcomers join, nobody moves without need."
     )
     groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
-    places: Path | None = option(None, LocalPath(), "More places, one on each line, for methods that look for places.")
+    places: Path | None = option(None, LocalPath(), _PLACES)
     force: bool = option(False, Flag(), "Replace an older release and private folder.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
-
-    @property
-    def out_path(self) -> Path:
-        """Return the folder of the release on this machine."""
-        return Path(self.out)
-
-    @property
-    def private_path(self) -> Path | None:
-        """Return the private folder on this machine."""
-        return _path(self.private)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,11 +125,6 @@ class VerifyRequest(OptionGroup):
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: Reading = field(default_factory=Reading)
-
-    @property
-    def private_path(self) -> Path | None:
-        """Return the private folder on this machine."""
-        return _path(self.private)
 
 
 @dataclass(frozen=True)
@@ -176,14 +157,8 @@ class MeasureRequest(OptionGroup):
         metadata=declare(EnginePath(), "Files of the log it was made from.", is_repeatable=True)
     )
     private: Location | None = option(None, EnginePath(), "The release's private folder.")
-    measures: tuple[str | Name, ...] = option(
-        (),
-        TextName("measure"),
-        "What to measure (queryveil list measures); again for more.",
-        flag="--measure",
-        is_repeatable=True,
-    )
-    market: Path | None = option(None, LocalPath(), "A market table (columns term, bid, clicks, impressions).")
+    measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
+    market: Path | None = option(None, LocalPath(), _MARKET)
     taxonomy: Path | None = option(None, LocalPath(), "The taxonomy by which vocabularies were made, if by one.")
     index: Path | None = option(None, LocalPath(), "An index (queryveil index) in which the measure search searches.")
     trec: Path | None = option(None, LocalPath(), "A new folder for the rankings of search, as run and qrels files.")
@@ -193,11 +168,6 @@ class MeasureRequest(OptionGroup):
     pairing: PairingOptions = field(default_factory=PairingOptions)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: Reading = field(default_factory=Reading)
-
-    @property
-    def private_path(self) -> Path | None:
-        """Return the private folder on this machine."""
-        return _path(self.private)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,18 +212,12 @@ class CompareRequest(LogRequest):
         )
     )
     page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out")
-    measures: tuple[str | Name, ...] = option(
-        (),
-        TextName("measure"),
-        "What to measure (queryveil list measures); again for more.",
-        flag="--measure",
-        is_repeatable=True,
-    )
+    measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
     values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
     market: Path | None = option(
         None, LocalPath(), "A market table (columns term, bid, clicks, impressions) for targets and measures."
     )
-    places: Path | None = option(None, LocalPath(), "More places, one on each line, for methods that look for places.")
+    places: Path | None = option(None, LocalPath(), _PLACES)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
     force: bool = option(False, Flag(), "Replace an older page.")
@@ -416,7 +380,3 @@ def arrow_table(table: Any) -> "pa.Table":
     raise InputError(
         f"a log is a file, files, or a pandas, Polars or Arrow table, not {type(table).__name__}; give one of these."
     )
-
-
-def _path(location: Location | None) -> Path | None:
-    return None if location is None else Path(location)

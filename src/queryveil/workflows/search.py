@@ -1,20 +1,125 @@
-"""Searching an index: unpersonalised, as a group of a release, or, for the owner of the profiles, as a person."""
+"""Indexing documents, and searching them: unpersonalised, as a group of a release, or as a person."""
 
 import difflib
 from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
-from queryveil.core.evidence import ReleasedGroups
+from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.progress import Progress, silent
 from queryveil.histories.profile_files import is_profile_file, read_profiles
-from queryveil.release import places
+from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.atomic_folder import NEW, check_target, move_into_place, named, open_workspace, recover_all
 from queryveil.release.reader import load_release
 from queryveil.search.answers import Answer, SearchOptions, answer, answer_uncompiled
-from queryveil.search.index import Index, open_index
+from queryveil.search.builder import IndexBuilder, batches
+from queryveil.search.corpora.base import Document
+from queryveil.search.corpora.discovery import find_corpus, read_documents
+from queryveil.search.index import RECORD_FILE, Index, open_index
 from queryveil.search.ranking import ProfileVector
-from queryveil.workflows.requests import SearchRequest
+from queryveil.workflows.requests import IndexRequest, SearchRequest
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """An index, and how many documents of the corpus were added to it."""
+
+    path: Path
+    corpus: str  # format of the documents
+    documents: int  # in the index
+    terms: int
+    added: int
+    known: int  # unchanged, because the index had them already
+    without_text: int  # skipped
+    first_without_text: str  # location of the first of them
+    files_passed_over: int  # in another format
+
+
+def index(request: IndexRequest, *, progress: Progress = silent) -> Indexed:
+    """Write an index of a corpus, or add the corpus to an index; an existing index stays until the new one is ready."""
+    corpus, out, add, force = request.corpus, request.out, request.add, request.force
+    if add and force:
+        raise InputError("--add keeps the index there is and --force replaces it; give one of them.")
+    target = named(out)
+    check_target(target, RECORD_FILE, force=add or force)
+    if Path(corpus).is_dir() and target.resolve().is_relative_to(Path(corpus).resolve()):
+        raise OutputError(f"{out} would lie among the documents of {corpus}; choose another place.")
+    old = open_index(target) if add else None
+    found = find_corpus(corpus, request.form)
+    try:
+        with open_workspace(target) as workspace, closing(_IndexRun(workspace / NEW, old)) as run:
+            for batch in batches(read_documents(found, progress)):
+                run.add(batch)
+            if not run.builder.n_documents:
+                raise CorpusError(f"{corpus} has no document with text; give documents that have some.")
+            if run.n_added:
+                progress("writing", 0, 0)
+                run.builder.finish()
+                move_into_place(workspace, target, force=add or force)
+            return run.result(target, found.corpus.name, found.n_skipped)
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was written.") from None
+
+
+class _IndexRun:
+    """Adds documents to an index and counts the added, known and skipped ones."""
+
+    def __init__(self, folder: Path, old: Index | None) -> None:
+        folder.mkdir()
+        self.builder = IndexBuilder(folder, old)
+        self.n_added = self._n_known = self._n_without_text = 0
+        self._first_without_text = ""
+        self._old = old
+        self._seen_ids: set[str] = set()
+
+    def close(self) -> None:
+        """Close the files."""
+        self.builder.close()
+
+    def add(self, documents: list[Document]) -> None:
+        """Add the documents of a batch that the index does not have yet."""
+        new = [document for document in documents if not self._is_known(document)]
+        skipped = self.builder.add(new)
+        if skipped and not self._n_without_text:
+            self._first_without_text = skipped[0].location
+        self.n_added += len(new) - len(skipped)
+        self._n_known += len(documents) - len(new)
+        self._n_without_text += len(skipped)
+
+    def result(self, path: Path, corpus: str, n_skipped_files: int) -> Indexed:
+        """Return the counts."""
+        return Indexed(
+            path,
+            corpus,
+            self.builder.n_documents,
+            self.builder.n_terms,
+            self.n_added,
+            self._n_known,
+            self._n_without_text,
+            self._first_without_text,
+            n_skipped_files,
+        )
+
+    def _is_known(self, document: Document) -> bool:
+        """Return whether the index has the document; raise if its id is used twice or for another text."""
+        if document.id in self._seen_ids:
+            raise CorpusError(
+                f"{document.location}: the id {document.id} occurs a second time; give every document its own."
+            )
+        self._seen_ids.add(document.id)
+        if self._old is None or document.id not in self._old.documents.number_of:
+            return False
+        if self._old.documents.get(self._old.documents.number_of[document.id])[1:] != (document.title, document.text):
+            raise CorpusError(
+                f"{document.location}: the index has another text under the id {document.id}; "
+                "make the index anew from all documents with --force."
+            )
+        return True
 
 
 class Searcher:
@@ -49,16 +154,15 @@ class Searcher:
     ) -> Answer:
         """Return the best documents for a query: in the engine's own order, or in that of a group's profile.
 
-        Of the engine's list `depth` documents are put in order; `blend` weighs the engine's own score, and `explain`
-        says which terms moved a document.
+        Of the engine's list `depth` documents are re-ranked; `blend` weighs the engine's own score, and `explain` adds
+        which terms moved a document.
         """
-        profile = None if group is None else self._profile(group)
+        profile = None
+        if group is not None:
+            if self._groups is None:
+                raise InputError("a group is one of a release; give the release as groups.")
+            profile = self._groups.profile(group)
         return answer(self.index, query, profile, SearchOptions(n, depth, blend, explain))
-
-    def _profile(self, group: int) -> ProfileVector:
-        if self._groups is None:
-            raise InputError("a group is one of a release; give the release as groups.")
-        return self._groups.profile(group)
 
 
 class GroupProfiles:
@@ -98,18 +202,13 @@ class GroupProfiles:
 
 def search(request: SearchRequest) -> Answer:
     """Answer one query; for many, a `Searcher` is faster."""
-    options = SearchOptions(request.n, request.depth, request.blend, request.explain)
-    index = _open_index(request.index)
-    return answer_uncompiled(index, request.query, _requested_profile(request, index), options)
-
-
-def _requested_profile(request: SearchRequest, index: Index) -> ProfileVector | None:
-    """Return the profile of the requested group or person; None if the search is not personalised."""
+    index, profile = _open_index(request.index), None
     if request.group is not None and request.groups is not None:
-        return GroupProfiles(request.groups, index).profile(request.group)
-    if request.person is not None and request.profiles is not None:
-        return _load_profile(index, request.person, request.profiles)
-    return None
+        profile = GroupProfiles(request.groups, index).profile(request.group)
+    elif request.person is not None and request.profiles is not None:
+        profile = _load_profile(index, request.person, request.profiles)
+    options = SearchOptions(request.n, request.depth, request.blend, request.explain)
+    return answer_uncompiled(index, request.query, profile, options)
 
 
 def _load_profile(index: Index, person: str, path: Path) -> ProfileVector:
@@ -132,7 +231,7 @@ def _load_profile(index: Index, person: str, path: Path) -> ProfileVector:
 def _open_index(path: Path) -> Index:
     """Open an index, recovering it first if a killed run had moved it aside."""
     if not path.exists() and path.parent.is_dir():
-        places.sweep(path.parent)
+        recover_all(path.parent)
     return open_index(path)
 
 
@@ -150,3 +249,50 @@ def nearest_numbers(wanted: int, known: Iterable[int]) -> str:
     """Return a clause that names the three numbers nearest to an unknown one."""
     near = sorted(known, key=lambda number: (abs(number - wanted), number))[:3]
     return f"the nearest are {', '.join(map(str, sorted(near)))}."
+
+
+class People:
+    """Who was grouped, by numbers from 0 in the order of the private folder, which alone says who they are."""
+
+    def __init__(self, release: Path, private: Path) -> None:
+        """Read a release and the private folder that belongs to it."""
+        loaded, folder = load_release(release), PrivateFolder(private)
+        folder.check_belongs(loaded.manifest.content_sha256)
+        evidence = loaded.kind.read_evidence(loaded.rows, folder, loaded.manifest.floor)
+        self._released, self._members = evidence.get(ReleasedGroups), evidence.get(GroupMembers)
+
+    def __len__(self) -> int:
+        return len(self._members.group)
+
+    @property
+    def n_terms(self) -> NDArray[np.int64]:
+        """Return how many terms everybody's profile has."""
+        return np.diff(self._members.indptr)
+
+    def group(self, person: int) -> int | None:
+        """Return the group of a person; None of one who is in no published group."""
+        self._check(person)
+        place = int(self._members.group[person])
+        return None if place < 0 else int(self._released.groups[place])
+
+    def profile(self, person: int, index: Index) -> ProfileVector:
+        """Return a person's own profile over the terms of an index."""
+        self._check(person)
+        members = self._members
+        row = slice(members.indptr[person], members.indptr[person + 1])
+        return index.vector([members.terms[i] for i in members.ids[row].tolist()], members.weights[row].tolist())
+
+    def longest(self, n: int) -> list[int]:
+        """Return the people with the longest profiles, of every group one; ties by number."""
+        found: dict[int, int] = {}
+        for person in np.argsort(-self.n_terms, kind="stable").tolist():
+            group = int(self._members.group[person])
+            if group >= 0:
+                found.setdefault(group, person)
+            if len(found) == n:
+                break
+        return list(found.values())
+
+    def _check(self, person: int) -> None:
+        if not 0 <= person < len(self):
+            raise UnknownNameError(f"there are {len(self):,} people, numbered from 1; choose one of them.")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from queryveil.core.errors import InputError, OutputError
-from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.errors import InputError
+from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
 from queryveil.sensitivity.model import Explanation, SensitivityModel, is_model, load_model, model_bytes
 
@@ -26,9 +26,7 @@ class Trained:
 
 def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, progress: Progress = silent) -> Trained:
     """Train a model on labelled queries, judge it by 10-fold cross-validation, and write it."""
-    check_new_file(out, overwrite=force)
-    if out.exists() and not is_model(out):
-        raise OutputError(f"{out} is not a sensitivity model, so --force does not replace it; choose another name.")
+    check_replaceable(out, "a sensitivity model", is_model, overwrite=force)
     from queryveil.sensitivity.examples import read_labels
     from queryveil.sensitivity.training import cross_validate
     from queryveil.sensitivity.training import train as fit

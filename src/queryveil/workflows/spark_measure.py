@@ -1,39 +1,50 @@
-"""Measuring a release, or anybody's released log, on a cluster against the log it was made from."""
+"""Measuring a release, or anybody's released log, on Spark against the log it was made from."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
-from queryveil.engines import LogSource
+from queryveil.engines import SPARK, LogSource
 from queryveil.engines.spark.session import open_session
 from queryveil.engines.spark.storage import Storage
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import clean_histories
+from queryveil.histories.pairs import LogDocuments, Match, Sensitivity, pair_logs
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
 from queryveil.kinds.private_folder import MEMBERSHIP
-from queryveil.logs.options import Reading
-from queryveil.measures.distributed.base import DistributedComparison
-from queryveil.measures.distributed.pairs import DistributedPair
+from queryveil.measures.spark_pairs import PAIR_SCHEMA, DistributedPair, pair_row
+from queryveil.measures.spark_unique import DistributedComparison
+from queryveil.measures.utility.retention import RetentionCounts
+from queryveil.methods.distributed.blocks import PEOPLE, block_of
+from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.release.manifest import NAME
-from queryveil.workflows.log_pairs import AS_IT_STANDS, MAP_COLUMNS, load_sensitivity, original_persons
-from queryveil.workflows.measure import needs_model
-from queryveil.workflows.measures import check_measure, take_measures
+from queryveil.workflows.log_pairs import (
+    AS_IT_STANDS,
+    NEEDS_MEMBERS,
+    NEEDS_PRIVATE,
+    load_sensitivity,
+    original_persons,
+    release_reading,
+)
+from queryveil.workflows.measure import check_measure, needs_model, take_measures
 from queryveil.workflows.requests import MeasureRequest
-from queryveil.workflows.spark_pairs import Matching, pair_frames
-from queryveil.workflows.spark_support import ENGINE, require_spark_support, supported_names
-from queryveil.workflows.spark_verify import ClusterRelease, location_uri
+from queryveil.workflows.spark_verify import ClusterRelease, location_uri, require_spark_support, supported_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_LOCAL_ONLY = ("market", "taxonomy", "people", "index", "trec")  # options without a Spark form
+_DOCUMENTS = "block INT, person STRING, text STRING, n LONG"
 
 
 def measure_on_spark(request: MeasureRequest, progress: Progress) -> list[Score]:
@@ -41,32 +52,27 @@ def measure_on_spark(request: MeasureRequest, progress: Progress) -> list[Score]
     named = [resolve("measure", name) for name in request.measures]
     for each in named:
         require_spark_support("measure", each)
-    _refuse_local_options(request)
-    cluster = request.engine_options.cluster()
-    if cluster is None:
-        raise TypeError("a measurement on a cluster needs a cluster")
-    with open_session(cluster) as spark, ExitStack() as stack:
-        sides = _open_sides(spark, request, progress)
-        stack.callback(sides.release)
-        measures = named or [resolve("measure", name) for name in _supported(sides.defaults())]
+    for name in _LOCAL_ONLY:
+        if getattr(request, name) is not None:
+            raise InputError(f"--{name} has no Spark form; leave it out, or use --engine local.")
+    with open_session(request.engine_options.cluster()) as spark, ExitStack() as stack:
+        compared = _open(spark, request, stack, progress)
+        supported = supported_names("measure")
+        defaults = [name for name in compared.defaults() if name.split("(")[0] in supported]
+        measures = named or [resolve("measure", name) for name in defaults]
         for each in measures:
-            check_measure(each, sides.kind, has_market=False, may_pair=True)
+            check_measure(each, compared.kind, has_market=False, may_pair=True)
         evidence = Evidence()
-        evidence.add(DistributedComparison, sides.comparison)
-        evidence.add(DistributedPair, lambda: _kept_pair(sides, needs_model(measures), stack))
-        return take_measures(measures, evidence, np.random.default_rng(request.seed), progress, ENGINE)
+        evidence.add(DistributedComparison, compared.comparison)
+        evidence.add(RetentionCounts, lambda: evidence.get(DistributedComparison).retention())
+        evidence.add(DistributedPair, lambda: compared.pair(needs_model(measures)))
+        return take_measures(measures, evidence, np.random.default_rng(request.seed), progress, SPARK.name)
 
 
-def _kept_pair(sides: "_Sides", has_model: bool, stack: ExitStack) -> DistributedPair:
-    pair = sides.pair(has_model)
-    stack.callback(pair.frame.unpersist)
-    return pair
-
-
-def _open_sides(spark: "SparkSession", request: MeasureRequest, progress: Progress) -> "_Sides":
+def _open(spark: "SparkSession", request: MeasureRequest, stack: ExitStack, progress: Progress) -> "_Compared":
     """Return a release, or anybody's released log, with the log it was made from."""
     release, private = str(request.release), None if request.private is None else str(request.private)
-    against, uri, storage = tuple(map(str, request.against)), location_uri(release), Storage(spark)
+    uri, storage = location_uri(release), Storage(spark)
     if not storage.exists(uri) and not any(sign in uri for sign in "*?["):
         raise InputError(f"there is no release or log {release}; check the path.")
     if storage.exists(uri) and (storage.is_folder(uri) or storage.exists(f"{uri}/{NAME}")):
@@ -78,36 +84,23 @@ def _open_sides(spark: "SparkSession", request: MeasureRequest, progress: Progre
             raise InputError(f"{release}: {faults[0]}; verify the release before measuring it.")
         if private is not None:
             folder.check_belongs(private)
-        return _Release(spark, release, against, request, progress, folder, private)
+        return _ComparedRelease(spark, request, stack, progress, folder, private)
     if private is not None:
         raise InputError("--private goes with a queryveil release, not with another log; leave it out.")
-    return _Logs(spark, release, against, request, progress)
-
-
-def _refuse_local_options(request: MeasureRequest) -> None:
-    """Refuse what can only be done on one machine."""
-    for name in ("market", "taxonomy", "people", "index", "trec"):
-        if getattr(request, name) is not None:
-            raise InputError(f"--{name} has no Spark form; leave it out, or use --engine local.")
-
-
-def _supported(names: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the default measures that Spark supports."""
-    return tuple(name for name in names if name.split("(")[0] in supported_names("measure"))
+    return _ComparedLogs(spark, request, stack, progress)
 
 
 @dataclass
-class _Sides(ABC):
-    """A log and what was released of it."""
+class _Compared(ABC):
+    """A log and what was released of it; what is kept in the cluster's storage is freed by `stack`."""
 
     spark: "SparkSession"
-    name: str  # of what was released, for messages
-    against: tuple[str, ...]
     request: MeasureRequest
+    stack: ExitStack
     progress: Progress
 
     def __post_init__(self) -> None:
-        self._cleaned: dict[Any, Any] = {}
+        self._cleaned: dict[tuple[LogSource, Unit], DataFrame] = {}
 
     @property
     def kind(self) -> Kind:
@@ -129,49 +122,68 @@ class _Sides(ABC):
     def cleaned(self, source: LogSource, unit: Unit) -> "DataFrame":
         """Return a log's histories, cleaned once."""
         if (source, unit) not in self._cleaned:
-            self._cleaned[source, unit] = clean_histories(self.spark, source, unit=unit, progress=self.progress)
-        frame: DataFrame = self._cleaned[source, unit].frame
-        return frame
+            histories = clean_histories(self.spark, source, unit=unit, progress=self.progress)
+            self.stack.callback(histories.release)
+            self._cleaned[source, unit] = histories.frame
+        return self._cleaned[source, unit]
 
-    def release(self) -> None:
-        """Free the cluster's storage."""
-        for cleaned in self._cleaned.values():
-            cleaned.release()
-
-    def matching(self, has_model: bool) -> Matching:
+    def matching(self, has_model: bool) -> "Matching":
         """Return how documents are matched."""
         pairing = self.request.pairing
         sensitivity = load_sensitivity(pairing) if has_model else None
-        return Matching(self.kind.match(pairing.match), "none", sensitivity, pairing.map is not None)
+        return Matching(self.kind.match(pairing.match), sensitivity, pairing.map is not None)
+
+    def with_map(self) -> "DataFrame | None":
+        """Return `user, person` of the people of the release, where a map was given."""
+        given = original_persons(self.request.pairing)
+        if given is None:
+            return None
+        return self.spark.createDataFrame(sorted(given.items()), "user STRING, person STRING")
+
+    def pair_frames(self, before: "DataFrame", after: "DataFrame", matching: "Matching") -> DistributedPair:
+        """Return two logs as a pair: `person, text, n` before, and `user, person, text, n` after.
+
+        The user has the documents in the release, the person is who that is in the original, where it is known.
+        """
+        from pyspark import StorageLevel
+
+        people = before.select("person").distinct()
+        known = after.join(people.selectExpr("person", "TRUE AS is_there"), "person", "left")
+        users = known.select("user", "is_there").distinct().groupBy("is_there").count().collect()
+        counts = {bool(row[0]): int(row[1]) for row in users}
+        if counts.get(False) and not counts.get(True):
+            hint = "check --map" if matching.is_mapped else "give --map with the columns original, released"
+            raise InputError(f"no person of the release is in the original log; {hint}.")
+        n_blocks = -(-people.count() // PEOPLE)
+        sides = [
+            frame.select("person", "text", "n").mapInArrow(_AddBlock(n_blocks), _DOCUMENTS).groupBy("block")
+            for frame in (before, known.where("is_there"))
+        ]
+        frame = sides[0].cogroup(sides[1]).applyInArrow(_pair_block(matching), PAIR_SCHEMA)
+        frame = frame.persist(StorageLevel.DISK_ONLY)
+        self.stack.callback(frame.unpersist)
+        return DistributedPair(frame, counts.get(False, 0))
 
 
-class _Logs(_Sides):
-    """Two logs as they stand."""
+class _ComparedLogs(_Compared):
+    """Two logs as they are."""
 
     def pair(self, has_model: bool) -> DistributedPair:
         """Return both person by person."""
-        matching, pairing, reading = self.matching(has_model), self.request.pairing, self.request.reading
+        matching, request = self.matching(has_model), self.request
         unit: Unit = "term" if matching.match == "terms" else "query"
-        other = Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
-        before = _documents(self.cleaned(LogSource((), reading, AS_IT_STANDS, uris=self.against), unit))
-        after = _documents(self.cleaned(LogSource((), other, AS_IT_STANDS, uris=(self.name,)), unit))
-        users = after.withColumnRenamed("person", "user")
-        given = original_persons(pairing)
-        if given is None:
-            return pair_frames(before, users.selectExpr("*", "user AS person"), matching)
-        who = self.spark.createDataFrame(sorted(given.items()), "user STRING, person STRING")
-        return pair_frames(before, users.join(who, "user", "left"), matching)
-
-
-def _documents(histories: "DataFrame") -> "DataFrame":
-    """Return `person, text, n` of histories: how often each document stands in them."""
-    zipped = histories.selectExpr("person", "explode(arrays_zip(entries, counts)) AS pair")
-    return zipped.selectExpr("person", "pair.entries AS text", "BIGINT(pair.counts) AS n")
+        original = LogSource((), request.reading, AS_IT_STANDS, uris=tuple(map(str, request.against)))
+        reading = release_reading(request.pairing, request.reading)
+        released = LogSource((), reading, AS_IT_STANDS, uris=(str(request.release),))
+        before, after = (_documents(self.cleaned(source, unit)) for source in (original, released))
+        users, given = after.withColumnRenamed("person", "user"), self.with_map()
+        known = users.selectExpr("*", "user AS person") if given is None else users.join(given, "user", "left")
+        return self.pair_frames(before, known, matching)
 
 
 @dataclass
-class _Release(_Sides):
-    """A release beside its log, which is cleaned in the way that the manifest says."""
+class _ComparedRelease(_Compared):
+    """A release and its log, which is cleaned in the way that the manifest says."""
 
     folder: ClusterRelease
     private: str | None
@@ -187,12 +199,14 @@ class _Release(_Sides):
         available = frozenset(name for name, value in given.items() if value is not None)
         return self.kind.default_measures(self.folder.manifest.claim, available)
 
-    def _source(self, **cleaning: Any) -> LogSource:
-        applied = self.folder.manifest.cleaning.cleaning()
-        return LogSource((), self.request.reading, replace(applied, **cleaning), uris=self.against)
+    def _original(self, unit: Unit, **cleaning: Any) -> "DataFrame":
+        """Return the histories of the log, cleaned as the manifest says except for some options."""
+        applied = replace(self.folder.manifest.cleaning.cleaning(), **cleaning)
+        against = tuple(map(str, self.request.against))
+        return self.cleaned(LogSource((), self.request.reading, applied, uris=against), unit)
 
     def _rows(self) -> "DataFrame":
-        """Return `user, entry, n`: how often each entry stands in a released history."""
+        """Return `user, entry, count`: how often each entry occurs in a released history."""
         rows = self.folder.rows()
         return rows.selectExpr("user", f"{rows.columns[1]} AS entry").groupBy("user", "entry").count()
 
@@ -202,10 +216,7 @@ class _Release(_Sides):
         from pyspark.sql import functions as f
 
         if self.private is None:
-            raise InputError(
-                f"who is behind {self.name} stands in its private folder; give --private, or --map with the columns "
-                f"{', '.join(MAP_COLUMNS)}."
-            )
+            raise InputError(NEEDS_MEMBERS.format(self.folder.name))
         membership = self.spark.read.parquet(f"{location_uri(self.private)}/{MEMBERSHIP}")
         place = f.row_number().over(Window.partitionBy("person").orderBy("history")) - 1
         numbered = membership.withColumn("number", place).where("release_id IS NOT NULL")
@@ -215,7 +226,6 @@ class _Release(_Sides):
         """Return the terms, or whole queries, of both."""
         from pyspark.sql import functions as f
 
-        original = self.cleaned(self._source(), self.kind.unit)
         entries = f.sort_array(f.collect_list(f.struct("entry", "count")))
         gathered = self._rows().groupBy("user").agg(entries.alias("pairs"))
         released = gathered.selectExpr(
@@ -225,13 +235,8 @@ class _Release(_Sides):
             released = released.selectExpr("STRING(user) AS owner", "0 AS history", "entries", "counts")
         else:
             released = released.join(self._members(), "user").withColumnRenamed("person", "owner")
-        return DistributedComparison(
-            self.kind,
-            original.withColumnRenamed("person", "owner"),
-            released,
-            self.private is not None,
-            self.request.seed,
-        )
+        original = self._original(self.kind.unit).withColumnRenamed("person", "owner")
+        return DistributedComparison(self.kind, original, released, self.private is not None, self.request.seed)
 
     def pair(self, has_model: bool) -> DistributedPair:
         """Return both person by person."""
@@ -239,31 +244,81 @@ class _Release(_Sides):
         if self.kind.unit == "term":
             return self._pair_terms(matching)
         is_cut = matching.match == "terms"
-        before = _documents(
-            self.cleaned(self._source(stop_words="none"), "term") if is_cut else self.cleaned(self._source(), "query")
-        )
-        rows = self._rows().selectExpr("user", "entry AS text", "count AS n")
+        original = self._original("term", stop_words="none") if is_cut else self._original("query")
+        rows = self._rows().selectExpr("STRING(user) AS user", "entry AS text", "count AS n")
         if is_cut:
             rows = rows.selectExpr("user", "explode(array_distinct(split(text, ' '))) AS text", "n")
-        given = original_persons(self.request.pairing)
-        if given is None:
-            who = self._members().select("user", "person")
-        else:
-            who = self.spark.createDataFrame(sorted(given.items()), "user STRING, person STRING")
-        return pair_frames(
-            before, rows.selectExpr("STRING(user) AS user", "text", "n").join(who, "user", "left"), matching
-        )
+        given = self.with_map()
+        known = self._members().select("user", "person") if given is None else given
+        return self.pair_frames(_documents(original), rows.join(known, "user", "left"), matching)
 
-    def _pair_terms(self, matching: Matching) -> DistributedPair:
-        """Return the terms of both; how often a released one was in the log is known there."""
+    def _pair_terms(self, matching: "Matching") -> DistributedPair:
+        """Return the terms of both; how often a released one was issued is known from the log."""
         if self.private is None:
-            raise InputError(
-                f"--match terms of a release of kind {self.kind.name} needs its private folder; give --private."
-            )
-        original = self.cleaned(self._source(), "term")
-        zipped = original.selectExpr("person", "history", "explode(arrays_zip(entries, counts)) AS pair")
-        issued = zipped.selectExpr("person", "history", "pair.entries AS entry", "BIGINT(pair.counts) AS n")
+            raise InputError(NEEDS_PRIVATE.format(self.kind.name))
+        original = self._original("term")
+        issued = _documents(original, "history").withColumnRenamed("text", "entry")
         rows = self._rows().select("user", "entry").join(self._members(), "user")
         after = rows.join(issued, ["person", "history", "entry"], "left")
         documents = after.selectExpr("person AS user", "person", "entry AS text", "coalesce(n, 0L) AS n")
-        return pair_frames(_documents(original), documents, matching)
+        return self.pair_frames(_documents(original), documents, matching)
+
+
+def _documents(histories: "DataFrame", *columns: str) -> "DataFrame":
+    """Return `person, text, n` of histories, how often each document occurs in them; and further columns."""
+    zipped = histories.selectExpr("person", *columns, "explode(arrays_zip(entries, counts)) AS pair")
+    return zipped.selectExpr("person", *columns, "pair.entries AS text", "BIGINT(pair.counts) AS n")
+
+
+@dataclass(frozen=True)
+class Matching:
+    """When a released document stands for one of the original, and how sensitive documents are."""
+
+    match: Match
+    sensitivity: Sensitivity | None
+    is_mapped: bool  # a map from released to original identifiers was given
+
+
+@dataclass(frozen=True)
+class _AddBlock:
+    """Adds the block of the person to every document."""
+
+    n_blocks: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            number = pa.array([block_of(person, self.n_blocks) for person in batch["person"].to_pylist()], pa.int32())
+            yield pa.RecordBatch.from_arrays([number, *batch.columns], ["block", *batch.schema.names])
+
+
+def _pair_block(matching: Matching) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    """Return a function that pairs the people of a block.
+
+    Spark inspects the number of arguments, so it must be a plain function, not a callable object.
+    """
+
+    def pair(before: pa.Table, after: pa.Table) -> pa.Table:
+        block = before["block"][0].as_py()
+        persons = sorted(set(before["person"].to_pylist()))
+        texts = sorted({*before["text"].to_pylist(), *after["text"].to_pylist()})
+        made = pair_logs(
+            _side(before, persons, texts),
+            _side(after, persons, texts),
+            pa.array(texts, pa.large_string()),
+            match=matching.match,
+            sensitivity=matching.sensitivity,
+        )
+        return pa.Table.from_pylist([pair_row(block, made)], arrow_schema(PAIR_SCHEMA))
+
+    return pair
+
+
+def _side(table: pa.Table, persons: list[str], texts: list[str]) -> LogDocuments:
+    person = {name: number for number, name in enumerate(persons)}
+    document = {text: number for number, text in enumerate(texts)}
+    return LogDocuments(
+        np.array([person[name] for name in table["person"].to_pylist()], np.int32),
+        np.array([document[text] for text in table["text"].to_pylist()], np.int32),
+        tuple(persons),
+        table["n"].to_numpy().astype(np.int32),
+    )

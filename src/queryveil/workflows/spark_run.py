@@ -1,9 +1,7 @@
-"""Making a release on a cluster."""
+"""Making a release on Spark."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from queryveil.core.errors import InputError
@@ -11,9 +9,10 @@ from queryveil.core.evidence import Evidence, Floor
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
-from queryveil.engines.spark.frames import history_counts
+from queryveil.engines import SPARK
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.session import open_session
+from queryveil.engines.spark.sql import history_counts
 from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.distributed import DistributedHistories, clean_histories
@@ -24,14 +23,12 @@ from queryveil.methods.base import method_of
 from queryveil.methods.distributed.linkability import network_of
 from queryveil.methods.distributed.outcomes import ClusterOutcome, SparkTask
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
-from queryveil.release.spark_staging import ClusterStaging, cluster_staging
-from queryveil.release.spark_writer import ranked, write_private, write_rows
-from queryveil.release.writer import StagedRelease, WrittenRows, check_places
+from queryveil.release.spark_writer import cluster_staging, ranked, write_private, write_rows
+from queryveil.release.writer import StagedRelease, WrittenRows, check_targets
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
 from queryveil.workflows.inputs import file_digest
 from queryveil.workflows.requests import ReleaseRequest
-from queryveil.workflows.spark_evidence import group_evidence, history_evidence
-from queryveil.workflows.spark_support import require_spark_support
+from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
 
 _LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
 
@@ -39,18 +36,18 @@ _LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups",
 class SparkRun(ReleaseRun):
     """A run on a cluster."""
 
-    engine = "spark"
+    engine = SPARK.name
 
     def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
-        """Refuse what a cluster cannot do, and places that cannot be written, before Spark is started."""
+        """Refuse what a cluster cannot do, and folders that cannot be written, before Spark is started."""
         super().__init__(plan, progress)
         self._layout = _check_supported(plan)
         self._out = str(plan.request.out)
         self._private = None if plan.request.private is None else str(plan.request.private)
-        folder = local_path(self._out)
+        folder, secret = local_path(self._out), None if self._private is None else local_path(self._private)
+        self.locations = folder or self._out, secret or self._private
         if folder is not None:
-            secret = None if self._private is None else local_path(self._private)
-            check_places(folder, secret, force=plan.request.force)
+            check_targets(folder, secret, force=plan.request.force)
         self._stack = ExitStack()
 
     @classmethod
@@ -59,25 +56,17 @@ class SparkRun(ReleaseRun):
         if request.keep:
             raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
 
-    def locations(self) -> tuple[Path | str, Path | str | None]:
-        """Return where the release and its private folder are."""
-        private = None if self._private is None else local_path(self._private) or self._private
-        return local_path(self._out) or self._out, private
-
     def __enter__(self) -> "SparkRun":
-        """Start Spark and make the folders that it writes into."""
-        cluster = self.plan.request.engine_options.cluster()
-        if cluster is None:
-            raise TypeError("a run on a cluster needs a cluster")
+        """Start Spark and make the folders that it writes into, which it needs for intermediate results."""
+        request = self.plan.request
         self.progress("starting Spark", 0, 1)
         with ExitStack() as stack:
-            spark = stack.enter_context(open_session(cluster))
+            spark = stack.enter_context(open_session(request.engine_options.cluster()))
             self.progress("starting Spark", 1, 1)
-            force = self.plan.request.force
-            self._staged: ClusterStaging = stack.enter_context(
-                cluster_staging(Storage(spark), self._out, self._private, force=force)
+            self._folders = stack.enter_context(
+                cluster_staging(Storage(spark), self._out, self._private, force=request.force)
             )
-            self._work = ScratchTables(spark, self._staged.work)
+            self._work = ScratchTables(spark, self._folders.work)
             self._stack = stack.pop_all()
         return self
 
@@ -123,13 +112,12 @@ class SparkRun(ReleaseRun):
         column = self.plan.source.cleaning.partition_by
         return {"parts": len(parts), TOO_FEW: left_out}, PartitionRecord(column, len(parts), left_out)
 
-    @contextmanager
-    def staging(self) -> Iterator[StagedRelease]:
-        """Return the folders that were made when Spark was started: it needs them for intermediate results."""
-        yield self._staged
+    def staging(self) -> AbstractContextManager[StagedRelease]:
+        """Return the folders that were made when Spark was started."""
+        return nullcontext(self._folders.staged)
 
     def write_private(self, staged: StagedRelease) -> None:
-        """Write who is behind the release, the profiles and the run record."""
+        """Write membership, profiles and the run record."""
         self._members = self._outcome.members(self._ranked, self._work)
         if staged.private is None:
             return
@@ -152,9 +140,9 @@ class SparkRun(ReleaseRun):
         self.progress("writing", 1, 1)
         return written
 
-    def evidence(self, staged: StagedRelease, manifest: Manifest) -> Evidence:
-        """Return what was written, as Spark reads it back, with who is behind it."""
-        rows = self._work.spark.read.parquet(f"{self._staged.uri}/data")
+    def evidence(self, manifest: Manifest) -> Evidence:
+        """Return what was written, as Spark reads it back, with its owners or members."""
+        rows = self._work.spark.read.parquet(f"{self._folders.uri}/data")
         if self.plan.kind.needs_private:
             everybody = self._profiles.select("person").join(self._members, "person", "left")
             members = everybody.selectExpr("person AS history", "release_id AS group")
@@ -164,14 +152,14 @@ class SparkRun(ReleaseRun):
         return history_evidence(rows, Floor(manifest.floor), owners, self._stack)
 
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
-        """Return what is kept, by the counts of the manifest; other measures are taken when asked for."""
+        """Return the measure retention from the counts of the manifest; other measures are taken by `measure`."""
         if self.plan.kind.needs_private:
             return []
         return from_counts(resolve("measure", "retention"), manifest.before, manifest.after)
 
 
 def _check_supported(plan: ReleasePlan) -> FrameLayout:
-    """Return how rows are made from frames, if the method, the kind and the options can be had on a cluster."""
+    """Return how rows are made from data frames; refuse methods, kinds and options that have no Spark form."""
     request, kind = plan.request, plan.kind
     require_spark_support("method", plan.method)
     if kind.frame is None:

@@ -1,4 +1,4 @@
-"""Verifying a release on a cluster: its files, its counts, its claim, and its private folder where it is given."""
+"""Verifying a release on Spark: its files, its counts, its claim, and its private folder where one is given."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -8,25 +8,48 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.evidence import Floor
-from queryveil.core.names import resolve
+from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Verdict
+from queryveil.engines import SPARK
 from queryveil.engines.spark.session import open_session
+from queryveil.engines.spark.sql import ReleasedHistoryFrame, SparkSqlSession
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
+from queryveil.engines.sql import GroupTables, HistoryTables
 from queryveil.kinds.base import Kind
-from queryveil.kinds.private_folder import MEMBERSHIP, PROFILES, RUN, RunRecord
-from queryveil.release.digest import streamed_digest
+from queryveil.kinds.groups import UNRELEASED_GROUPS
+from queryveil.kinds.histories import history_faults
+from queryveil.kinds.private_folder import MEMBERSHIP, OTHER_HISTORIES, PROFILES, RUN, check_belongs, read_run
+from queryveil.methods.base import Method
 from queryveil.release.manifest import NAME, Manifest, decode_manifest
-from queryveil.release.reader import WRONG_ROWS, changed_file, missing_file, unlisted_files
+from queryveil.release.reader import WRONG_ROWS, file_faults, streamed_digest
 from queryveil.release.spark_writer import tables_of
 from queryveil.release.verification import check_claim, verify, wrong_counts
 from queryveil.workflows.requests import VerifyRequest
-from queryveil.workflows.spark_evidence import distinct_items, group_evidence, history_evidence
-from queryveil.workflows.spark_support import ENGINE, require_spark_support
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+def supported_names(category: str) -> list[str]:
+    """Return the names of a category that have an implementation on Spark."""
+    return [name for name, declaration in declarations(category).items() if SPARK.name in declaration.functions]
+
+
+def require_spark_support(category: str, name: ResolvedName) -> None:
+    """Refuse what can only be done on one machine."""
+    declared, known = name.declaration, supported_names(category)
+    if declared.name not in known:
+        raise InputError(
+            f"the {category} {declared.name} has no Spark form ({', '.join(known)} "
+            f"{'has' if len(known) == 1 else 'have'} one); use --engine local."
+        )
+    for parameter, value in declared.spark_only.items() if isinstance(declared, Method) else ():
+        if name[parameter] != value:
+            raise InputError(
+                f"{name}: on Spark there is only {parameter}={value}; leave it out, or use --engine local."
+            )
 
 
 def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
@@ -34,32 +57,87 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
     claim = None if request.claim is None else resolve("guarantee", request.claim)
     if claim is not None:
         require_spark_support("guarantee", claim)
-    cluster = request.engine_options.cluster()
-    if cluster is None:
-        raise TypeError("a verification on a cluster needs a cluster")
-    release, private = str(request.release), None if request.private is None else str(request.private)
-    with open_session(cluster) as spark, ExitStack() as stack:
-        folder = ClusterRelease(spark, release)
+    private = None if request.private is None else str(request.private)
+    with open_session(request.engine_options.cluster()) as spark, ExitStack() as stack:
+        folder = ClusterRelease(spark, str(request.release))
         kind, claim = folder.kind, claim or folder.manifest.claim
         check_claim(claim, kind)
         require_spark_support("guarantee", claim)
-        faults = folder.file_faults()
         if kind.needs_private:
-            faults = faults or folder.row_faults()
-            members = pairs = None
-            if private is not None:
-                members, pairs, more = folder.group_members(private)
-                faults += [] if faults else more
-            evidence = group_evidence(kind, folder.rows(), Floor(folder.manifest.floor), members, pairs)
+            evidence, faults = _check_groups(folder, private)
         else:
-            items = folder.checked_items()
-            faults = faults or [*wrong_counts(_item_counts(items), folder.manifest.after), *folder.row_faults()]
-            owners = None
-            if private is not None:
-                owners, more = folder.owners(private, items)
-                faults += more
-            evidence = history_evidence(folder.rows(), Floor(folder.manifest.floor), owners, stack)
-        return verify(claim, kind, evidence, faults=faults, engine=ENGINE, progress=progress)
+            evidence, faults = _check_histories(folder, private, stack)
+        return verify(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
+
+
+def _check_groups(folder: "ClusterRelease", private: str | None) -> tuple[Evidence, list[str]]:
+    """Return released groups with their members, and where the folders contradict each other."""
+    faults = folder.file_faults() or folder.row_faults()
+    members = pairs = None
+    if private is not None:
+        membership, pairs = folder.private_tables(private)
+        members = membership.selectExpr("history", "release_id AS group")
+        released = folder.rows().select("group").distinct()
+        unreleased = members.where("group IS NOT NULL").join(released, "group", "anti")
+        faults += [] if faults or unreleased.isEmpty() else [UNRELEASED_GROUPS]
+    return group_evidence(folder.kind, folder.rows(), Floor(folder.manifest.floor), members, pairs), faults
+
+
+def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitStack) -> tuple[Evidence, list[str]]:
+    """Return released histories with their owners, and where the folders contradict each other."""
+    from pyspark.sql import functions as f
+
+    faults, after, owners = folder.file_faults(), folder.manifest.after, None
+    items = folder.checked_items()
+    if not faults:
+        row = items.agg(f.countDistinct("user"), f.countDistinct("term"), f.count(f.lit(1))).collect()[0]
+        counts = dict(zip(("histories", "terms", "pairs"), map(int, row), strict=True))
+        faults = [*wrong_counts(counts, after), *folder.row_faults()]
+    if private is not None:
+        membership, held = folder.private_tables(private)
+        behind = membership.where("release_id IS NOT NULL")
+        behind = behind.selectExpr("release_id AS user", "person AS owner", "history")
+        users = items.select("user").distinct()
+        if not users.join(behind, "user", "anti").isEmpty() or behind.count() != users.count():
+            raise ReleaseError(OTHER_HISTORIES.format(private))
+        n_invented = items.join(behind, "user").select("history", "term").exceptAll(held).count()
+        faults += history_faults(n_invented, behind.select("owner").distinct().count(), after)
+        owners = behind.select("user", "owner")
+    return history_evidence(folder.rows(), Floor(folder.manifest.floor), owners, stack), faults
+
+
+def distinct_items(rows: "DataFrame") -> "DataFrame":
+    """Return the items of each history, each once: `user, term, partition`; the term may be a query."""
+    part = "partition" if "partition" in rows.columns else "'' AS partition"
+    return rows.selectExpr("user", f"{rows.columns[1]} AS term", part).distinct()
+
+
+def history_evidence(rows: "DataFrame", floor: Floor, owners: "DataFrame | None", stack: ExitStack) -> Evidence:
+    """Return released histories with their owners (`user, owner`), where these are known."""
+    items = distinct_items(rows)
+    items = items.selectExpr("*", "user AS owner") if owners is None else items.join(owners, "user")
+    items = items.persist()
+    stack.callback(items.unpersist)
+    is_linked = owners is not None
+    table = items.selectExpr("owner", "term AS item", "partition AS part")
+    tables = HistoryTables(lambda: SparkSqlSession(rows.sparkSession, items=table), is_linked)
+    return Evidence.of(ReleasedHistoryFrame(items, is_linked), tables, floor)
+
+
+def group_evidence(
+    kind: Kind, rows: "DataFrame", floor: Floor, members: "DataFrame | None", pairs: "DataFrame | None"
+) -> Evidence:
+    """Return released groups with `history, group` of everybody and `history, term` of their profiles."""
+    if rows.columns != list(kind.columns):
+        raise ReleaseError("the data of the release has not the columns of its kind; it is damaged.")
+    if not rows.where(" OR ".join(f"{name} IS NULL" for name in kind.columns)).isEmpty():
+        raise ReleaseError("the release has rows in which something is missing; it is damaged.")
+    place = ("_metadata.file_path AS file", "_metadata.row_index AS place")
+    tables = {"released": rows.selectExpr("group AS group_id", "term", "weight", *place)}
+    has_members = members is not None and pairs is not None
+    if members is not None and pairs is not None:
+        tables |= {"members": members.selectExpr("history", "group AS group_id"), "pairs": pairs}
+    return Evidence.of(GroupTables(lambda: SparkSqlSession(rows.sparkSession, **tables), has_members), floor)
 
 
 def location_uri(location: str) -> str:
@@ -74,19 +152,15 @@ class ClusterRelease:
     def __init__(self, spark: "SparkSession", release: str) -> None:
         """Read the manifest."""
         self.spark, self.name, self.uri = spark, release, location_uri(release)
-        storage = Storage(spark)
-        if not storage.exists(self.uri):
+        self._storage = Storage(spark)
+        if not self._storage.exists(self.uri):
             raise ReleaseError(f"there is no release {release}; check the path.")
-        if not storage.exists(f"{self.uri}/{NAME}"):
+        if not self._storage.exists(f"{self.uri}/{NAME}"):
             raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.")
-        self.manifest: Manifest = decode_manifest(f"{release}/{NAME}", storage.read(f"{self.uri}/{NAME}"))
+        self.manifest: Manifest = decode_manifest(f"{release}/{NAME}", self._storage.read(f"{self.uri}/{NAME}"))
+        self.kind: Kind = self.manifest.kind_object()
         if self.kind.frame is None:
             raise InputError(f"{release} is of kind {self.kind.name}, which has no Spark form; use --engine local.")
-
-    @property
-    def kind(self) -> Kind:
-        """Return the kind of the release."""
-        return self.manifest.kind_object()
 
     def rows(self) -> "DataFrame":
         """Return the released rows."""
@@ -94,16 +168,12 @@ class ClusterRelease:
 
     def file_faults(self) -> list[str]:
         """Find files that are missing, changed, or not in the manifest; tasks digest them."""
-        given = {entry.path: entry.sha256 for entry in self.manifest.files}
-        storage = Storage(self.spark)
-        root = storage.absolute(self.uri)
-        present = {file.removeprefix(f"{root}/") for file in storage.files(self.uri)} - {NAME}
+        root = self._storage.absolute(self.uri)
+        present = {file.removeprefix(f"{root}/") for file in self._storage.files(self.uri)} - {NAME}
         files = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(self.uri)
         digests = files.select("path", "content").mapInArrow(_digest, "path STRING, sha256 STRING").collect()
         found = {row["path"].removeprefix(f"{root}/"): row["sha256"] for row in digests}
-        faults = [missing_file(name) for name in given if name not in present]
-        faults += [changed_file(name) for name in given if name in found and found[name] != given[name]]
-        return faults + unlisted_files(present, given)
+        return file_faults(self.manifest, {name: found.get(name, "") for name in present})
 
     def row_faults(self) -> list[str]:
         """Compare the digest of all rows, one file in memory at a time."""
@@ -115,10 +185,10 @@ class ClusterRelease:
         return [] if digest == self.manifest.content_sha256 else [WRONG_ROWS]
 
     def checked_items(self) -> "DataFrame":
-        """Return what each history holds, if the rows have the columns of their kind and nothing is missing."""
+        """Return the items of each history, if the rows have the columns of their kind and nothing is missing."""
         from pyspark.sql import functions as f
 
-        if not list(Storage(self.spark).files(f"{self.uri}/data")):
+        if not list(self._storage.files(f"{self.uri}/data")):
             raise ReleaseError(f"{self.name} has no data; the release is damaged.")
         rows = self.rows()
         if tuple(rows.columns) != self.manifest.columns or rows.columns[:2] != list(self.kind.columns):
@@ -133,53 +203,15 @@ class ClusterRelease:
 
     def check_belongs(self, private: str) -> None:
         """Refuse a private folder that was made for other rows than the manifest names."""
-        storage, path = Storage(self.spark), f"{location_uri(private)}/{RUN}"
-        try:
-            run = RunRecord.decode(storage.read(path)) if storage.exists(path) else None
-        except (ValueError, TypeError):
-            run = None
-        if run is None:
-            raise ReleaseError(f"{private} is not a private folder: its {RUN} cannot be read; check --private.")
-        if run.content_sha256 != self.manifest.content_sha256:
-            raise ReleaseError(
-                f"{private} does not belong to this release: it was made for other rows; check --private, "
-                "or whether the release was changed."
-            )
+        path = f"{location_uri(private)}/{RUN}"
+        run = read_run(private, lambda: self._storage.read(path) if self._storage.exists(path) else b"")
+        check_belongs(private, run, self.manifest.content_sha256)
 
-    def owners(self, private: str, items: "DataFrame") -> tuple["DataFrame", list[str]]:
-        """Return who is behind each released history, and where the private folder contradicts the release."""
+    def private_tables(self, private: str) -> tuple["DataFrame", "DataFrame"]:
+        """Return the membership, and `history, term` of everybody's profiles, from the private folder."""
         self.check_belongs(private)
-        folder = location_uri(private)
-        membership = self.spark.read.parquet(f"{folder}/{MEMBERSHIP}").where("release_id IS NOT NULL")
-        owners = membership.selectExpr("release_id AS user", "person AS owner", "history")
-        users = items.select("user").distinct()
-        if not users.join(owners, "user", "anti").isEmpty() or owners.count() != users.count():
-            raise ReleaseError(f"{private} does not belong to this release: other histories were released from it.")
-        faults = []
-        held = self.spark.read.parquet(f"{folder}/{PROFILES}").select("history", "term")
-        n_invented = items.join(owners, "user").select("history", "term").exceptAll(held).count()
-        if n_invented:
-            faults.append(f"{n_invented:,} released terms were never in the history behind them")
-        if owners.select("owner").distinct().count() != self.manifest.after["people"]:
-            faults.append("the manifest gives another number of people than the private folder")
-        return owners.select("user", "owner"), faults
-
-    def group_members(self, private: str) -> tuple["DataFrame", "DataFrame", list[str]]:
-        """Return everybody's group and terms, and where the private folder contradicts the release."""
-        self.check_belongs(private)
-        folder = location_uri(private)
-        members = self.spark.read.parquet(f"{folder}/{MEMBERSHIP}").selectExpr("history", "release_id AS group")
-        pairs = self.spark.read.parquet(f"{folder}/{PROFILES}").select("history", "term")
-        missing = members.where("group IS NOT NULL").join(self.rows().select("group").distinct(), "group", "anti")
-        faults = [] if missing.isEmpty() else ["the private folder has members of groups that are not released"]
-        return members, pairs, faults
-
-
-def _item_counts(items: "DataFrame") -> dict[str, int]:
-    from pyspark.sql import functions as f
-
-    row = items.agg(f.countDistinct("user"), f.countDistinct("term"), f.count(f.lit(1))).collect()[0]
-    return dict(zip(("histories", "terms", "pairs"), map(int, row), strict=True))
+        folder, read = location_uri(private), self.spark.read
+        return read.parquet(f"{folder}/{MEMBERSHIP}"), read.parquet(f"{folder}/{PROFILES}").select("history", "term")
 
 
 def _digest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,11 +1,8 @@
-"""Verifying a release, ours or anybody's file, with code that shares nothing with the methods."""
+"""Verifying a release, or a claim about anybody's file, with code that shares nothing with the methods."""
 
 import hashlib
-import importlib
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +12,7 @@ from queryveil.core.evidence import Evidence, Floor, ReleasedHistories
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
+from queryveil.engines import LogSource, open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import PrivateFolder
@@ -26,18 +24,11 @@ from queryveil.release.verification import verify as verify_evidence
 from queryveil.workflows.requests import VerifyRequest, arrow_table
 
 _AS_IT_STANDS = Cleaning(scrub=False, duplicates="keep", bots=0)
-_ON_ENGINE: Mapping[str, str] = MappingProxyType(
-    {
-        "local": "queryveil.workflows.verify:verify_locally",
-        "spark": "queryveil.workflows.spark_verify:verify_on_spark",
-    }
-)
 
 
 def verify(request: VerifyRequest, progress: Progress = silent) -> Verdict:
     """Return whether a release keeps what it claims; a file that is no release of ours needs a claim."""
-    module, _, function = _ON_ENGINE[request.engine_options.engine].partition(":")
-    verdict: Verdict = getattr(importlib.import_module(module), function)(request, progress)
+    verdict: Verdict = request.engine_options.workflow("verify")(request, progress)
     return verdict
 
 
@@ -46,7 +37,8 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     release = Path(request.release) if isinstance(request.release, str | Path) else arrow_table(request.release)
     claim = None if request.claim is None else resolve("guarantee", request.claim)
     if isinstance(release, Path) and release.is_dir():
-        return verify_release(load_release(release), claim, request.private_path, request.places, progress)
+        private = None if request.private is None else Path(request.private)
+        return verify_release(load_release(release), claim, private, request.places, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
     if claim is None:
@@ -69,21 +61,17 @@ def verify_release(
     claim = release.manifest.claim if claim is None else claim
     check_claim(claim, release.kind)
     evidence, faults = collect_evidence(release, None if private is None else PrivateFolder(private))
-    missing = _add_word_lists(evidence, claim, places, _places_digest(release))
+    made_with = (release.manifest.lists or {}).get("places") or ""
+    missing = _add_word_lists(evidence, claim, places, made_with)
     if missing:
         return Verdict(str(claim), "unchecked", "nothing", reason=missing)
     return verify_evidence(claim, release.kind, evidence, faults=faults, progress=progress)
 
 
-def _places_digest(release: Release) -> str:
-    """Return the digest of the user's list of places that a release was made with; "" without one."""
-    return "" if release.manifest.lists is None else release.manifest.lists.get("places") or ""
-
-
 def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None, made_with: str | None) -> str:
     """Add the lists of names, places and private words where the claim needs them; return why they are missing.
 
-    `made_with` is the digest of the list of places that a release was made with; None where that is not known.
+    `made_with` is the digest of the user's list that a release was made with: "" without one, None if unknown.
     """
     if "word_lists" not in guarantee_of(claim).inputs:
         if places is not None:
@@ -94,21 +82,16 @@ def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None
     from queryveil.sensitivity.lists import load_lists
 
     lists = load_lists(places)
-    if places is not None and made_with is not None and _digest(places) != made_with:
+    if places is not None and made_with is not None and hashlib.sha256(places.read_bytes()).hexdigest() != made_with:
         raise InputError(f"--places: {places} is not the list that the release was made with; give that one or none.")
     evidence.add(PersonalWordLists, lambda: lists)
     return ""
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def verify_file(
     file: Path | Any, claim: ResolvedName, reading: Reading, places: Path | None, progress: Progress
 ) -> Verdict:
-    """Read anybody's file as it stands and check the claim on it, every user being one history."""
-    from queryveil.engines import LogSource, open_log
+    """Read anybody's file without cleaning and check a claim about it; every user is one history."""
     from queryveil.logs.formats import find_format
     from queryveil.logs.sample import take_sample
 
@@ -145,7 +128,7 @@ def _kind_of_file(claim: ResolvedName) -> Kind:
 
 
 def _baskets(log: Any, kind: Kind) -> ReleasedHistories:
-    """Return the items of baskets just as they stand: folding them would make different items look alike."""
+    """Return the items of baskets unchanged: folding them would make different items look alike."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -159,7 +142,7 @@ def _baskets(log: Any, kind: Kind) -> ReleasedHistories:
 
 
 def _histories(log: Any, kind: Kind, progress: Progress) -> ReleasedHistories:
-    """Return the terms of queries or whole queries, or a column of terms just as it stands."""
+    """Return the terms of queries or whole queries, or a column of terms unchanged."""
     from queryveil.histories.build import build
 
     profiles = build(log, unit="entry" if log.has_single_terms else kind.unit, progress=progress)

@@ -12,7 +12,7 @@ from queryveil.serve.pages import comparison
 from queryveil.serve.pages.comparison import FamilyComparison, compare_runs
 from queryveil.serve.run_specs import AnonymizeSpec
 from queryveil.serve.store import RunRow
-from queryveil.workflows.crowds import Crowds
+from queryveil.workflows.inspect import Crowds
 
 
 class FakeJobs:

@@ -14,6 +14,12 @@ from queryveil.engines.local.files import sql_literal
 from queryveil.logs.options import Cleaning, seconds
 from queryveil.logs.scrub import ASCII_CANDIDATE, KINDS, OTHER_CANDIDATE, scrub
 
+# People are numbered in the order of their first rows in the log.
+_NUMBER_PEOPLE = (
+    "CREATE TABLE people AS SELECT (row_number() OVER (ORDER BY first) - 1)::INTEGER AS id, person"
+    " FROM (SELECT person, min(rowid) AS first FROM raw GROUP BY person)"
+)
+
 Scrubber = Callable[[str], tuple[str, Counter[str]]]
 
 
@@ -28,7 +34,7 @@ def clean(
     """Run all cleaning steps in order and return their effects; the items of baskets are scrubbed one by one."""
     has_times = "time" in columns
     with ThreadPoolExecutor(1) as thread:  # numbering is SQL and scrubbing mostly Python, so both run at once
-        numbered = thread.submit(_number_people, database.cursor())
+        numbered = thread.submit(database.cursor().execute, _NUMBER_PEOPLE)
         steps = [_scrub(database, options, _scrub_items if baskets else scrub)]
         numbered.result()
     steps.append(_merge_clicks(database, columns, options, has_times))
@@ -59,7 +65,11 @@ def _scrub(database: duckdb.DuckDBPyConnection, options: Cleaning, scrubber: Scr
             if found:
                 changed.append((text, scrubbed))
                 kinds.update({kind: number * rows for kind, number in found.items()})
-        _insert_scrubbed(database, changed)
+        if changed:
+            texts, cleaned = zip(*changed, strict=True)
+            database.register("changed", pa.table({"query": texts, "clean": cleaned}))
+            database.execute("INSERT INTO scrubbed SELECT * FROM changed")
+            database.unregister("changed")
     reader.close()
     note = ", ".join(f"{kinds[kind]:,} {kind}" for kind in KINDS if kinds[kind])
     return Step("scrub", kinds.total(), "direct identifiers taken out", note)
@@ -69,22 +79,6 @@ def _scrub_items(basket: str) -> tuple[str, Counter[str]]:
     """Scrub the items of a basket separately: two adjacent short numbers are not a phone number."""
     parts = [scrub(item) for item in basket.split()]
     return " ".join(text for text, _ in parts), sum((found for _, found in parts), Counter())
-
-
-def _insert_scrubbed(database: duckdb.DuckDBPyConnection, changed: list[tuple[str, str]]) -> None:
-    if changed:
-        texts, cleaned = zip(*changed, strict=True)
-        database.register("changed", pa.table({"query": texts, "clean": cleaned}))
-        database.execute("INSERT INTO scrubbed SELECT * FROM changed")
-        database.unregister("changed")
-
-
-def _number_people(database: duckdb.DuckDBPyConnection) -> None:
-    """Number people in the order of their first rows in the log."""
-    database.execute(
-        "CREATE TABLE people AS SELECT (row_number() OVER (ORDER BY first) - 1)::INTEGER AS id, person"
-        " FROM (SELECT person, min(rowid) AS first FROM raw GROUP BY person)"
-    )
 
 
 def _merge_clicks(

@@ -4,17 +4,19 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from queryveil.core.errors import InputError, LogError, OutputError, QueryveilError
 from queryveil.core.files import scratch
+from queryveil.engines.sql import SqlSession
+from queryveil.logs.options import Reading
 
 MAX_LINE_BYTES = 1_000_000
 MIN_MEMORY = 30_000_000
 _THREAD_MEMORY = 64_000_000  # with less memory, a thread spends its time spilling
-_SUBJECT = "the log"  # of error messages about queries on the opened log
 
 
 class Connection:
@@ -30,7 +32,15 @@ class Connection:
         self._stack = ExitStack()
         self.folder = self._stack.enter_context(scratch("spill"))
         try:
-            self.database = duckdb.connect(config=_settings(memory_bytes, str(self.folder / "duckdb")))
+            threads = max(1, min(len(os.sched_getaffinity(0)), memory_bytes // _THREAD_MEMORY))
+            settings: dict[str, str | bool | int | float | list[str]] = {
+                "memory_limit": f"{memory_bytes}B",
+                "threads": threads,
+                "temp_directory": str(self.folder / "duckdb"),
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+            }
+            self.database = duckdb.connect(config=settings)
             self._stack.callback(self.database.close)
             self.database.execute("SET TimeZone = 'UTC'")  # days and times must not depend on where this runs
         except BaseException:
@@ -41,35 +51,20 @@ class Connection:
         """Close the database and remove its folder."""
         self._stack.close()
 
-    def query_number(self, sql: str) -> int:
-        """Return the single number that a query yields."""
-        with duckdb_errors_as_sentences(_SUBJECT):
-            return fetch_number(self.database, sql)
-
     def query_table(self, sql: str) -> pa.Table:
         """Return the result of a query as an Arrow table."""
-        with duckdb_errors_as_sentences(_SUBJECT):
+        with duckdb_errors_as_sentences("the log"):
             return self.database.sql(sql).to_arrow_table()
 
     def query_batches(self, sql: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Yield the result of a query in record batches."""
-        with duckdb_errors_as_sentences(_SUBJECT):
+        with duckdb_errors_as_sentences("the log"):
             yield from self.database.sql(sql).to_arrow_reader(batch_rows)
 
 
 def fetch_number(database: duckdb.DuckDBPyConnection, sql: str) -> int:
     """Return the single number that a query yields."""
     return int(database.execute(sql).fetchall()[0][0])
-
-
-def _settings(memory_bytes: int, folder: str) -> dict[str, str | bool | int | float | list[str]]:
-    return {
-        "memory_limit": f"{memory_bytes}B",
-        "threads": max(1, min(len(os.sched_getaffinity(0)), memory_bytes // _THREAD_MEMORY)),
-        "temp_directory": folder,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
 
 
 @contextmanager
@@ -93,3 +88,32 @@ def _sentence(error: duckdb.Error, subject: str) -> QueryveilError:
         return LogError(f"{subject} is a truncated or damaged compressed file; fetch it again.")
     kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(error).__name__.removesuffix("Exception")).lower()
     return LogError(f"{subject} cannot be read ({kind} error); check that it is an undamaged file of its format.")
+
+
+class DuckdbSession(SqlSession):
+    """Arrow tables in a private in-memory database, which is closed at the end."""
+
+    def __init__(self) -> None:
+        """Connect to a new database."""
+        super().__init__()
+        self._connection = Connection(Reading().memory_bytes())
+
+    def register(self, name: str, table: Any) -> None:
+        """Make an Arrow table available under a name."""
+        with duckdb_errors_as_sentences("the release"):
+            self._connection.database.register(name, table)
+        self._names[name] = name
+
+    def create(self, name: str, sql: str, **values: Any) -> None:
+        """Store the result of a query as a table."""
+        self.query(f"CREATE TABLE {name} AS {sql}", **values)
+        self._names[name] = name
+
+    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        with duckdb_errors_as_sentences("the release"):
+            return self._connection.database.execute(self._statement(sql, values)).fetchall()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()

@@ -26,6 +26,7 @@ _PARSED_TIMES = {
     "microseconds": _EPOCH.format("1"),
     "nanoseconds": _EPOCH.format("0.001"),
 }
+MEMORY_TABLE = "memory_table"  # the name under which a log that is a table is registered
 # time formats that DuckDB's reader of delimited files parses, rejecting lines where it cannot
 _READER_TIMES = {"iso": "TIMESTAMP", "offset": "TIMESTAMPTZ", "excite": "TIMESTAMP"}
 
@@ -103,49 +104,46 @@ def rows_sql(file: LogFile, columns: tuple[str, ...], *, first_person: int = 0, 
     """Return SQL that reads a file into the columns of `raw`; an unusable record gets the person NULL."""
     layout = file.layout
     if layout.shape == "parquet":
-        return columns_sql(parquet_sql(file), layout, columns)
+        return _columns_sql(parquet_sql(file), layout, columns)
     if layout.shape == "delimited":
         types = ["VARCHAR"] * len(layout.columns)
         if "time" in layout.roles and layout.time in _READER_TIMES:
             types[layout.columns.index(layout.roles["time"])] = _READER_TIMES[layout.time]
-        return columns_sql(_csv_sql(file, layout, _numbered(types), memory_bytes), layout, columns)
-    lines = _csv_sql(file, Layout("lines", {}, delimiter="\x01\x02\x03"), {"line": "VARCHAR"}, memory_bytes)
-    if layout.shape == "lines":
-        return f"SELECT {_line_columns_sql(columns, first_person)} FROM {lines} WHERE trim(line) <> ''"
-    parsed = f"(SELECT CASE WHEN json_valid(line) THEN line END AS record FROM {lines} WHERE trim(line) <> '')"
-    return columns_sql(parsed, layout, columns)
+        return _columns_sql(_csv_sql(file, layout, types, memory_bytes), layout, columns)
+    lines = _csv_sql(file, Layout("lines", {}, delimiter="\x01\x02\x03"), ["VARCHAR"], memory_bytes)
+    if layout.shape == "lines":  # every basket is a person of its own, named by its number in the log
+        parts = {"person": f"({first_person} + row_number() OVER ())::VARCHAR", "query": "c0"}
+        return f"SELECT {', '.join(parts[name] for name in columns)} FROM {lines} WHERE trim(c0) <> ''"
+    parsed = f"(SELECT CASE WHEN json_valid(c0) THEN c0 END AS record FROM {lines} WHERE trim(c0) <> '')"
+    return _columns_sql(parsed, layout, columns)
 
 
 def line_breaks_sql(file: LogFile, memory_bytes: int) -> str:
     """Return SQL that counts the line breaks inside the fields of a delimited file; consecutive ones count once."""
-    typed = _numbered(["VARCHAR"] * len(file.layout.columns))
-    source = _csv_sql(file, file.layout, typed, memory_bytes, recorded=False)
-    runs = (f"coalesce(len(regexp_extract_all({name}, '[\\r\\n]*\\n')), 0)" for name in typed)
+    n_columns = len(file.layout.columns)
+    source = _csv_sql(file, file.layout, ["VARCHAR"] * n_columns, memory_bytes, recorded=False)
+    runs = (f"coalesce(len(regexp_extract_all(c{i}, '[\\r\\n]*\\n')), 0)" for i in range(n_columns))
     return f"SELECT coalesce(sum({' + '.join(runs)}), 0) FROM {source}"
 
 
-def _numbered(types: list[str]) -> dict[str, str]:
-    """Return column → type; columns get numbered names, since those of a header may repeat or be empty."""
-    return {f"c{number}": type_ for number, type_ in enumerate(types)}
-
-
 def parquet_sql(file: LogFile) -> str:
-    """Return the call of DuckDB's Parquet reader."""
-    return f"read_parquet({_path_sql(file.path)}, binary_as_string=true)"
+    """Return the call of DuckDB's Parquet reader, or the name of the table in memory."""
+    if file.in_memory:
+        return MEMORY_TABLE
+    return f"read_parquet({sql_literal(glob.escape(str(file.path)))}, binary_as_string=true)"
 
 
-def columns_sql(source: str, layout: Layout, columns: tuple[str, ...]) -> str:
+def _columns_sql(source: str, layout: Layout, columns: tuple[str, ...]) -> str:
     """Return SQL that selects the columns of `raw` from a relation."""
     return f"SELECT {', '.join(_column_sql(name, layout) for name in columns)} FROM {source}"
 
 
-def _path_sql(path: Path) -> str:
-    return sql_literal(glob.escape(str(path)))
+def _csv_sql(file: LogFile, layout: Layout, types: list[str], memory_bytes: int, *, recorded: bool = True) -> str:
+    """Return the call of DuckDB's CSV reader; only its strict mode reports lines with too many columns.
 
-
-def _csv_sql(file: LogFile, layout: Layout, typed: dict[str, str], memory_bytes: int, *, recorded: bool = True) -> str:
-    """Return the call of DuckDB's CSV reader; only its strict mode reports lines with too many columns."""
-    names = ", ".join(f"{sql_literal(name)}: {sql_literal(type_)}" for name, type_ in typed.items())
+    Columns are named c0, c1, …, because the names in a header may repeat or be empty.
+    """
+    names = ", ".join(f"'c{number}': '{type_}'" for number, type_ in enumerate(types))
     quote = sql_literal(layout.quote)
     buffer = min(_LARGEST_BUFFER, max(2 * MAX_LINE_BYTES, memory_bytes // 16))
     options = [
@@ -159,7 +157,7 @@ def _csv_sql(file: LogFile, layout: Layout, typed: dict[str, str], memory_bytes:
         options.append("rejects_scan='bad_scans'")
     if layout.time == "excite":
         options.append("timestampformat='%y%m%d%H%M%S'")
-    return f"read_csv({_path_sql(file.location[0])}, {', '.join(options)})"
+    return f"read_csv({sql_literal(glob.escape(str(file.location[0])))}, {', '.join(options)})"
 
 
 def _value_sql(name: str, layout: Layout) -> str:
@@ -171,7 +169,7 @@ def _value_sql(name: str, layout: Layout) -> str:
         return f"json_extract_string(record, {sql_literal(path)})"
     if layout.shape == "delimited":
         return f"c{layout.columns.index(column)}"
-    return sql_identifier(column)
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _column_sql(name: str, layout: Layout) -> str:
@@ -190,11 +188,9 @@ def _is_parsed_by_reader(layout: Layout) -> bool:
 
 
 def _time_sql(value: str, layout: Layout) -> str:
-    return (
-        f"{value}::TIMESTAMP"
-        if _is_parsed_by_reader(layout)
-        else _PARSED_TIMES[layout.time].format(f"{value}::VARCHAR")
-    )
+    if _is_parsed_by_reader(layout):
+        return f"{value}::TIMESTAMP"
+    return _PARSED_TIMES[layout.time].format(f"{value}::VARCHAR")
 
 
 def unreadable_time_sql(layout: Layout) -> str:
@@ -205,17 +201,6 @@ def unreadable_time_sql(layout: Layout) -> str:
     return f"(nullif(trim({value}::VARCHAR), '') IS NOT NULL AND {_time_sql(value, layout)} IS NULL)"
 
 
-def _line_columns_sql(columns: tuple[str, ...], first_person: int) -> str:
-    """Return the columns of a basket: every line is a person of its own, named by the line's number in the log."""
-    parts = {"person": f"({first_person} + row_number() OVER ())::VARCHAR", "query": "line"}
-    return ", ".join(parts[name] for name in columns)
-
-
 def sql_literal(text: str) -> str:
     """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def sql_identifier(name: str) -> str:
-    """Return a column's name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'

@@ -1,19 +1,25 @@
-"""Reads the files of a log into one table `raw`: person, query, and those of time, rank, url, part that it has.
+"""Reads the files of a log into a table `raw` (person, query, and those of time, rank, url, part it has); cleans it.
 
 A bad line is one that DuckDB's reader rejects or whose person is NULL. A file with too many bad lines is refused;
-otherwise they stay in `raw`, where row numbers identify the file, until `drop_bad_rows`.
+otherwise they stay in `raw`, where row numbers identify the file, until all files are read.
 """
 
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from queryveil.core.errors import LogError
+from queryveil.core.progress import Progress, silent
+from queryveil.engines import LogSource, QueryLog, Step
+from queryveil.engines.local.cleaning import clean
 from queryveil.engines.local.connection import Connection, duckdb_errors_as_sentences, fetch_number
 from queryveil.engines.local.files import (
+    MEMORY_TABLE,
     LogFile,
-    columns_sql,
+    find_files,
     line_breaks_sql,
     parquet_sql,
     rows_sql,
@@ -21,6 +27,7 @@ from queryveil.engines.local.files import (
 )
 from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
 from queryveil.logs.files import count_lines, lines_at, write_with_unix_line_ends
+from queryveil.logs.layout import Layout
 from queryveil.logs.options import Reading
 
 TYPES = {
@@ -61,17 +68,95 @@ class LineCounts:
         return self.n_rows + self.n_rejected
 
 
-def create_raw(database: duckdb.DuckDBPyConnection, columns: tuple[str, ...]) -> None:
+def open_files(source: LogSource, *, progress: Progress = silent) -> QueryLog:
+    """Read and clean the files of a log, or its table; the caller closes it."""
+    files = find_files(source)
+    unwanted = {"rank", "url"} - set(source.keep)
+    # a basket's person is its line, so a layout always has one
+    columns = tuple(name for name in TYPES if all(name in {*each.layout.roles, "person"} - unwanted for each in files))
+    has_baskets = all(each.layout.shape == "lines" for each in files)
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(Connection(source.reading.memory_bytes())))
+        _create_raw(connection.database, columns)
+        if source.table is not None:
+            connection.database.register(MEMORY_TABLE, source.table)
+        n_bad = 0
+        for number, each in enumerate(files):
+            progress("reading", number, len(files))
+            n_bad += _read_file(connection, each, source.reading, columns)
+        progress("reading", len(files), len(files))
+        progress("cleaning", 0, 1)
+        log = _clean_rows(connection, files, source, columns, n_bad, has_baskets=has_baskets)
+        progress("cleaning", 1, 1)
+        stack.pop_all()
+        return log
+
+
+def open_rows(table: pa.Table, layout: Layout, source: LogSource, *, has_times: bool) -> QueryLog:
+    """Clean the rows of some of a log's people; all of them may be left out as bots.
+
+    Whether the log has times is known only to the caller, who sees all of it.
+    """
+    file = LogFile(Path("the log"), layout, "table", in_memory=True)
+    columns = tuple(name for name in TYPES if name in layout.roles)
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(Connection(source.reading.memory_bytes())))
+        _create_raw(connection.database, columns)
+        connection.database.register(MEMORY_TABLE, table)
+        with duckdb_errors_as_sentences("the log"):
+            n_bad = _append_rows(connection, file, columns, 0).n_unusable
+        log = _clean_rows(connection, [file], source, columns, n_bad, has_times=has_times, may_be_empty=True)
+        stack.pop_all()
+        return log
+
+
+def _clean_rows(
+    connection: Connection,
+    files: list[LogFile],
+    source: LogSource,
+    columns: tuple[str, ...],
+    n_bad: int,
+    *,
+    has_times: bool | None = None,
+    has_baskets: bool = False,
+    may_be_empty: bool = False,
+) -> QueryLog:
+    """Clean the rows that were read; unless `has_times` is given, the log has times if any row has one."""
+    database = connection.database
+    with duckdb_errors_as_sentences("the log"):
+        if n_bad:
+            database.execute("DELETE FROM raw WHERE person IS NULL")
+        n_rows = fetch_number(database, "SELECT count(*) FROM raw")
+        if has_times is None:
+            has_times = "time" in columns and fetch_number(database, "SELECT count(time) FROM raw") > 0
+        columns = tuple(name for name in columns if name != "time" or has_times)
+        steps = clean(database, columns, source.cleaning, baskets=has_baskets, may_be_empty=may_be_empty)
+        has_parts = "part" in columns
+        parts = database.execute("SELECT DISTINCT part FROM queries ORDER BY part").fetchall() if has_parts else []
+    steps = [Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out"), *steps]
+    return QueryLog(
+        source,
+        tuple(steps),
+        has_times,
+        files[0].format,
+        all(each.layout.roles.get("query", "").lower() == "term" for each in files),
+        columns,
+        tuple(str(value) for (value,) in parts),
+        connection,
+    )
+
+
+def _create_raw(database: duckdb.DuckDBPyConnection, columns: tuple[str, ...]) -> None:
     """Create the empty table that the files are read into."""
     database.execute(f"CREATE TABLE raw ({', '.join(f'{name} {TYPES[name]}' for name in columns)})")
 
 
-def read_file(connection: Connection, file: LogFile, reading: Reading, columns: tuple[str, ...]) -> int:
-    """Append the rows of one file to `raw` and count its bad lines; refuse a file that has too many."""
+def _read_file(connection: Connection, file: LogFile, reading: Reading, columns: tuple[str, ...]) -> int:
+    """Append the rows of a file or table to `raw` and count its bad lines; refuse one that has too many."""
     with duckdb_errors_as_sentences(str(file.path)):
         start = fetch_number(connection.database, "SELECT count(*) FROM raw")
         try:
-            lines = _append_file(connection, file, columns, start)
+            lines = _append_rows(connection, file, columns, start)
         except duckdb.InvalidInputException as error:
             if "state machine" not in str(error):
                 raise
@@ -80,66 +165,31 @@ def read_file(connection: Connection, file: LogFile, reading: Reading, columns: 
         if lines is None or (lines.n_rows == 0 and file.layout.shape != "parquet"):  # caused by mixed line ends
             write_with_unix_line_ends(file.path, file.compression, copy)
             file = replace(file, normalized_copy=copy)
-            lines = _append_file(connection, file, columns, start)
+            lines = _append_rows(connection, file, columns, start)
         n_bad = _check_bad_lines(connection.database, file, reading, lines)
         copy.unlink(missing_ok=True)
         return n_bad
 
 
-def read_table(
-    connection: Connection, table: pa.Table, file: LogFile, reading: Reading, columns: tuple[str, ...]
-) -> int:
-    """Append the rows of an Arrow table to `raw` and count its bad rows; refuse a table that has too many."""
-    with duckdb_errors_as_sentences("the table"):
-        lines = append_table(connection, table, file, columns)
-        connection.database.register("memory_table", table)  # so that an error can name the first bad row
-        n_bad = _check_bad_lines(connection.database, file, reading, lines)
-        connection.database.unregister("memory_table")
-        return n_bad
-
-
-def append_table(connection: Connection, table: pa.Table, file: LogFile, columns: tuple[str, ...]) -> LineCounts:
-    """Append the rows of an Arrow table to `raw` and count them."""
-    database = connection.database
-    database.register("memory_table", table)
-    database.execute(f"INSERT INTO raw {columns_sql('memory_table', file.layout, columns)}")
-    database.unregister("memory_table")
-    return _count_rows(database, file, columns, 0, 0)
-
-
-def drop_bad_rows(database: duckdb.DuckDBPyConnection) -> None:
-    """Delete the unusable rows of `raw`."""
-    database.execute("DELETE FROM raw WHERE person IS NULL")
-
-
-def _append_file(connection: Connection, file: LogFile, columns: tuple[str, ...], start: int) -> LineCounts:
-    """Append a file's rows; count them and the rejected lines."""
+def _append_rows(connection: Connection, file: LogFile, columns: tuple[str, ...], start: int) -> LineCounts:
+    """Append a file's rows to `raw`; count them and the rejected lines, and refuse a file with NUL bytes."""
     database = connection.database
     database.execute("DROP TABLE IF EXISTS bad_lines; DROP TABLE IF EXISTS bad_scans")
     sql = rows_sql(file, columns, first_person=start, memory_bytes=connection.memory_bytes)
     database.execute(f"INSERT INTO raw {sql}")
-    if file.layout.shape == "parquet":
-        return _count_rows(database, file, columns, start, 0)
-    n_rejected = fetch_number(database, "SELECT count(DISTINCT line) FROM bad_lines")
-    lines = _count_rows(database, file, columns, start, n_rejected)
-    if not file.layout.quote:
-        return lines
-    return replace(lines, n_rejected=n_rejected + _count_swallowed(connection, file, lines))
-
-
-def _count_rows(
-    database: duckdb.DuckDBPyConnection, file: LogFile, columns: tuple[str, ...], start: int, n_rejected: int
-) -> LineCounts:
-    """Count a file's rows; refuse a file with NUL bytes."""
+    is_text = file.layout.shape != "parquet"
+    n_rejected = fetch_number(database, "SELECT count(DISTINCT line) FROM bad_lines") if is_text else 0
     has_nul = " OR ".join(f"contains({name}, chr(0))" for name in columns if TYPES[name] == "VARCHAR")
     row = database.execute(
         f"SELECT count(*), count(*) FILTER (person IS NULL), coalesce(bool_or({has_nul}), false)"
         f" FROM raw WHERE rowid >= {start}"
     ).fetchall()[0]
-    n_rows, n_unusable, is_binary = int(row[0]), int(row[1]), bool(row[2])
-    if is_binary:
+    if row[2]:
         raise LogError(f"{file.path} holds NUL bytes, so it is not a text log; convert it to UTF-8 text or Parquet.")
-    return LineCounts(start, n_rows, n_unusable, n_rejected)
+    lines = LineCounts(start, int(row[0]), int(row[1]), n_rejected)
+    if not (is_text and file.layout.quote):
+        return lines
+    return replace(lines, n_rejected=n_rejected + _count_swallowed(connection, file, lines))
 
 
 def _count_swallowed(connection: Connection, file: LogFile, lines: LineCounts) -> int:
@@ -184,7 +234,6 @@ def _first_bad(database: duckdb.DuckDBPyConnection, file: LogFile, lines: LineCo
 def _first_unusable_row(database: duckdb.DuckDBPyConnection, file: LogFile, start: int) -> tuple[int, str]:
     """Return the number and the fault of the first unusable row of a table."""
     row = fetch_number(database, f"SELECT min(rowid) FROM raw WHERE rowid >= {start} AND person IS NULL") - start
-    source = "memory_table" if file.in_memory else parquet_sql(file)
     unreadable = unreadable_time_sql(file.layout) or "false"
-    is_time = fetch_number(database, f"SELECT ({unreadable})::INTEGER FROM {source} LIMIT 1 OFFSET {row}")
+    is_time = fetch_number(database, f"SELECT ({unreadable})::INTEGER FROM {parquet_sql(file)} LIMIT 1 OFFSET {row}")
     return row + 1, UNREADABLE_TIME if is_time else NO_USER

@@ -1,6 +1,7 @@
-"""SQL sessions on Spark: temporary views with unique names, dropped at the end."""
+"""Tables on Spark: SQL sessions over temporary views, released histories, and the counts of histories."""
 
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from queryveil.engines.sql import SqlSession
@@ -41,3 +42,26 @@ class SparkSqlSession(SqlSession):
             self._spark.catalog.dropTempView(name)
         for frame in self._stored:
             frame.unpersist()
+
+
+@dataclass(frozen=True)
+class ReleasedHistoryFrame:
+    """Released histories: `user, owner, term, partition`, each term of a history once."""
+
+    rows: "DataFrame"
+    is_linked: bool  # the owner is a person; else the history itself
+
+
+def history_counts(histories: "DataFrame", owner: str = "person") -> tuple[int, int, int, int, int]:
+    """Count the people (a column), histories, distinct terms, pairs and occurrences of `entries, counts`."""
+    from pyspark.sql import functions as f
+
+    nonempty = histories.where("size(entries) > 0")
+    row = nonempty.agg(
+        f.countDistinct(owner),
+        f.count(f.lit(1)),
+        f.sum(f.size("entries")),
+        f.sum(f.expr("aggregate(counts, 0L, (total, each) -> total + each)")),
+    ).collect()[0]
+    terms = nonempty.select(f.explode("entries").alias("term")).distinct().count()
+    return int(row[0]), int(row[1]), int(terms), int(row[2] or 0), int(row[3] or 0)

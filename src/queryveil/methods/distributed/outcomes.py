@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.engines.spark.frames import history_counts
 from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.engines.spark.sql import history_counts
 from queryveil.semantics.options import SemanticOptions
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from queryveil.serve import charts
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.rendering import capitalise
 from queryveil.serve.store import RunRow
-from queryveil.workflows.crowds import Crowds, crowds
+from queryveil.workflows.inspect import Crowds, crowds
 
 CaptionedChart = tuple[markupsafe.Markup, str]
 TableColumn = tuple[str, list[Score | None]]  # heading, and the score of each run

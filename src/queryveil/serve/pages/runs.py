@@ -19,7 +19,7 @@ from queryveil.serve.pages.comparison import crowds_of
 from queryveil.serve.rendering import page, redirect
 from queryveil.serve.run_specs import parse_spec
 from queryveil.serve.store import LogRow, RunRow, UnknownIdError, free_name
-from queryveil.workflows.person_view import person_of, sample_people, show_person
+from queryveil.workflows.inspect import person_of, sample_people, show_person
 
 router = APIRouter(prefix="/runs/{run}")
 releases = APIRouter(prefix="/releases/{release}")

@@ -19,8 +19,7 @@ from queryveil.serve.search import LARGEST_GROUP, LONGEST_QUERY, RULES, Searcher
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
-    from queryveil.workflows.people import People
-    from queryveil.workflows.search import Searcher
+    from queryveil.workflows.search import People, Searcher
 
 router = APIRouter()
 _LISTED_PEOPLE = 12

@@ -1,21 +1,68 @@
-"""What is in a log, and how many of its people a few of their terms single out: the reason to anonymise it."""
+"""What can be done with a log by itself: generate one, describe one, write its profiles to a file."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.errors import InputError
+from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Rate, wilson
 from queryveil.engines import LogSource, open_log
 from queryveil.histories.build import build
+from queryveil.histories.profile_files import is_profile_file, profile_bytes
 from queryveil.histories.profiles import Profiles
-from queryveil.measures.privacy.unique import draw, single_out
+from queryveil.logs.generate import GeneratedLog
+from queryveil.logs.generate import generate as generate_log
+from queryveil.semantics.augmentation import weighted
+from queryveil.workflows.requests import GenerateRequest, ProfilesRequest
 
 KNOWN = (1, 2, 3)  # terms of a person
+_SUFFIXES = (".csv", ".tsv", ".parquet")  # of profile files
 _BEGINNINGS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000)  # of classes of sizes
+
+
+def generate(request: GenerateRequest, *, progress: Progress = silent) -> GeneratedLog:
+    """Write a synthetic log and, if requested, a market table of its terms."""
+    return generate_log(
+        request.out,
+        like=request.like,
+        users=request.users,
+        rng=np.random.default_rng(request.seed),
+        market_out=request.market_out,
+        overwrite=request.force,
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True)
+class WrittenProfiles:
+    """A profile file and what it holds."""
+
+    path: Path
+    people: int
+    terms: int
+    rows: int
+
+
+def write_profiles(request: ProfilesRequest, *, progress: Progress = silent) -> WrittenProfiles:
+    """Write everybody's terms with their weights into a file that appears whole or not at all."""
+    source, out, weights = request.source, request.out, request.weighting.weights
+    if out.suffix not in _SUFFIXES:
+        raise InputError(f"{out}: a profile file ends in {', '.join(_SUFFIXES)}; name it so.")
+    if source.cleaning.history != "user":
+        raise InputError("a profile is of a person, so it goes with --history user; leave --history out.")
+    check_replaceable(out, "a profile file", is_profile_file, overwrite=request.force)
+    with open_log(source, progress=progress) as log:
+        profiles = build(log, progress=progress)
+    if weights != "paper":
+        profiles = weighted(profiles, "counts" if weights == "counts" else "tfidf")
+    write_new_file(out, profile_bytes(profiles, out), overwrite=request.force, mode=0o600)
+    return WrittenProfiles(out, profiles.n_people, len(profiles.vocabulary), len(profiles.ids))
 
 
 @dataclass(frozen=True)
@@ -96,6 +143,8 @@ def _classes(sizes: NDArray[np.int64], weights: NDArray[np.float64]) -> tuple[Si
 
 
 def _singled_out(profiles: Profiles, m: int, rng: np.random.Generator, progress: Progress) -> SingledOut:
+    from queryveil.measures.privacy.unique import draw, single_out  # imports numba, which generating does not need
+
     histories, combinations = draw(profiles, m, rng)
     alone = single_out(profiles, profiles.owner, histories, combinations, progress=progress)
     hits, asked = int(np.count_nonzero(alone)), len(alone)

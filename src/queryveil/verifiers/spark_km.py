@@ -1,7 +1,7 @@
-"""Verify (k, m)-anonymity on a cluster: rows are joined with themselves, and holders counted group by group.
+"""Verify (k, m)-anonymity on Spark: rows are joined with themselves, and the holders of each combination counted.
 
 Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010, definition 1;
-read as the verifier for one machine reads it (`verifiers.km`), by other means.
+understood as in the verifier for one machine (`verifiers.km`), by other means.
 """
 
 from itertools import pairwise
@@ -12,14 +12,14 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
-from queryveil.engines.spark.frames import ReleasedHistoryFrame
+from queryveil.engines.spark.sql import ReleasedHistoryFrame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
-    """Return whether a claim km(k, m) holds for the rows `user, owner, term, partition` of each part.
+    """Return whether a claim km(k, m) holds for the rows `user, owner, term, partition`, in each partition.
 
     The figures are those of the verifier for one machine: all combinations up to the size at which the check ended,
     the violations of that size, and of these the one with the lowest support that is first in the order of the texts.
@@ -31,7 +31,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     checked = 0
     for size in range(1, m + 1):
         progress("verifying", size - 1, m)
-        n_found, n_short, worst = _counted(rows, size, k)
+        n_found, n_short, worst = _count_combinations(rows, size, k)
         checked += n_found
         if not checked:
             return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
@@ -41,7 +41,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     return Verdict(str(claim), "holds", counted, checked)
 
 
-def _counted(rows: "DataFrame", size: int, k: int) -> tuple[int, int, Violation | None]:
+def _count_combinations(rows: "DataFrame", size: int, k: int) -> tuple[int, int, Violation | None]:
     """Count the combinations of a size and those that too few hold, and find the worst."""
     from pyspark.sql import functions as f
 
@@ -78,7 +78,7 @@ def _combinations(rows: "DataFrame", names: list[str]) -> "DataFrame":
 
 
 def _refuse_incomplete(rows: "DataFrame", size: int, seen: int) -> None:
-    """Compare with how many combinations histories of such lengths have: what was left out must certify nothing."""
+    """Raise if fewer combinations were seen than the lengths of the histories imply: that would certify nothing."""
     from pyspark.sql import functions as f
 
     choices = "1L"

@@ -1,6 +1,7 @@
-"""SPI, JSD, impressions and exposure on a cluster: blocks of people by the code for one machine, then put together.
+"""SPI, JSD, impressions and exposure on Spark: the code for one machine runs on blocks of people.
 
-Blocks are by a hash of the person and stand in the order of their numbers, so sums are the same however Spark cuts.
+Blocks are made by a hash of the person and combined in the order of their numbers, so that sums do not depend on how
+Spark partitions the data.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +15,8 @@ from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
-from queryveil.measures.privacy import pairs as local
-from queryveil.measures.privacy.pairs import Figures, Spread, merge_figures
+from queryveil.measures.privacy import pairs
+from queryveil.measures.privacy.pairs import Figures, PairMeasure, Spread, merge_figures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,11 +37,11 @@ class DistributedPair:
 
 
 def pair_row(block: int, pair: LogPair) -> dict[str, Any]:
-    """Return a pair of logs of some people as a row; who they are is left out."""
+    """Return a pair of logs of some people as a row, without their identifiers."""
     levels = {name: getattr(pair, name) for name in _LEVELS}
     arrays = {name: getattr(pair, name).astype(kind).tobytes() for name, kind in _ARRAYS.items()}
-    told = {name: None if level is None else level.tobytes() for name, level in levels.items()}
-    return {"block": block, "unit": pair.unit, **arrays, **told}
+    known = {name: None if level is None else level.tobytes() for name, level in levels.items()}
+    return {"block": block, "unit": pair.unit, **arrays, **known}
 
 
 def read_pair(row: dict[str, Any]) -> LogPair:
@@ -50,39 +51,23 @@ def read_pair(row: dict[str, Any]) -> LogPair:
     return LogPair(**arrays, persons=(), **levels, unit=row["unit"])
 
 
-def spi(
-    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
-) -> list[Score]:
-    """Return the mean SPI over people."""
-    return local.spi.scores(_found(evidence.get(DistributedPair), local.spi.figures, measure), measure)
+@dataclass(frozen=True)
+class DistributedPairMeasure:
+    """A measure of a pair of logs whose figures are computed block by block."""
+
+    measure: PairMeasure
+
+    def __call__(
+        self, evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+    ) -> list[Score]:
+        """Return the scores of the pair of logs; figures are merged in the order of the blocks."""
+        pair = evidence.get(DistributedPair)
+        rows = pair.frame.mapInArrow(_Find(self.measure.figures, measure), _FOUND_SCHEMA).collect()
+        parts = [_read_figures(row) for row in sorted(rows, key=lambda row: int(row["block"]))]
+        return self.measure.scores(merge_figures(parts)._replace(n_strangers=pair.n_strangers), measure)
 
 
-def jsd(
-    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
-) -> list[Score]:
-    """Return the mean JSD over people."""
-    return local.jsd.scores(_found(evidence.get(DistributedPair), local.jsd.figures, measure), measure)
-
-
-def impressions(
-    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
-) -> list[Score]:
-    """Return the share of queries released, of those that are not the person's own, and of people with none."""
-    return local.impressions.scores(_found(evidence.get(DistributedPair), local.impressions.figures, measure), measure)
-
-
-def exposed(
-    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
-) -> list[Score]:
-    """Return the mean exposed sensitive mass over people, beside that of the original."""
-    return local.exposed.scores(_found(evidence.get(DistributedPair), local.exposed.figures, measure), measure)
-
-
-def _found(pair: DistributedPair, finding: Finding, measure: ResolvedName) -> Figures:
-    """Return what is found in all blocks, put together in their order."""
-    rows = pair.frame.mapInArrow(_Find(finding, measure), _FOUND_SCHEMA).collect()
-    parts = [_read_figures(row) for row in sorted(rows, key=lambda row: int(row["block"]))]
-    return merge_figures(parts)._replace(n_strangers=pair.n_strangers)
+spi, jsd, impressions, exposed = map(DistributedPairMeasure, (pairs.spi, pairs.jsd, pairs.impressions, pairs.exposed))
 
 
 @dataclass(frozen=True)

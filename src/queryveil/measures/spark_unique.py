@@ -1,13 +1,14 @@
-"""Uniqueness on a cluster; see `measures.privacy.unique`.
+"""Terms of a release compared with those of its log on Spark, and the measure `unique` (see `measures.privacy.unique`).
 
-Histories and their terms are drawn by a hash of the history, the term and the seed, so the draws are the same however
-Spark cuts; they are others than those on one machine, of the same chances. Every task says which of the drawn
-combinations somebody else among its people holds.
+Histories and their terms are drawn by a hash of the history, the term and the seed, so the draws do not depend on how
+Spark partitions the data; they differ from those on one machine, with the same probabilities. Every task reports which
+of the drawn combinations another owner among its histories holds.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,21 +19,85 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import indptr_of, row_numbers_of
+from queryveil.engines.spark.sql import history_counts
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
-from queryveil.measures.distributed.base import DistributedComparison
+from queryveil.kinds.base import Counts, Kind
 from queryveil.measures.privacy.unique import MOST_HISTORIES, note_of, scores_of
+from queryveil.measures.utility.retention import RetentionCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+
 _HASHES = 1 << 63
-_SPARE = 1.1  # as many more are drawn, so that not too few are left in the end
+_SPARE = 1.1  # factor by which more are drawn than needed, so that rarely too few are left
 _DRAWN = "hash LONG, owner STRING, history INT, terms ARRAY<STRING>"
-Drawn = Sequence[tuple[str, Sequence[str]]]  # of every combination: whose it is, and its terms
+Drawn = Sequence[tuple[str, Sequence[str]]]  # the owner and the terms of every drawn combination
 
 
-def compute(
+@dataclass(frozen=True)
+class DistributedComparison:
+    """An original log and what was released of it: `owner, history, entries, counts` of each history.
+
+    The owner is the person, in the release the history itself where the private folder is not given.
+    """
+
+    kind: Kind  # says what an item is: a term or a whole query
+    original: "DataFrame"
+    released: "DataFrame"
+    is_linked: bool  # it is known whose the released histories are
+    seed: int = 0  # of random draws, which are made by hashes
+
+    @cached_property
+    def before(self) -> Counts:
+        """Count the original."""
+        return Counts(*history_counts(self.original, "owner"))
+
+    @cached_property
+    def after(self) -> Counts:
+        """Count the release."""
+        return Counts(*history_counts(self.released, "owner"))
+
+    @property
+    def one_history_each(self) -> bool:
+        """Return whether every person of the original has one history, so that a released history is a person."""
+        return self.before.histories == self.before.people
+
+    @property
+    def counts_people(self) -> bool:
+        """Return whether it is known which released histories belong to the same person."""
+        return self.is_linked or self.one_history_each
+
+    def retention(self) -> RetentionCounts:
+        """Return the counts that the measure retention compares."""
+        before, after = self.before, self.after
+        return RetentionCounts(
+            self.kind.items,
+            (after.terms, before.terms),
+            (self._released_occurrences(), before.occurrences),
+            (after.people, before.people) if self.is_linked else (after.histories, before.histories),
+            (after.pairs, before.pairs),
+            self.counts_people,
+        )
+
+    def _released_occurrences(self) -> int | None:
+        """Return how often the released items occur in the log; None where that is not known."""
+        if self.kind.has_occurrences:
+            return self.after.occurrences
+        if not self.is_linked:
+            return None
+        before, after = (
+            frame.selectExpr("owner", "history", "explode(arrays_zip(entries, counts)) AS pair").selectExpr(
+                "owner", "history", "pair.entries AS entry", "pair.counts AS n"
+            )
+            for frame in (self.original, self.released)
+        )
+        both = before.join(after.drop("n"), ["owner", "history", "entry"])
+        return int(both.agg({"n": "sum"}).collect()[0][0] or 0)
+
+
+def measure_uniqueness(
     evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
@@ -65,7 +130,7 @@ def _hash(*parts: object) -> int:
 
 @dataclass(frozen=True)
 class _Draw:
-    """Draw a share of the histories, and of each m terms, or all where there are fewer."""
+    """Draws a share of the histories, and m terms of each, or all where there are fewer."""
 
     m: int
     seed: int
@@ -89,7 +154,7 @@ class _Draw:
 
 @dataclass(frozen=True)
 class _Others:
-    """Say which combinations somebody holds who is not their owner."""
+    """Reports which combinations a history of another owner holds."""
 
     drawn: Drawn
 
@@ -115,12 +180,12 @@ def shared_with_others(
     row = row_numbers_of(lengths)
     ids = rank[words.indices.to_numpy()]
     order = np.lexsort((ids, row))
-    # one history more, of nobody here and without terms: that of whoever is elsewhere
+    # one more history without terms, of no owner here: it stands for owners whose histories are in other tasks
     indptr = indptr_of(np.append(lengths, 0))
-    whose = np.append(owner.indices.to_numpy(), -1).astype(np.int32)
-    crowd = Crowd(indptr, ids[order], whose, *postings(indptr, ids[order], len(rank)))
+    owner_of = np.append(owner.indices.to_numpy(), -1).astype(np.int32)
+    crowd = Crowd(indptr, ids[order], owner_of, *postings(indptr, ids[order], len(rank)))
     place = {person: i for i, person in enumerate(owner.dictionary.to_pylist())}
-    first = np.full(len(place) + 1, len(lengths), np.int64)  # a history of each owner; of nobody, the last
+    first = np.full(len(place) + 1, len(lengths), np.int64)  # a history of each owner; for other owners the last
     first[owner.indices.to_numpy()] = np.arange(len(lengths))
     number = dict(zip(words.dictionary.to_pylist(), rank.tolist(), strict=True))
     m = max((len(terms) for _, terms in drawn), default=1)
@@ -131,6 +196,6 @@ def shared_with_others(
             known.append(i)
             histories.append(first[place.get(person, -1)])
             combinations.append([-1] * (m - len(held)) + held)
-    asked = np.array(combinations, np.int32).reshape(len(known), m)
-    alone = find_alone(crowd, np.array(histories, np.int64), asked)
+    drawn_terms = np.array(combinations, np.int32).reshape(len(known), m)
+    alone = find_alone(crowd, np.array(histories, np.int64), drawn_terms)
     return np.array(known, np.int64)[~alone]
