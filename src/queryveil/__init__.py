@@ -9,25 +9,9 @@ from typing import TYPE_CHECKING, Any
 from queryveil._version import __version__
 
 if TYPE_CHECKING:
-    from queryveil.api import (
-        Searcher,
-        anonymize,
-        attack,
-        compare,
-        generate,
-        index,
-        load,
-        measure,
-        name,
-        profiles,
-        read,
-        reproduce,
-        verify,
-        why,
-        write_profiles,
-    )
+    from queryveil.api import *  # noqa: F403
 
-__all__ = [
+__all__ = [  # noqa: F405
     "Searcher",
     "__version__",
     "anonymize",

@@ -12,11 +12,13 @@ from queryveil.report.charts import (
     Point,
     axis_end,
     bar_chart,
+    crowd_chart,
     grouped_bar_chart,
     growth_chart,
     line_chart,
     range_chart,
     scatter_chart,
+    share_chart,
 )
 from tests.report.pages import HOSTILE
 
@@ -37,6 +39,17 @@ def test_bars_carry_their_figures() -> None:
     assert label(svg) == "Two bars."
     assert "var(--track)" not in svg
     assert "var(--track)" in bar_chart([("users", 97.42)], "", end=100.0, on_track=True)
+
+
+def test_shares_are_described_row_by_row() -> None:
+    svg = share_chart("Bar chart of holders", [("1", 60.0), ("2 to 9", 40.0)])
+    assert label(svg) == "Bar chart of holders. 1: 60.0%, 2 to 9: 40.0%."
+
+
+def test_crowds_are_described_by_smallest_median_and_largest() -> None:
+    assert label(crowd_chart([("first", 5, 12.5, 1200)])) == (
+        "Chart of how many people stand behind what is published. first: at least 5, in the median 12, at most 1,200."
+    )
 
 
 def test_grouped_bars_leave_out_unknown_figures() -> None:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from queryveil.report.rendering import (
     amount,
     capitalize_first,
+    count_range,
     environment,
     group_notes,
     number,
@@ -21,6 +22,10 @@ from tests.report.test_release_report import HOLDS, SCORES, manifest, render
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "src" / "queryveil" / "report" / "templates"
+
+
+def test_ranges_of_counts_are_written_in_words() -> None:
+    assert [count_range(1, 1), count_range(2, 1000), count_range(1001, None)] == ["1", "2 to 1,000", "1,001 or more"]
 
 
 def test_percentages_round_to_none_or_all_only_if_exact() -> None:

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from queryveil.serve.rendering import (
-    capitalise,
     format_amount,
     format_duration,
     format_size,
@@ -37,8 +36,7 @@ def test_duration_and_stage_follow_the_state_of_a_run() -> None:
     assert format_duration(replace(done, ended="2026-01-01T10:00:01.250+00:00")) == "1.2 s"
 
 
-def test_texts_and_amounts() -> None:
-    assert (capitalise("k grows"), capitalise("")) == ("K grows", "")
+def test_amounts_products_and_names() -> None:
     assert (format_amount(None), format_amount(12.345)) == ("–", "12.3%")
     assert product_of(QUEUED) == "attacks"
     assert free_name("a", {"a", "a 2"}) == "a 3"

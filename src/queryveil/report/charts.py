@@ -15,7 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from queryveil.core.errors import InternalError
-from queryveil.report.rendering import percent
+from queryveil.report.rendering import number, percent
 
 Spec = dict[str, Any]  # a Vega-Lite specification, or a part of one
 
@@ -93,6 +93,12 @@ def bar_chart(rows: Sequence[tuple[str, float]], description: str, *, end: float
     return draw(spec, values, description)
 
 
+def share_chart(title: str, rows: Sequence[tuple[str, float]]) -> Markup:
+    """Draw one bar of a percentage per row on an axis that ends a little above the largest one."""
+    described = ", ".join(f"{label}: {percent(value)}" for label, value in rows)
+    return bar_chart(rows, f"{title}. {described}.", end=axis_end(value for _, value in rows))
+
+
 def grouped_bar_chart(
     rows: Sequence[tuple[str, Sequence[float | None]]], colours: Mapping[str, str], title: str
 ) -> Markup:
@@ -144,6 +150,16 @@ def range_chart(rows: Sequence[tuple[str, int, float, int]], x_title: str, descr
         ],
     }
     return draw(spec, values, description)
+
+
+def crowd_chart(rows: Sequence[tuple[str, int, float, int]]) -> Markup:
+    """Draw the smallest, the median and the largest number of people behind what each run publishes."""
+    described = "; ".join(
+        f"{run}: at least {number(low)}, in the median {median:,.0f}, at most {number(high)}"
+        for run, low, median, high in rows
+    )
+    title = "Chart of how many people stand behind what is published"
+    return range_chart(rows, "people behind it", f"{title}. {described}.")
 
 
 def scatter_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:

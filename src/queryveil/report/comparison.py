@@ -1,8 +1,9 @@
 """The comparison of methods on one log: a row per run as text, HTML, Arrow and JSON, and the document with charts."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ ORIGINAL = "original log"
 _POSITION = ("k", "m")  # parameters that charts show by position, so that they do not name a series
 
 CaptionedChart = tuple[Markup, str]  # a chart and its caption
+Figure = Callable[["ComparedRun"], float | None]  # a percentage of a run, None if it was not measured
 
 
 @dataclass(frozen=True)
@@ -173,14 +175,12 @@ def _privacy(comparison: MethodComparison) -> dict[str, Any] | None:
         return None
     x, score = measured
     runs = comparison.successful_runs()
-    series, label = _SeriesNames(runs, without=_POSITION), _SeriesNames(runs, only=_POSITION)
     figures: list[CaptionedChart] = []
     for y in utilities:
-        placed = ((run, run.value(x), run.value(y)) for run in runs)
-        points = [Point(a, b, series.of(run), label.of(run)) for run, a, b in placed if a is not None and b is not None]
         caption = f"The higher, the more is kept ({y.heading}); the further left, the fewer are singled out."
-        if points:
-            figures.append((scatter_chart(points, score.label, f"{y.heading} kept", series.all()), caption))
+        if any(run.value(x) is not None and run.value(y) is not None for run in runs):
+            titles = score.label, f"{y.heading} kept"
+            figures.append((draw_scatter(runs, partial(_value, x), partial(_value, y), *titles), caption))
     return {"score": score, "figures": figures}
 
 
@@ -189,26 +189,30 @@ def _growth_figures(comparison: MethodComparison) -> list[CaptionedChart]:
     runs = [run for run in comparison.successful_runs() if isinstance(run.parameters.get("k"), int)]
     if len({run.parameters["k"] for run in runs}) < 2:
         return []
-    series = _SeriesNames(runs, without=_POSITION)
+    series = SeriesNames(runs, without=_POSITION)
     figures: list[CaptionedChart] = []
     for column in _utility_columns(comparison):
-        measured = [(run, value) for run in runs if (value := run.value(column)) is not None]
-        end = axis_end(value for _, value in measured)
-        for m in sorted({str(run.parameters.get("m", "")) for run, _ in measured}):
-            points = [
-                Point(float(run.parameters["k"]), value, series.of(run))
-                for run, value in measured
-                if str(run.parameters.get("m", "")) == m
-            ]
+        by_m: dict[str, list[ComparedRun]] = {}
+        for run in runs:
+            if run.value(column) is not None:
+                by_m.setdefault(str(run.parameters.get("m", "")), []).append(run)
+        end = axis_end(value for run in runs if (value := run.value(column)) is not None)
+        for m, at_m in sorted(by_m.items()):
             caption = f"{capitalize_first(column.heading)} kept, m = {m}" if m else column.heading
-            figures.append((growth_chart(points, f"{column.heading} kept", series.all(), end), caption))
+            chart = draw_growth(at_m, partial(_value, column), f"{column.heading} kept", series, end)
+            figures.append((chart, caption))
     return figures
 
 
-class _SeriesNames:
+def _value(column: ScoreColumn, run: ComparedRun) -> float | None:
+    return run.value(column)
+
+
+class SeriesNames:
     """Names runs by those of their parameters that differ between runs."""
 
     def __init__(self, runs: Sequence[ComparedRun], *, only: Sequence[str] = (), without: Sequence[str] = ()) -> None:
+        """Take the runs, and the parameters that may occur in a name: `only` some, or all `without` some."""
         names = dict.fromkeys(name for run in runs for name in run.parameters)
         candidates = [name for name in names if (name in only if only else name not in without)]
         self._parameters = [name for name in candidates if len({run.parameters.get(name) for run in runs}) > 1]
@@ -224,6 +228,21 @@ class _SeriesNames:
     def all(self) -> list[str]:
         """Return the distinct names in the order of the runs."""
         return list(dict.fromkeys(map(self.of, self._runs)))
+
+
+def draw_scatter(runs: Sequence[ComparedRun], x: Figure, y: Figure, x_title: str, y_title: str) -> Markup:
+    """Draw the runs that have both figures as points; series differ in parameters other than k and m."""
+    series, label = SeriesNames(runs, without=_POSITION), SeriesNames(runs, only=_POSITION)
+    placed = ((run, x(run), y(run)) for run in runs)
+    points = [Point(a, b, series.of(run), label.of(run)) for run, a, b in placed if a is not None and b is not None]
+    return scatter_chart(points, x_title, y_title, series.all())
+
+
+def draw_growth(runs: Sequence[ComparedRun], figure: Figure, y_title: str, series: SeriesNames, end: float) -> Markup:
+    """Draw a figure of runs over their k, up to `end`."""
+    placed = ((run, figure(run)) for run in runs)
+    points = [Point(float(run.parameters["k"]), y, series.of(run)) for run, y in placed if y is not None]
+    return growth_chart(points, y_title, series.all(), end)
 
 
 def _privacy_column(comparison: MethodComparison) -> tuple[ScoreColumn, Score] | None:

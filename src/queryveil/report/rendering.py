@@ -39,6 +39,13 @@ def plural(count: int, one: str, many: str) -> str:
     return f"{number(count)} {one if count == 1 else many}"
 
 
+def count_range(low: int, high: int | None) -> str:
+    """Return a range of counts in words; `high` is None if it is open."""
+    if high is None:
+        return f"{low:,} or more"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
 def capitalize_first(text: str) -> str:
     """Return the text with its first letter in upper case and the others unchanged."""
     return f"{text[:1].upper()}{text[1:]}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from queryveil.core.errors import InputError, sentence_of
+from queryveil.release.manifest import Manifest, load_manifest
 from queryveil.serve.run_specs import INDEX, PRIVATE, RELEASE, RunInputs, RunSpec, parse_spec
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, RunRow, RunState, Store, UnknownIdError
@@ -153,6 +154,10 @@ class Jobs:
     def private_of(self, run: str) -> Path:
         """Return the private folder of the release that a run made."""
         return self.folder_of(self.made(run).id) / PRIVATE
+
+    def manifest(self, run: str) -> Manifest:
+        """Return the manifest of the release that a run made."""
+        return load_manifest(self.release_of(run))
 
     def index(self) -> Path | None:
         """Return the index to search: the one in the settings, else the newest that a run has made."""

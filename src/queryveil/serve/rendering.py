@@ -14,7 +14,7 @@ from fastapi.templating import Jinja2Templates
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from queryveil._version import __version__
-from queryveil.report.rendering import amount, number, percent
+from queryveil.report.rendering import amount, capitalize_first, count_range, number, percent
 from queryveil.serve.context import context_of
 from queryveil.serve.store import RunRow
 
@@ -40,11 +40,12 @@ def make_templates() -> Jinja2Templates:
         size=format_size,
         took=format_duration,
         stage=format_stage,
-        opening=capitalise,
+        opening=capitalize_first,
         amount=format_amount,
         kind=product_of,
         number=number,
         percent=percent,
+        count_range=count_range,
     )
     templates.env.trim_blocks = templates.env.lstrip_blocks = True
     return templates
@@ -124,11 +125,6 @@ def format_stage(run: RunRow) -> str:
 def format_amount(value: float | None, unit: str = "%") -> str:
     """Return a figure with its unit, or a dash if there is none."""
     return "–" if value is None else amount(value, unit)
-
-
-def capitalise(text: str) -> str:
-    """Return a text with its first letter in upper case and the rest unchanged."""
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def product_of(run: RunRow) -> str:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict
 from queryveil.core.errors import InputError
 from queryveil.core.names import Integer, Real
 from queryveil.core.options import Option
-from queryveil.kinds.base import kind_of
 from queryveil.serve.fields import with_options
 from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.settings import Settings
@@ -127,7 +126,10 @@ class SearcherCache:
         """Return the names of the releases of groups by id: first the one in the settings, then the newest first."""
         given = {} if self._settings.groups is None else {GIVEN: f"{self._settings.groups.name} (given by --groups)"}
         made = (run for run in self._store.runs(kind="anonymize") if run.state == "done")
-        return {**given, **{run.id: run.name for run in made if self._has_groups(run.id)}}
+        return {
+            **given,
+            **{run.id: run.name for run in made if self._jobs.manifest(run.id).kind_object().answers_searches},
+        }
 
     def searcher(self, release: str | None) -> "Searcher":
         """Return a searcher of the index, with the groups of a release if one is given."""
@@ -157,8 +159,7 @@ class SearcherCache:
         return path
 
     def _has_groups(self, run: str) -> bool:
-        result = self._jobs.result(run)
-        return result is not None and kind_of(result["manifest"]["kind"]).answers_searches
+        return self._jobs.manifest(run).kind_object().answers_searches
 
     def _cached(self, key: Hashable, open_: Callable[[], Opened]) -> Opened:
         """Return the cached object, opening it on a miss and evicting the least recently used."""

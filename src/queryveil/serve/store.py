@@ -9,8 +9,7 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -243,23 +242,12 @@ class Store:
             return []
 
     def _write(self, query: str, *values: object) -> list[dict[str, Any]]:
-        with self._lock, _transaction(self._database):
+        with self._lock:  # every statement is a transaction of its own
             return [_record(row) for row in self._database.execute(query, values)]
 
 
 def _record(row: sqlite3.Row) -> dict[str, Any]:
     return {name: json.loads(row[name]) if name in _JSON_COLUMNS else row[name] for name in row.keys()}  # noqa: SIM118
-
-
-@contextmanager
-def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
-    database.execute("COMMIT")
 
 
 def _lock_home(home: Path) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from queryveil.core.results import Score
+from queryveil.release.manifest import CleaningRecord, FileEntry, Manifest
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.pages import comparison
 from queryveil.serve.pages.comparison import FamilyComparison, compare_runs
@@ -23,6 +24,11 @@ class FakeJobs:
 
     def result(self, run: str) -> dict[str, Any] | None:
         return self.results.get(run)
+
+    def manifest(self, run: str) -> Manifest:
+        kind, method, rows = (self.results[run][name] for name in ("kind", "method", "rows"))
+        files = (FileEntry("release.parquet", "", rows),)
+        return Manifest("", kind, method, "", "", (), 1, (), (), None, CleaningRecord({}), {}, {}, "", files)
 
     def release_of(self, run: str) -> Path:
         return Path(run, "release")
@@ -44,8 +50,8 @@ def result(kind: str, method: str, kept: float, unique: float, rows: int = 10) -
         Score("retention", "users", 90.0, 100.0),
         Score("unique(m=3)", "singled out", unique, 80.0, better="lower"),
     ]
-    manifest = {"kind": kind, "method": method, "files": [{"rows": rows}]}
-    return {"manifest": manifest, "seconds": 1.25, "scores": [asdict(score) for score in scores]}
+    found = {"seconds": 1.25, "scores": [asdict(score) for score in scores]}
+    return {"kind": kind, "method": method, "rows": rows, **found}
 
 
 def compare(*results: dict[str, Any]) -> list[FamilyComparison]:

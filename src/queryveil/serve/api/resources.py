@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, StreamingResponse
 
 from queryveil.core.errors import InputError
 from queryveil.logs.options import Reading
+from queryveil.release.manifest import Manifest
 from queryveil.serve.api.models import (
     JSON_PROBLEMS,
     PROBLEMS,
@@ -148,17 +149,16 @@ def delete_run(context: ContextDep, run: RunId) -> None:
 def list_releases(context: ContextDep) -> list[ReleaseOut]:
     """List the releases, the newest first."""
     made = [row for row in context.store.runs(kind="anonymize") if row.state == "done"]
-    return [ReleaseOut(**_summary(row, _result(context, row)["manifest"])) for row in made]
+    return [ReleaseOut(**_summary(row, context.jobs.manifest(row.id))) for row in made]
 
 
 @releases.get("/releases/{release}")
 def get_release(context: ContextDep, release: ReleaseId) -> ReleaseDetail:
     """Return a release: manifest, verdict, scores, and the runs on it."""
-    row = context.jobs.made(release)
-    result = _result(context, row)
+    row, result, manifest = context.jobs.made(release), context.jobs.result(release), context.jobs.manifest(release)
+    details = {name: (result or {})[name] for name in ("verdict", "scores")}
     runs = [RunOut.of(run, context.jobs.result(run.id)) for run in context.store.runs(release=release)]
-    details = {name: result[name] for name in ("manifest", "verdict", "scores")}
-    return ReleaseDetail(**_summary(row, result["manifest"]), **details, runs=runs)
+    return ReleaseDetail(**_summary(row, manifest), **details, manifest=manifest.record(), runs=runs)
 
 
 @releases.get("/releases/{release}/report", response_class=HTMLResponse, responses=JSON_PROBLEMS)
@@ -198,12 +198,8 @@ def _start(context: ServerContext, asked: VerifyIn | MeasureIn | AttackIn) -> Ru
     return RunOut.of(context.jobs.start(asked, asked.name, release=asked.release))
 
 
-def _result(context: ServerContext, row: RunRow) -> dict[str, Any]:
-    return context.jobs.result(row.id) or {}
-
-
-def _summary(row: RunRow, manifest: dict[str, Any]) -> dict[str, Any]:
-    shown = {name: manifest[name] for name in ("kind", "method", "guarantee", "promise", "content_sha256")}
+def _summary(row: RunRow, manifest: Manifest) -> dict[str, Any]:
+    shown = {name: getattr(manifest, name) for name in ("kind", "method", "guarantee", "promise", "content_sha256")}
     return {"id": row.id, "name": row.name, "log": row.log, "made": row.ended, **shown}
 
 

@@ -11,7 +11,8 @@ from starlette.responses import HTMLResponse, Response
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations
 from queryveil.logs.options import ROLES, Reading
-from queryveil.serve.charts import between, shares, singled_out
+from queryveil.report.charts import share_chart
+from queryveil.report.rendering import count_range, plural
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import form_field
 from queryveil.serve.logs import GuessedLayout
@@ -137,15 +138,16 @@ def _layout(context: ServerContext, log: LogRow) -> tuple[GuessedLayout | None, 
 
 def _charts(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the charts of a log's statistics."""
+    singled_out = [(plural(row["terms"], "term", "terms"), 100 * row["rate"]["value"]) for row in found["singled_out"]]
+    title = "Bar chart of the share of people singled out, by number of known terms"
     return {
-        "singled_chart": singled_out([(row["terms"], 100 * row["rate"]["value"]) for row in found["singled_out"]]),
+        "singled_chart": share_chart(title, singled_out),
         "tail_chart": _distribution("how many people hold a term", found["holders"], found["terms"]),
         "length_chart": _distribution("how many terms a history has", found["sizes"], found["histories"]),
         "alone": next((c["number"] for c in found["holders"] if c["low"] == 1), 0),
-        "between": between,
     }
 
 
 def _distribution(what: str, classes: Sequence[Mapping[str, Any]], total: int) -> Markup:
-    rows = [(between(each["low"], each["high"]), 100 * each["number"] / max(1, total)) for each in classes]
-    return shares(f"Bar chart of {what}", rows)
+    rows = [(count_range(each["low"], each["high"]), 100 * each["number"] / max(1, total)) for each in classes]
+    return share_chart(f"Bar chart of {what}", rows)

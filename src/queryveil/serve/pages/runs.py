@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Declaration, declarations, plural
-from queryveil.kinds.base import Kind, kind_of
+from queryveil.kinds.base import Kind
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
@@ -34,17 +34,15 @@ def show_run(request: Request, context: ContextDep, run: str) -> HTMLResponse:
     row = context.store.run(run)
     found = context.jobs.result(run)
     is_release = row.kind == "anonymize" and found is not None
-    crowds = crowds_of(run, found, context.jobs) if is_release and found is not None else None
-    log, release = log_of(context, row), _release_of(context, row)
     return page(
         request,
         "run.html",
         run=row,
-        log=log,
-        release=release,
+        log=log_of(context, row),
+        release=_release_of(context, row),
         found=found,
-        crowds=crowds,
-        kind=kind_of(found["manifest"]["kind"]) if is_release and found else None,
+        crowds=crowds_of(run, context.jobs) if is_release else None,
+        kind=context.jobs.manifest(run).kind_object() if is_release else None,
         summary=_summary_lines(found.get("summary", {})) if found else [],
     )
 
@@ -106,9 +104,8 @@ def _history_page(
     request: Request, context: ServerContext, row: RunRow, status: int = 200, **values: Any
 ) -> HTMLResponse:
     people = sample_people(context.jobs.private_of(row.id), _LISTED_PEOPLE)
-    manifest = (context.jobs.result(row.id) or {})["manifest"]
-    log = log_of(context, row)
-    values |= {"run": row, "log": log, "people": people, "manifest": manifest, "kind": kind_of(manifest["kind"])}
+    manifest, log = context.jobs.manifest(row.id), log_of(context, row)
+    values |= {"run": row, "log": log, "people": people, "manifest": manifest, "kind": manifest.kind_object()}
     return page(request, "history.html", status=status, **values)
 
 
@@ -179,8 +176,8 @@ async def examine(
 def _release_page(
     request: Request, context: ServerContext, row: RunRow, status: int = 200, errors: Mapping[str, str] | None = None
 ) -> HTMLResponse:
-    found = context.jobs.result(row.id) or {}
-    kind = kind_of(found["manifest"]["kind"])
+    manifest = context.jobs.manifest(row.id)
+    kind = manifest.kind_object()
     runs = context.store.runs(release=row.id)
     by_kind = {
         each: [(run, context.jobs.result(run.id)) for run in runs if run.kind == each]
@@ -192,10 +189,10 @@ def _release_page(
         status=status,
         run=row,
         log=log_of(context, row),
-        found=found,
-        manifest=found["manifest"],
+        found=context.jobs.result(row.id),
+        manifest=manifest,
         kind=kind,
-        crowds=crowds_of(row.id, found, context.jobs),
+        crowds=crowds_of(row.id, context.jobs),
         by_kind=by_kind,
         is_busy=any(not run.is_over for run in runs),
         attacks=_applicable("attack", kind),
