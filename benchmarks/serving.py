@@ -136,8 +136,8 @@ def _framework(folder: Path, _: int) -> None:
     searcher, app = Searcher(folder / "index", folder / "groups"), FastAPI()
 
     @app.post(SEARCH)
-    async def search(asked: SearchQuery) -> Answer:
-        return asked.answer(searcher)
+    async def search(query: SearchQuery) -> Answer:
+        return query.answer(searcher)
 
     with bind("127.0.0.1", 0) as listening:
         print(listening.getsockname()[1], flush=True)

@@ -130,8 +130,8 @@ def anonymize(
     """
     from queryveil.workflows.anonymize import make_release as run
 
-    values = {"log": log, "method": method, "out": out, **options}
-    return run(requests.ReleaseRequest.from_values(values), progress=progress)
+    request = requests.ReleaseRequest.from_values({"log": log, "method": method, "out": out, **options})
+    return run(request, progress=progress)
 
 
 @_with_options(

@@ -10,8 +10,7 @@ import pytest
 
 from queryveil.cli import run
 from queryveil.serve import search_service
-from queryveil.serve.metrics import Metrics
-from queryveil.serve.search_service import SearchService, create_search_app
+from queryveil.serve.search_service import Metrics, SearchService, create_search_app
 from queryveil.workflows.search import Searcher
 from tests.serve.searching import SearchFolders, make_folders
 

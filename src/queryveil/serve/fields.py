@@ -203,4 +203,7 @@ def _read_value(parameter: Parameter, texts: Mapping[str, str]) -> Any:
         return {"true": True, "on": True, "false": False}.get(text.lower(), text)
     if isinstance(parameter.type, Integer) and text.lstrip("+-").isdecimal() and len(text) < 18:
         return int(text)
-    return text
+    try:
+        return float(text) if isinstance(parameter.type, Real) else text
+    except ValueError:
+        return text

@@ -63,14 +63,14 @@ class Jobs:
     def start(self, spec: RunSpec, name: str, *, log: str | None = None, release: str | None = None) -> RunRow:
         """Queue a run, or raise the command line's error if it cannot be run."""
         if spec.needs_release:
-            log = self.made(release or "").log
+            log = self.run_that_made(release or "").log
         row = RunRow.queued(name, spec, log=log, release=release)
         spec.check(self._inputs(spec, row))
         self._store.add_run(row)
         self._wake()
         return row
 
-    def made(self, release: str) -> RunRow:
+    def run_that_made(self, release: str) -> RunRow:
         """Return the finished run that made a release."""
         try:
             row = self._store.run(release)
@@ -149,11 +149,11 @@ class Jobs:
 
     def release_of(self, run: str) -> Path:
         """Return the folder of the release that a run made."""
-        return self.folder_of(self.made(run).id) / RELEASE
+        return self.folder_of(self.run_that_made(run).id) / RELEASE
 
     def private_of(self, run: str) -> Path:
         """Return the private folder of the release that a run made."""
-        return self.folder_of(self.made(run).id) / PRIVATE
+        return self.folder_of(self.run_that_made(run).id) / PRIVATE
 
     def manifest(self, run: str) -> Manifest:
         """Return the manifest of the release that a run made."""
@@ -227,7 +227,7 @@ class Jobs:
     def _inputs(self, spec: RunSpec, row: RunRow) -> RunInputs:
         """Return what a run works on, or raise if its log, its release or a file is missing."""
         files = {name: self._settings.file(path, name) for name, path in spec.named_files().items()}
-        release_run = self.folder_of(self.made(row.release or "").id) if spec.needs_release else None
+        release_run = self.folder_of(self.run_that_made(row.release or "").id) if spec.needs_release else None
         log = self._store.log(row.log or "") if spec.needs_log else None
         return RunInputs(
             folder=self.folder_of(row.id),

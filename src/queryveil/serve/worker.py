@@ -16,7 +16,6 @@ from queryveil.core.errors import sentence_of
 from queryveil.core.files import write_file
 from queryveil.core.progress import Progress
 from queryveil.serve.run_specs import RunInputs, RunSpec
-from queryveil.serve.store import LogRow
 
 RESULT = "result.json"  # in a run's folder
 OUT_OF_MEMORY = "the run needed more memory than there is; try a smaller log, or fewer runs at once (--jobs)."
@@ -38,7 +37,8 @@ def run_worker(spec: RunSpec, inputs: RunInputs, pipe: Connection) -> None:
     except MemoryError:
         pipe.send(("failed", OUT_OF_MEMORY))
     except Exception as error:
-        pipe.send(("failed", _without_path(sentence_of(error), inputs.log_row)))
+        sentence, log = sentence_of(error), inputs.log_row  # the owner knows the log by its file name, not its path
+        pipe.send(("failed", sentence if log is None else sentence.replace(log.path, log.filename)))
 
 
 def _set_up_process(inputs: RunInputs) -> None:
@@ -82,11 +82,6 @@ def _progress_sender(pipe: Connection) -> Progress:
             pipe.send(("progress", stage, int(done), int(total)))
 
     return report
-
-
-def _without_path(sentence: str, log: LogRow | None) -> str:
-    """Replace the server's path of a log by the file name that its owner knows."""
-    return sentence if log is None else sentence.replace(log.path, log.filename)
 
 
 def _make_demo_log(inputs: RunInputs, progress: Progress) -> None:

@@ -2,14 +2,14 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import resources, search
+from queryveil.serve.api import resources
 from queryveil.serve.api.models import PROBLEMS
 from queryveil.serve.fields import DeclarationsOut, all_declarations
 
 PREFIX = "/api/v1"
 
 _declarations = APIRouter(tags=["declarations"], responses=PROBLEMS)
-routers: list[APIRouter] = [resources.logs, resources.runs, resources.releases, search.router, _declarations]
+routers = [resources.logs, resources.runs, resources.releases, resources.searches, _declarations]
 
 
 @_declarations.get("/declarations")

@@ -1,19 +1,23 @@
-"""REST routes of logs, of runs and of the releases that runs make; never of a private folder."""
+"""REST routes of logs, runs, the releases that runs make, and searches; never of a private folder."""
 
 import json
 import re
 import tempfile
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path as FilePath
 from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, File, Form, Path, Query, UploadFile
-from starlette.responses import HTMLResponse, StreamingResponse
+from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import Field
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from queryveil.core.errors import InputError
 from queryveil.logs.options import Reading
 from queryveil.release.manifest import Manifest
+from queryveil.search.answers import Answer
 from queryveil.serve.api.models import (
     JSON_PROBLEMS,
     PROBLEMS,
@@ -31,6 +35,7 @@ from queryveil.serve.api.models import (
 from queryveil.serve.context import ContextDep, ServerContext
 from queryveil.serve.guard import REPORT_HEADERS
 from queryveil.serve.jobs import Jobs
+from queryveil.serve.search import RULES, SearchQuery, invalid_request
 from queryveil.serve.store import RunKind, RunRow
 
 logs = APIRouter(tags=["logs"], responses=PROBLEMS)
@@ -61,13 +66,13 @@ def list_logs(context: ContextDep) -> list[LogOut]:
 
 
 @logs.post("/logs", status_code=201)
-def add_log(context: ContextDep, asked: LogIn) -> LogOut:
+def add_log(context: ContextDep, body: LogIn) -> LogOut:
     """Add the demo log, or a file in the server's folder."""
-    if asked.demo == (asked.path is not None):
+    if body.demo == (body.path is not None):
         raise InputError("give either demo: true or the path of a file in the server's folder.", field="path")
-    if asked.demo:
-        return LogOut.of(context.logs.add_demo(asked.name))
-    return LogOut.of(context.logs.add_file(asked.name, asked.path or "", asked.model_dump()))
+    if body.demo:
+        return LogOut.of(context.logs.add_demo(body.name))
+    return LogOut.of(context.logs.add_file(body.name, body.path or "", body.model_dump()))
 
 
 @logs.post("/logs/upload", status_code=201)
@@ -104,9 +109,9 @@ def list_runs(
 
 
 @runs.post("/runs", status_code=202)
-def start_run(context: ContextDep, asked: RunIn) -> RunOut:
+def start_run(context: ContextDep, body: RunIn) -> RunOut:
     """Start a run of a method on a log; it makes a release."""
-    return RunOut.of(context.jobs.start(asked, asked.name, log=asked.log))
+    return RunOut.of(context.jobs.start(body, body.name, log=body.log))
 
 
 @runs.get("/runs/{run}")
@@ -155,7 +160,11 @@ def list_releases(context: ContextDep) -> list[ReleaseOut]:
 @releases.get("/releases/{release}")
 def get_release(context: ContextDep, release: ReleaseId) -> ReleaseDetail:
     """Return a release: manifest, verdict, scores, and the runs on it."""
-    row, result, manifest = context.jobs.made(release), context.jobs.result(release), context.jobs.manifest(release)
+    row, result, manifest = (
+        context.jobs.run_that_made(release),
+        context.jobs.result(release),
+        context.jobs.manifest(release),
+    )
     details = {name: (result or {})[name] for name in ("verdict", "scores")}
     runs = [RunOut.of(run, context.jobs.result(run.id)) for run in context.store.runs(release=release)]
     return ReleaseDetail(**_summary(row, manifest), **details, manifest=manifest.record(), runs=runs)
@@ -170,32 +179,32 @@ def get_report(context: ContextDep, release: ReleaseId) -> HTMLResponse:
 @releases.get("/releases/{release}/download", response_class=StreamingResponse, responses=_ZIP)
 def download_release(context: ContextDep, release: ReleaseId) -> StreamingResponse:
     """Return the files of a release as a zip archive."""
-    name = re.sub(r"[^A-Za-z0-9]+", "-", context.jobs.made(release).name).strip("-") or "release"
+    name = re.sub(r"[^A-Za-z0-9]+", "-", context.jobs.run_that_made(release).name).strip("-") or "release"
     archive = _zip(context.jobs.release_of(release), name, context.settings.state_folder)
     disposition = {"content-disposition": f'attachment; filename="{name}.zip"'}
     return StreamingResponse(_chunks(archive), media_type="application/zip", headers=disposition)
 
 
 @releases.post("/verify", status_code=202)
-def verify(context: ContextDep, asked: VerifyIn) -> RunOut:
+def verify(context: ContextDep, body: VerifyIn) -> RunOut:
     """Check whether a release keeps what it claims."""
-    return _start(context, asked)
+    return _start(context, body)
 
 
 @releases.post("/measure", status_code=202)
-def measure(context: ContextDep, asked: MeasureIn) -> RunOut:
+def measure(context: ContextDep, body: MeasureIn) -> RunOut:
     """Measure what a release kept of its log, and what it gives away."""
-    return _start(context, asked)
+    return _start(context, body)
 
 
 @releases.post("/attack", status_code=202)
-def attack(context: ContextDep, asked: AttackIn) -> RunOut:
+def attack(context: ContextDep, body: AttackIn) -> RunOut:
     """Attack a release with knowledge drawn from its log."""
-    return _start(context, asked)
+    return _start(context, body)
 
 
-def _start(context: ServerContext, asked: VerifyIn | MeasureIn | AttackIn) -> RunOut:
-    return RunOut.of(context.jobs.start(asked, asked.name, release=asked.release))
+def _start(context: ServerContext, body: VerifyIn | MeasureIn | AttackIn) -> RunOut:
+    return RunOut.of(context.jobs.start(body, body.name, release=body.release))
 
 
 def _summary(row: RunRow, manifest: Manifest) -> dict[str, Any]:
@@ -218,3 +227,44 @@ def _chunks(archive: IO[bytes]) -> Iterator[bytes]:
     with archive:
         while chunk := archive.read(_CHUNK):
             yield chunk
+
+
+_SEARCH_RULES = {**RULES, "release": "the id of a run that made groups, or left out for the newest"}
+
+
+class SearchIn(SearchQuery):
+    """A query, the group for which it is answered, and the release it is a group of; never a person."""
+
+    release: Annotated[
+        str | None, Field(max_length=100, description="the run that made the groups; the newest if left out")
+    ] = None
+
+
+class SearchRoute(APIRoute):
+    """A route that describes an invalid request in the sentences of the search service."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler with its validation errors translated."""
+        handle = super().get_route_handler()
+
+        async def handle_with_sentences(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                location = error.errors()[0]["loc"][1:]
+                raise invalid_request(
+                    location if location and isinstance(location[0], str) else (), _SEARCH_RULES
+                ) from None
+
+        return handle_with_sentences
+
+
+searches = APIRouter(tags=["search"], responses=PROBLEMS, route_class=SearchRoute)
+
+
+@searches.post("/search")
+def search(context: ContextDep, body: SearchIn) -> Answer:
+    """Search as a group of a release, or as nobody; who asks is never said."""
+    searchers = context.searchers
+    release = body.release or (None if body.group is None else next(iter(searchers.releases()), None))
+    return body.answer(searchers.searcher(release))

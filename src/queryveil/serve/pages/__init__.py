@@ -4,11 +4,4 @@ from fastapi import APIRouter
 
 from queryveil.serve.pages import home, logs, runs, search, try_methods
 
-routers: list[APIRouter] = [
-    home.router,
-    logs.router,
-    try_methods.router,
-    runs.router,
-    runs.releases,
-    search.router,
-]
+routers: list[APIRouter] = [home.router, logs.router, try_methods.router, runs.router, runs.releases, search.router]

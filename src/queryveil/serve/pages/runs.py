@@ -75,13 +75,13 @@ def delete(context: ContextDep, run: str) -> Response:
 @router.get("/history")
 def choose_person(request: Request, context: ContextDep, run: str) -> HTMLResponse:
     """Offer a few people whose history can be shown."""
-    return _history_page(request, context, context.jobs.made(run))
+    return _history_page(request, context, context.jobs.run_that_made(run))
 
 
 @router.post("/history")
 def show_history(request: Request, context: ContextDep, form: FormDep, run: str) -> Response:
     """Show one person's history before and after."""
-    row = context.jobs.made(run)
+    row = context.jobs.run_that_made(run)
     release, private = context.jobs.release_of(run), context.jobs.private_of(run)
     person, number = form.get("person", "").strip(), None
     try:
@@ -156,7 +156,7 @@ def _short(value: float) -> str:
 @releases.get("")
 def show_release(request: Request, context: ContextDep, release: str) -> HTMLResponse:
     """Show a release."""
-    return _release_page(request, context, context.jobs.made(release))
+    return _release_page(request, context, context.jobs.run_that_made(release))
 
 
 @releases.post("/{kind}")
@@ -164,7 +164,7 @@ async def examine(
     request: Request, context: ContextDep, release: str, kind: Literal["verify", "attack", "measure"]
 ) -> Response:
     """Start a run that verifies the release again, or that of the ticked attacks or measures."""
-    row, ticked = context.jobs.made(release), (await request.form()).getlist(plural(kind))
+    row, ticked = context.jobs.run_that_made(release), (await request.form()).getlist(plural(kind))
     name = free_name(f"{kind} {row.name}"[:96], {run.name for run in context.store.runs(kind=kind)})
     try:
         context.jobs.start(parse_spec(kind, {plural(kind): ticked} if ticked else {}), name, release=release)

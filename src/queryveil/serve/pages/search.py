@@ -13,9 +13,9 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
-from queryveil.serve.fields import form_field
+from queryveil.serve.fields import form_field, read_options
 from queryveil.serve.rendering import page, redirect
-from queryveil.serve.search import LARGEST_GROUP, LONGEST_QUERY, RULES, SearcherCache, SearchQuery, invalid_request
+from queryveil.serve.search import LONGEST_QUERY, RULES, SearcherCache, SearchQuery, invalid_request
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
@@ -62,15 +62,10 @@ class SearchForm:
         query = self.query.strip()
         if not query or len(query) > LONGEST_QUERY:
             raise InputError(f"query must be {RULES['query']}, and not empty; change it.", field="query")
-        group: int | str | None = 0
-        if self.group:
-            number = _whole_number(self.group, LARGEST_GROUP)
-            group = self.group if number is None else number
-        elif people is not None and self.person is not None:
-            group = people.group(self.person)
-        values = {"query": query, "group": group, "blend": _real_number(self.blend), "explain": True}
+        own_group = people.group(self.person) if people is not None and self.person is not None else 0
+        typed = read_options(SearchQuery.declared, {"group": self.group, "blend": self.blend})
         try:
-            return SearchQuery.model_validate(values)
+            return SearchQuery.model_validate({"query": query, "group": own_group, "explain": True, **typed})
         except ValidationError as error:
             raise invalid_request(error.errors()[0]["loc"]) from None
 
@@ -118,18 +113,18 @@ def _read_form(searchers: SearcherCache, form: Mapping[str, str]) -> SearchForm:
 def _columns(searchers: SearcherCache, form: SearchForm) -> list[AnswerColumn]:
     """Return the three answers to the query of a form."""
     people = searchers.people(form.release) if form.release else None
-    asked = form.request(people)
+    search = form.request(people)
     searcher = searchers.searcher(form.release or None)
-    plain = asked.model_copy(update={"group": None}).answer(searcher)
+    plain = search.model_copy(update={"group": None}).answer(searcher)
     return [
         AnswerColumn("Plain", "the engine's own order; nothing is known of who asks", plain),
-        _person_column(searcher, people, form.person, asked),
-        _group_column(searcher, asked),
+        _person_column(searcher, people, form.person, search),
+        _group_column(searcher, search),
     ]
 
 
 def _person_column(
-    searcher: "Searcher", people: "People | None", person: int | None, asked: SearchQuery
+    searcher: "Searcher", people: "People | None", person: int | None, search: SearchQuery
 ) -> AnswerColumn:
     from queryveil.search.answers import SearchOptions, answer
 
@@ -138,33 +133,27 @@ def _person_column(
         return AnswerColumn(name, "there is no private folder here that says what a person searched for", None)
     if person is None:
         return AnswerColumn(name, "no person was chosen", None)
-    options = SearchOptions(**asked.model_dump(exclude={"query", "group"}))
-    found = answer(searcher.index, asked.query, people.profile(person, searcher.index), options)
+    options = SearchOptions(**search.model_dump(exclude={"query", "group"}))
+    found = answer(searcher.index, search.query, people.profile(person, searcher.index), options)
     lead = f"by what person {person + 1} searched for; only the owner of the private folder can do this"
     return AnswerColumn(name, lead, found, is_moved=True, is_private=True)
 
 
-def _group_column(searcher: "Searcher", asked: SearchQuery) -> AnswerColumn:
+def _group_column(searcher: "Searcher", search: SearchQuery) -> AnswerColumn:
     name = "Group profile"
     if not searcher.groups:
         return AnswerColumn(name, "there is no release of groups yet", None)
-    if asked.group is None:
+    if search.group is None:
         return AnswerColumn(name, "the person is in no published group, so the order is the engine's own", None)
-    found = asked.answer(searcher)
-    return AnswerColumn(name, f"by what is published of group {asked.group}; who is in it is not", found, is_moved=True)
+    found = search.answer(searcher)
+    return AnswerColumn(
+        name, f"by what is published of group {search.group}; who is in it is not", found, is_moved=True
+    )
 
 
 def _whole_number(text: str, largest: int) -> int | None:
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(largest))
     return int(text) if is_number and int(text) <= largest else None
-
-
-def _real_number(text: str) -> float | str:
-    """Return a text as a number, or unchanged if it is none, for validation to refuse."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _page(

@@ -50,8 +50,8 @@ def submit_form(request: Request, context: ContextDep, form: FormDep) -> Respons
     """Start the run, or all runs of the sweep, that the form describes."""
     log, method = context.store.log(form.get("log", "")), _method(form.get("method", ""))
     try:
-        for name, asked in _read_form(context, method, form):
-            context.jobs.start(asked, name, log=log.id)
+        for name, spec in _read_form(context, method, form):
+            context.jobs.start(spec, name, log=log.id)
     except QueryveilError as error:
         return _page(request, context, log, method, form, error)
     return redirect(f"/try?log={log.id}&method={method.name}#runs")
