@@ -72,11 +72,8 @@ class Jobs:
 
     def run_that_made(self, release: str) -> RunRow:
         """Return the finished run that made a release."""
-        try:
-            row = self._store.run(release)
-        except UnknownIdError:
-            row = None
-        if row is None or row.kind != "anonymize":
+        row = next(iter(self._store.runs(id=release, kind="anonymize")), None)
+        if row is None:
             raise UnknownIdError("there is no such release, or it was deleted; choose another.", field="release")
         if row.state != "done":
             raise ConflictError(

@@ -151,13 +151,13 @@ class Store:
 
     def log(self, log: str) -> LogRow:
         """Return a log by its id."""
-        for row in self._read("SELECT * FROM logs WHERE id = ?", log):
-            return LogRow(**row)
+        for row in self.logs(id=log):
+            return row
         raise UnknownIdError("there is no such log, or it was deleted; choose another.", field="log")
 
-    def logs(self) -> list[LogRow]:
-        """Return all logs, newest first."""
-        return [LogRow(**row) for row in self._read("SELECT * FROM logs ORDER BY rowid DESC")]
+    def logs(self, **filters: str | None) -> list[LogRow]:
+        """Return the logs that match all filters by column, newest first; a filter of None matches all."""
+        return [LogRow(**row) for row in self._select("logs", filters)]
 
     def add_log(self, row: LogRow) -> LogRow:
         """Insert a log, or raise if its name is taken."""
@@ -166,21 +166,17 @@ class Store:
 
     def delete_log(self, log: str) -> None:
         """Delete a log's row; `Logs.delete` removes its files."""
-        self._write("DELETE FROM logs WHERE id = ?", log)
+        self._execute("DELETE FROM logs WHERE id = ?", log)
 
     def run(self, run: str) -> RunRow:
         """Return a run by its id."""
-        for row in self._read("SELECT * FROM runs WHERE id = ?", run):
-            return RunRow(**row)
+        for row in self.runs(id=run):
+            return row
         raise UnknownIdError("there is no such run, or it was deleted; choose another.", field="run")
 
-    def runs(self, log: str | None = None, kind: str | None = None, release: str | None = None) -> list[RunRow]:
-        """Return the runs that match all given filters, newest first."""
-        filters = {"log": log, "kind": kind, "release": release}
-        given = {column: value for column, value in filters.items() if value is not None}
-        where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
-        rows = self._read(f"SELECT * FROM runs WHERE {where} ORDER BY rowid DESC", *given.values())
-        return [RunRow(**row) for row in rows]
+    def runs(self, **filters: str | None) -> list[RunRow]:
+        """Return the runs that match all filters by column, newest first; a filter of None matches all."""
+        return [RunRow(**row) for row in self._select("runs", filters)]
 
     def add_run(self, row: RunRow) -> RunRow:
         """Insert a run, or raise if another run of its kind has its name."""
@@ -189,12 +185,12 @@ class Store:
 
     def delete_run(self, run: str) -> None:
         """Delete a run's row; `Jobs.delete` removes its files."""
-        self._write("DELETE FROM runs WHERE id = ?", run)
+        self._execute("DELETE FROM runs WHERE id = ?", run)
 
     def take_queued(self) -> RunRow | None:
         """Move the oldest queued run to `running` and return it; None if no run is queued."""
         oldest = "(SELECT id FROM runs WHERE state = 'queued' ORDER BY rowid LIMIT 1)"
-        rows = self._write(
+        rows = self._execute(
             f"UPDATE runs SET state = 'running', started = ?, stage = 'starting' WHERE id = {oldest} RETURNING *",
             now(),
         )
@@ -202,12 +198,12 @@ class Store:
 
     def update_progress(self, run: str, stage: str, done: int, total: int) -> None:
         """Write a run's progress."""
-        self._write("UPDATE runs SET stage = ?, done = ?, total = ? WHERE id = ?", stage, done, total, run)
+        self._execute("UPDATE runs SET stage = ?, done = ?, total = ? WHERE id = ?", stage, done, total, run)
 
     def end(self, run: str, state: RunState, error: str = "", *, only: RunState = "running") -> bool:
         """Move a run to a final state if it is in the state `only`; return whether it was."""
         ended = "UPDATE runs SET state = ?, error = ?, ended = ? WHERE id = ? AND state = ? RETURNING *"
-        return bool(self._write(ended, state, error, now(), run, only))
+        return bool(self._execute(ended, state, error, now(), run, only))
 
     def requeue(self, run: str) -> bool:
         """Queue a failed, cancelled or interrupted run again; return whether it was in one of these states."""
@@ -215,11 +211,11 @@ class Store:
             "UPDATE runs SET state = 'queued', stage = '', done = 0, total = 0, error = '', started = NULL,"
             " ended = NULL WHERE id = ? AND state IN ('failed', 'cancelled', 'interrupted') RETURNING *"
         )
-        return bool(self._write(again, run))
+        return bool(self._execute(again, run))
 
     def interrupt_all(self, error: str) -> None:
         """Mark all queued and running runs as interrupted."""
-        self._write(
+        self._execute(
             "UPDATE runs SET state = 'interrupted', error = ?, ended = ? WHERE state IN ('queued', 'running')",
             error,
             now(),
@@ -230,18 +226,20 @@ class Store:
         values = [json.dumps(value) if isinstance(value := getattr(row, name), Mapping) else value for name in columns]
         marks = ", ".join("?" * len(columns))
         try:
-            self._write(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", *values)
+            self._execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", *values)
         except sqlite3.IntegrityError:
             raise ConflictError(conflict, field="name") from None
 
-    def _read(self, query: str, *values: object) -> list[dict[str, Any]]:
+    def _select(self, table: str, filters: Mapping[str, str | None]) -> list[dict[str, Any]]:
+        given = {column: value for column, value in filters.items() if value is not None}
+        where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
+        query = f"SELECT * FROM {table} WHERE {where} ORDER BY rowid DESC"
         try:
-            with self._lock:
-                return [_record(row) for row in self._database.execute(query, values)]
+            return self._execute(query, *given.values())
         except UnicodeEncodeError:  # a lone surrogate, which SQLite cannot store, so no row can match it
             return []
 
-    def _write(self, query: str, *values: object) -> list[dict[str, Any]]:
+    def _execute(self, query: str, *values: object) -> list[dict[str, Any]]:
         with self._lock:  # every statement is a transaction of its own
             return [_record(row) for row in self._database.execute(query, values)]
 

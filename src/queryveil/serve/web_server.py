@@ -108,14 +108,11 @@ def _add_error_handlers(app: FastAPI) -> None:
         return problem(request, _STATUS.get(type(error), 422), str(error), error.field)
 
     @app.exception_handler(RequestValidationError)
-    async def handle_invalid_body(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        return problem(request, 422, *_describe_fault(first, first["loc"][1:]))  # without "body"
-
     @app.exception_handler(ValidationError)
-    async def handle_invalid_form(request: Request, error: ValidationError) -> Response:
-        first = error.errors()[0]
-        return problem(request, 422, *_describe_fault(first, first["loc"]))
+    async def handle_invalid_fields(request: Request, error: RequestValidationError | ValidationError) -> Response:
+        first: Mapping[str, Any] = error.errors()[0]
+        is_body = isinstance(error, RequestValidationError)  # its locations begin with "body"
+        return problem(request, 422, *_describe_fault(first, first["loc"][is_body:]))
 
     @app.exception_handler(HTTPException)
     async def handle_http_error(request: Request, error: HTTPException) -> Response:

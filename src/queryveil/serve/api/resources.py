@@ -105,7 +105,7 @@ def list_runs(
     context: ContextDep, log: str | None = None, kind: Annotated[RunKind | None, Query()] = None
 ) -> list[RunOut]:
     """List the runs, the newest first; on a log or of a kind where asked for."""
-    return [RunOut.of(row) for row in context.store.runs(log, kind)]
+    return [RunOut.of(row) for row in context.store.runs(log=log, kind=kind)]
 
 
 @runs.post("/runs", status_code=202)

@@ -18,7 +18,7 @@ from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
 from queryveil.serve.rendering import page, redirect
 from queryveil.serve.run_specs import parse_spec
-from queryveil.serve.store import LogRow, RunRow, UnknownIdError, free_name
+from queryveil.serve.store import LogRow, RunRow, free_name
 from queryveil.workflows.inspect import person_of, sample_people, show_person
 
 router = APIRouter(prefix="/runs/{run}")
@@ -39,7 +39,7 @@ def show_run(request: Request, context: ContextDep, run: str) -> HTMLResponse:
         "run.html",
         run=row,
         log=log_of(context, row),
-        release=_release_of(context, row),
+        release=next(iter(context.store.runs(id=row.release or "")), None),
         found=found,
         crowds=crowds_of(run, context.jobs) if is_release else None,
         kind=context.jobs.manifest(run).kind_object() if is_release else None,
@@ -111,18 +111,7 @@ def _history_page(
 
 def log_of(context: ServerContext, row: RunRow) -> LogRow | None:
     """Return the log of a run; None if it was deleted or the run has none."""
-    try:
-        return None if row.log is None else context.store.log(row.log)
-    except UnknownIdError:
-        return None
-
-
-def _release_of(context: ServerContext, row: RunRow) -> RunRow | None:
-    """Return the run that made the release which a run examines; None if there is none."""
-    try:
-        return None if row.release is None else context.store.run(row.release)
-    except UnknownIdError:
-        return None
+    return next(iter(context.store.logs(id=row.log or "")), None)
 
 
 def _back(form: Mapping[str, str], run: str) -> str:
