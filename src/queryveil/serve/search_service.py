@@ -56,7 +56,7 @@ _THREADS, _MOST_WAITING = 4, 256  # of long queries
 _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 ANSWERS = (200, 400, 401, 404, 405, 408, 413, 415, 421, 422, 500, 503)
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5)  # seconds
-_COUNTER_OF = {answer: place for place, answer in enumerate(ANSWERS)}
+_COUNTER_OF = {answer: position for position, answer in enumerate(ANSWERS)}
 _BUCKETS = len(ANSWERS)  # the first bucket; the last bucket counts what took longer than the last bound
 _NANOSECONDS = _BUCKETS + len(BOUNDS) + 1
 _IN_FLIGHT = _NANOSECONDS + 1
@@ -286,7 +286,7 @@ class Metrics:
     def _lines(self, sums: list[int]) -> Iterator[str]:
         name = "queryveil_requests_total"
         yield from _heading(name, "counter", "Requests by the status of the answer.")
-        yield from (f'{name}{{answer="{answer}"}} {sums[place]}' for answer, place in _COUNTER_OF.items())
+        yield from (f'{name}{{answer="{answer}"}} {sums[position]}' for answer, position in _COUNTER_OF.items())
         name = "queryveil_search_seconds"
         yield from _heading(name, "histogram", "Time from a search request to its answer.")
         totals = list(accumulate(sums[_BUCKETS:_NANOSECONDS]))

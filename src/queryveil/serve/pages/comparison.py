@@ -130,14 +130,14 @@ def _table(runs: Sequence[ReleasedRun], columns: Sequence[TableColumn], extra: M
     """Return a table of scores and further texts: the log itself for each unit of counting, then each run."""
     rows: list[tuple[RunRow | str, list[str]]] = []
     for unit in dict.fromkeys(run.kind.unit for run in runs):
-        places = [place for place, run in enumerate(runs) if run.kind.unit == unit]
-        own = [_text(next((s for i in places if (s := scores[i])), None), "original") for _, scores in columns]
+        members = [number for number, run in enumerate(runs) if run.kind.unit == unit]
+        own = [_text(next((s for i in members if (s := scores[i])), None), "original") for _, scores in columns]
         if any(text != "–" for text in own):
             counted = ", by whole queries" if unit == "query" else ""
             rows.append((f"the log itself{counted}", [*own, *("" for _ in extra)]))
-    for place, run in enumerate(runs):
-        texts = [_text(scores[place], "value") for _, scores in columns]
-        rows.append((run.row, [*texts, *(each[place] for each in extra.values())]))
+    for number, run in enumerate(runs):
+        texts = [_text(scores[number], "value") for _, scores in columns]
+        rows.append((run.row, [*texts, *(each[number] for each in extra.values())]))
     return RunTable([*(heading for heading, _ in columns), *extra], rows)
 
 
