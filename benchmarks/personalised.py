@@ -34,8 +34,7 @@ from queryveil.search.evaluation.variants import (
     evaluate_variants,
 )
 from queryveil.search.index import Index, open_index
-from queryveil.semantics.augmentation import augment
-from queryveil.semantics.expansion import Weighting
+from queryveil.semantics.augmentation import Weighting, augment
 from queryveil.semantics.network import wordnet
 
 SHARES = (0.4, 0.1)

@@ -24,9 +24,9 @@ from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed.linkability import group_profiles
 from queryveil.methods.distributed.outcomes import GroupedOnCluster
 from queryveil.methods.linkability.principles import without_rare
+from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import wordnet
-from queryveil.semantics.options import SemanticOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

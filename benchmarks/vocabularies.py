@@ -27,8 +27,7 @@ from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.vocabulary import rule_of
 from queryveil.methods.vocabulary.clustering import Cluster, clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
-from queryveil.semantics.distances import ancestry
-from queryveil.semantics.network import wordnet
+from queryveil.semantics.network import ancestry, wordnet
 from tests.twins import vocabulary as twins
 
 K, EPS = 5, 8

@@ -20,7 +20,7 @@ from queryveil.core.options import Option, OptionGroup
 from queryveil.engines import EngineOptions
 from queryveil.guarantees import Guarantee
 from queryveil.logs.options import Cleaning, Reading
-from queryveil.semantics.options import SemanticOptions
+from queryveil.semantics import SemanticOptions
 from scripts.release_page import release_page
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"

@@ -13,8 +13,7 @@ from queryveil.core.results import Score
 from queryveil.kinds.base import kind_of
 from queryveil.measures.base import Comparison, Vocabularies
 from queryveil.measures.utility.patterns import measure_patterns
-from queryveil.semantics.distances import distance
-from queryveil.semantics.network import Network, wordnet
+from queryveil.semantics.network import Network, distance, wordnet
 from tests.builders import profiles_of
 from tests.measures.test_blm import GOODS, LG, SSC, Bag, released_of, typed
 from tests.methods.generalize.goods import VOCABULARIES, goods

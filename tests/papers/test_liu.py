@@ -14,8 +14,8 @@ from queryveil.kernels.clustering.growing import begin, centre_of
 from queryveil.methods.vocabulary import publish, rule_of
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
-from queryveil.semantics.distances import distance as term_distance
 from queryveil.semantics.network import Network
+from queryveil.semantics.network import distance as term_distance
 from queryveil.semantics.taxonomy import read_taxonomy
 from tests.builders import profiles_of
 

@@ -7,8 +7,7 @@ import pytest
 
 from queryveil.core.rows import row_numbers
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.semantics.augmentation import augment
-from queryveil.semantics.expansion import Unknown
+from queryveil.semantics.augmentation import Unknown, augment
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import synonym_sets

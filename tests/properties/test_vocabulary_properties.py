@@ -13,8 +13,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import Rule
 from queryveil.methods.vocabulary.clustering import clusters_of
 from queryveil.methods.vocabulary.words import bags_of, words_of
-from queryveil.semantics.distances import distance
-from queryveil.semantics.network import wordnet
+from queryveil.semantics.network import distance, wordnet
 from tests.builders import profiles_of
 from tests.twins import vocabulary as twins
 

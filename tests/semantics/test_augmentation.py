@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
 from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.semantics.augmentation import augment, weighted
+from queryveil.semantics.augmentation import Unknown, Weighting, augment, weighted
 from queryveil.semantics.cooccurrence import learn
-from queryveil.semantics.expansion import Unknown, Weighting
 from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import WORDS, networks

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.semantics.senses import nearest
+from queryveil.kernels.cooccurrence import strongest_related
 from queryveil.semantics import cooccurrence
 from queryveil.semantics.cooccurrence import learn
 from tests.builders import profiles_of
@@ -102,9 +102,9 @@ def test_strengths_over_several_steps_are_products_along_the_best_path() -> None
         3: {0: 1.0, 1: 0.8, 2: 0.4, 3: 0.2},
     }
     for steps, ties in expected.items():
-        _, nodes, found = nearest(np.array([0], np.int32), indptr, edges, strengths, steps, 9)
+        _, nodes, found = strongest_related(np.array([0], np.int32), indptr, edges, strengths, steps, 9)
         assert dict(zip(nodes.tolist(), found.round(12).tolist(), strict=True)) == ties
-    bounds, nodes, _ = nearest(np.array([0, 1], np.int32), indptr, edges, strengths, 3, 2)
+    bounds, nodes, _ = strongest_related(np.array([0, 1], np.int32), indptr, edges, strengths, 3, 2)
     assert (bounds.tolist(), nodes.tolist()) == ([0, 3, 6], [0, 1, 2, 1, 2, 3])
 
 

@@ -7,10 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
-from queryveil.kernels.semantics.distances import meetings
 from queryveil.semantics.cooccurrence import learn
-from queryveil.semantics.distances import ancestry, distance
-from queryveil.semantics.network import Network, wordnet
+from queryveil.semantics.network import Network, ancestry, distance, lowest_common_ancestor, wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import WORDS, networks
 from tests.twins.augmentation import paths_of
@@ -58,12 +56,11 @@ def test_distances_in_wordnet() -> None:
 
 def test_lowest_common_ancestor_in_wordnet() -> None:
     network = wordnet()
-    terms = ("kitten", "pup", "myspace")
-    above = ancestry(network, terms)
-    pairs = np.array([0, 0], np.int32), np.array([1, 2], np.int32)
-    _, found = meetings(above.indptr, above.middle, above.nodes, above.heights, *pairs, above.limit)
-    assert network.words_of(int(found[0])) == ("young mammal",)
-    assert found[1] == -1
+    above = ancestry(network, ("kitten", "pup", "myspace"))
+    found = lowest_common_ancestor(above, np.array([0, 1], np.int32))
+    assert found is not None
+    assert network.words_of(found[0]) == ("young mammal",)
+    assert lowest_common_ancestor(above, np.array([0, 2], np.int32)) is None
 
 
 def test_terms_beyond_the_limit_are_unconnected() -> None:

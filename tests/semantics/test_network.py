@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from queryveil.core.errors import InputError
-from queryveil.kernels.semantics.senses import paths_up
+from queryveil.kernels.semantics import paths_up
 from queryveil.semantics import DECLARATIONS
 from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of

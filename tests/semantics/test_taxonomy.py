@@ -4,7 +4,7 @@ import pytest
 
 from queryveil.core.errors import InputError
 from queryveil.semantics.augmentation import augment
-from queryveil.semantics.distances import distance
+from queryveil.semantics.network import distance
 from queryveil.semantics.taxonomy import read_taxonomy
 from tests.builders import profiles_of
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.semantics.senses import with_room
+from queryveil.kernels.semantics import with_room
 
 
 class Holdings(NamedTuple):

@@ -10,7 +10,7 @@ from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of_sorted, per_entry, row_numbers
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clustering.loss import Clusters
+from queryveil.kernels.clustering.loss import PublishedClusters
 from queryveil.kinds.base import Kind
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
@@ -92,14 +92,14 @@ class Vocabularies:
         found, entry = np.unique(keys, return_inverse=True)
         return (found // 2).astype(np.int32), found % 2 == 1, entry.astype(np.int32)
 
-    def clusters(self, history_of: IntArray) -> Clusters:
+    def clusters(self, history_of: IntArray) -> PublishedClusters:
         """Return groups of released histories with equal vocabularies, as the original histories of their members."""
         cluster = self.released.number_equal()
         order = np.argsort(cluster, kind="stable")
         member_indptr = indptr_of_sorted(cluster[order], int(cluster.max(initial=-1)) + 1)
         indptr, taken = gather_rows(self.released.indptr, order[member_indptr[:-1]])
         counts = self.released.counts[taken].astype(np.int64)
-        return Clusters(member_indptr, history_of[order], indptr, self.entries[2][taken], counts)
+        return PublishedClusters(member_indptr, history_of[order], indptr, self.entries[2][taken], counts)
 
 
 def released_from(published: PublishedVocabularies) -> tuple[ReleasedVocabularies, IntArray]:

@@ -25,13 +25,25 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import indptr_of
-from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.kernels.semantics.senses import add_up, choose, count_dimensions
-from queryveil.semantics.expansion import Expansion, Unknown, Weighting, expand
-from queryveil.semantics.network import Network
+from queryveil.core.rows import FloatArray, gather_rows, indptr_of, per_entry, select_entries
+from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
+from queryveil.kernels.cooccurrence import strongest_related
+from queryveil.kernels.semantics import (
+    Expansion,
+    WeightedRows,
+    choose_candidates,
+    count_dimensions,
+    paths_up,
+    sum_dimensions,
+    words_on_paths,
+)
+from queryveil.semantics.network import MAX_PATHS, Network
 
 Weights = Literal["paper", "counts", "tfidf"]
+Weighting = Literal["content", "paper"]
+Unknown = Literal["drop", "keep"]
+RELATED_SHARE = 0.5  # of a term's weight, for related dimensions with weighting=content
+MAX_RELATED = 5  # dimensions that neighbours add to a term, over all steps
 _PAIRS_PER_CHUNK = 200_000
 _STAGE = "augmenting"
 
@@ -40,11 +52,21 @@ def weighted(profiles: Profiles, weights: Weights) -> Profiles:
     """Return the profiles with weights of a kind instead of their own; tf-idf weights are above 0."""
     if weights == "paper":
         return replace(profiles, weights=None)
-    counts = profiles.counts.astype(np.float64)
-    if weights == "counts":
-        return replace(profiles, weights=counts)
-    rarity = np.log((profiles.n_people + 1) / np.maximum(profiles.holders(), 1))
-    return replace(profiles, weights=(1.0 + np.log(counts)) * rarity[profiles.ids])
+    frequency = term_frequency(weights, profiles.counts)
+    rarity = inverse_frequency(weights, profiles.holders(), profiles.n_people)
+    return replace(profiles, weights=frequency * rarity[profiles.ids])
+
+
+def term_frequency(weights: str, counts: NDArray[np.int32]) -> FloatArray:
+    """Return the weights of terms by how often each occurs in its profile."""
+    if weights == "paper":
+        return np.ones(len(counts))
+    return counts.astype(np.float64) if weights == "counts" else np.asarray(1.0 + np.log(counts))
+
+
+def inverse_frequency(weights: str, people: NDArray[np.int64], n_people: int) -> FloatArray:
+    """Return the inverse document frequency of terms held by `people` of `n_people`; 1 except for tf-idf."""
+    return np.asarray(np.log((n_people + 1) / np.maximum(people, 1))) if weights == "tfidf" else np.ones(len(people))
 
 
 def augment(
@@ -59,13 +81,11 @@ def augment(
     """Return the semantic dimensions of every history; only dimensions that some history has are numbered."""
     if a < 0:
         raise InputError(f"a must be a whole number of at least 0, not {a}; 0 takes synonyms only.")
-    expansion = expand(profiles.vocabulary, network, a, weighting, unknown)
-    weights = _weights_or_ones(profiles)
-    chosen, census = _choose_meanings(profiles, weights, expansion, progress)
-    content = np.ones(expansion.n_dimensions)
+    meanings = _choose_meanings(profiles, expand(profiles.vocabulary, network, a, weighting, unknown), progress)
+    content = np.ones(len(meanings.people))
     if weighting == "content":
-        content = information_content(census.people, profiles.n_people)
-    return _add_up(profiles, weights, expansion, chosen, census, content, progress)
+        content = information_content(meanings.people, profiles.n_people)
+    return _sum_features(profiles, meanings, content, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,87 +98,136 @@ class PartialFeatures:
 
 
 def augment_part(
-    profiles: Profiles, network: Network, *, a: int, weighting: Weighting, content: NDArray[np.float64]
+    profiles: Profiles, network: Network, *, a: int, weighting: Weighting, content: FloatArray
 ) -> PartialFeatures:
     """Return the features of some of all people; `content` is the information content of their terms in the log."""
-    expansion = expand(profiles.vocabulary, network, a, weighting, "keep")
-    weights = _weights_or_ones(profiles)
-    chosen, census = _choose_meanings(profiles, weights, expansion, silent)
-    by_dimension = np.ones(expansion.n_dimensions)
-    by_dimension[network.n_nodes :] = content
-    features = _add_up(profiles, weights, expansion, chosen, census, by_dimension, silent)
-    used = np.flatnonzero(census.is_used).astype(np.int32)
-    return PartialFeatures(features, used, census.people[used])
+    meanings = _choose_meanings(profiles, expand(profiles.vocabulary, network, a, weighting, "keep"), silent)
+    features = _sum_features(profiles, meanings, np.concatenate((np.ones(network.n_nodes), content)), silent)
+    used = np.flatnonzero(meanings.is_used).astype(np.int32)
+    return PartialFeatures(features, used, meanings.people[used])
 
 
-def _weights_or_ones(profiles: Profiles) -> NDArray[np.float64]:
-    return np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
-
-
-def information_content(people: NDArray[np.int64], n_people: int) -> NDArray[np.float64]:
+def information_content(people: NDArray[np.int64], n_people: int) -> FloatArray:
     """Return the information content of dimensions from the number of people who hold each."""
-    content: NDArray[np.float64] = np.log((n_people + 1) / np.maximum(people, 1)) / np.log(n_people + 1)
-    return content
+    return np.asarray(np.log((n_people + 1) / np.maximum(people, 1)) / np.log(n_people + 1))
+
+
+def expand(vocabulary: Vocabulary, network: Network, a: int, weighting: Weighting, unknown: Unknown) -> Expansion:
+    """Return the candidate meanings of every entry of a vocabulary, up to `a` edges of the network away."""
+    numbers = network.find_all(vocabulary.entries)
+    words, slot = np.unique(numbers[numbers >= 0], return_inverse=True)
+    slots = np.full(len(numbers), -1, np.int32)
+    slots[numbers >= 0] = slot
+    is_content, is_kept = weighting == "content", unknown == "keep"
+    # a term that two people use in different senses is still the same term, so with content it is a dimension too
+    has_own = np.where(slots < 0, is_kept, is_content and network.strengths is None)
+    own = np.where(has_own, network.n_nodes + np.arange(len(slots)), -1).astype(np.int32)
+    if network.strengths is None:
+        return _expand_by_paths(slots, own, words, network, a, is_content)
+    return _expand_by_neighbours(slots, own, words, network, network.strengths, a, is_content)
+
+
+def _expand_by_paths(
+    slots: NDArray[np.int32],
+    own: NDArray[np.int32],
+    words: NDArray[np.int32],
+    network: Network,
+    a: int,
+    by_content: bool,
+) -> Expansion:
+    """Return the expansion by paths: a candidate is a path from a sense to a root and adds its first nodes.
+
+    Only senses of the first part of speech count: nouns if the word can be one.
+    """
+    indptr, positions = gather_rows(network.sense_indptr, words)
+    senses = network.senses[positions]
+    parts = network.parts[senses]
+    is_first = parts == per_entry(parts[indptr[:-1]], indptr)
+    path_indptr, hop_indptr, hops = paths_up(senses[is_first], network.edge_indptr, network.edges, MAX_PATHS)
+    candidate_indptr = path_indptr[select_entries(indptr, is_first)]
+    slot_of_word = np.full(len(network.words), -1, np.int32)
+    slot_of_word[words] = np.arange(len(words), dtype=np.int32)
+    evidence_indptr, evidence, sizes = words_on_paths(
+        candidate_indptr, hop_indptr, hops, network.word_indptr, network.node_words, slot_of_word
+    )
+    output_indptr, positions = gather_rows(hop_indptr, np.arange(len(sizes)), a + 1)
+    factors = np.full(len(positions), RELATED_SHARE if by_content else 1.0)
+    is_held, n_dimensions = np.ones(len(positions), np.bool_), network.n_nodes + len(own)
+    evidence_and_sizes = (evidence_indptr, evidence.astype(np.int32), sizes)
+    outputs = hops[positions]
+    return Expansion(
+        slots, own, candidate_indptr, *evidence_and_sizes, output_indptr, outputs, factors, is_held, n_dimensions
+    )
+
+
+def _expand_by_neighbours(
+    slots: NDArray[np.int32],
+    own: NDArray[np.int32],
+    words: NDArray[np.int32],
+    network: Network,
+    strengths: FloatArray,
+    a: int,
+    by_content: bool,
+) -> Expansion:
+    """Return the expansion by neighbours: the only candidate of a word is its node with the neighbours."""
+    indptr, nodes, ties = strongest_related(words, network.edge_indptr, network.edges, strengths, a, MAX_RELATED)
+    is_held = nodes == per_entry(words, indptr)
+    factors = np.where(is_held, 1.0, RELATED_SHARE * ties) if by_content else np.ones(len(nodes))
+    no_evidence = (np.zeros(len(words) + 1, np.int64), np.empty(0, np.int32), np.ones(len(words), np.int64))
+    n_dimensions = network.n_nodes + len(own)
+    return Expansion(slots, own, np.arange(len(words) + 1), *no_evidence, indptr, nodes, factors, is_held, n_dimensions)
 
 
 @dataclass(frozen=True, eq=False)
-class _Census:
-    """Counts after the meaning of every term was chosen."""
+class _Meanings:
+    """The meanings chosen for all terms, and the resulting counts of dimensions."""
 
+    rows: WeightedRows
+    expansion: Expansion
+    chosen: NDArray[np.int32]  # (pairs,): candidates
     lengths: NDArray[np.int64]  # (histories,): number of dimensions
     people: NDArray[np.int64]  # (dimensions,): people who hold it
     is_used: NDArray[np.bool_]  # (dimensions,)
 
 
-def _choose_meanings(
-    profiles: Profiles, weights: NDArray[np.float64], expansion: Expansion, progress: Progress
-) -> tuple[NDArray[np.int32], _Census]:
-    """Return the candidate chosen for every pair, and the resulting counts of dimensions."""
+def _choose_meanings(profiles: Profiles, expansion: Expansion, progress: Progress) -> _Meanings:
+    """Choose a candidate for every pair and count the dimensions."""
+    weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
+    rows = WeightedRows(profiles.indptr, profiles.ids, weights, profiles.owner)
     chosen = np.empty(len(profiles.ids), np.int32)
     lengths, people = np.empty(profiles.n_histories, np.int64), np.zeros(expansion.n_dimensions, np.int64)
     mass = np.zeros(len(expansion.candidate_indptr) - 1)
     seen, person = np.full(expansion.n_dimensions, -1), np.full(expansion.n_dimensions, -1)
-    rows = (profiles.indptr, profiles.ids, weights)
-    slots, candidates = expansion.slots, expansion.candidate_indptr
-    evidence = (expansion.evidence_indptr, expansion.evidence, expansion.sizes)
-    outputs = (expansion.output_indptr, expansion.outputs, expansion.is_held)
     for first, last in _chunks(profiles):
         progress(_STAGE, first, 2 * profiles.n_histories)
-        choose(*rows, slots, candidates, *evidence, first, last, mass, chosen)
-        count_dimensions(
-            *rows, profiles.owner, expansion.own, chosen, *outputs, first, last, seen, person, people, lengths
-        )
-    return chosen, _Census(lengths, people, seen >= 0)
+        choose_candidates(rows, expansion, first, last, mass, chosen)
+        count_dimensions(rows, expansion, chosen, first, last, seen, person, people, lengths)
+    return _Meanings(rows, expansion, chosen, lengths, people, seen >= 0)
 
 
-def _add_up(
-    profiles: Profiles,
-    weights: NDArray[np.float64],
-    expansion: Expansion,
-    chosen: NDArray[np.int32],
-    census: _Census,
-    content: NDArray[np.float64],
-    progress: Progress,
-) -> FeatureMatrix:
+def _sum_features(profiles: Profiles, meanings: _Meanings, content: FloatArray, progress: Progress) -> FeatureMatrix:
     """Return the sums of weights per used dimension; dimensions are renumbered in order."""
-    number = (np.cumsum(census.is_used) - 1).astype(np.int32)
-    n_dimensions = int(np.count_nonzero(census.is_used))
-    own = np.where(expansion.own < 0, np.int32(-1), number[expansion.own])
+    expansion, n_dimensions = meanings.expansion, int(np.count_nonzero(meanings.is_used))
+    number = (np.cumsum(meanings.is_used) - 1).astype(np.int32)
+    numbered = expansion._replace(
+        own=np.where(expansion.own < 0, np.int32(-1), number[expansion.own]),
+        outputs=number[expansion.outputs],
+        factors=expansion.factors * content[expansion.outputs],
+    )
     own_factors = content[expansion.own]  # arbitrary if the entry has no dimension
-    outputs = (expansion.output_indptr, number[expansion.outputs], expansion.factors * content[expansion.outputs])
-    indptr = indptr_of(census.lengths)
+    indptr = indptr_of(meanings.lengths)
     ids, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-    seen, total = np.full(n_dimensions, -1), np.empty(n_dimensions)
-    rows = (profiles.indptr, profiles.ids, weights)
+    scratch = (np.full(n_dimensions, -1), np.empty(n_dimensions))
     for first, last in _chunks(profiles):
         progress(_STAGE, profiles.n_histories + first, 2 * profiles.n_histories)
-        add_up(*rows, own, own_factors, chosen, *outputs, first, last, seen, total, indptr, ids, values)
+        sum_dimensions(
+            meanings.rows, numbered, own_factors, meanings.chosen, first, last, *scratch, indptr, ids, values
+        )
     progress(_STAGE, 2 * profiles.n_histories, 2 * profiles.n_histories)
     return FeatureMatrix(indptr, ids, values, n_dimensions)
 
 
 def _chunks(profiles: Profiles) -> Iterator[tuple[int, int]]:
-    """Yield runs of histories with about _PAIRS_PER_CHUNK pairs each."""
+    """Yield ranges of histories with about _PAIRS_PER_CHUNK pairs each."""
     chunk = profiles.indptr[:-1] // _PAIRS_PER_CHUNK
-    cuts = [*np.flatnonzero(np.diff(chunk, prepend=-1)).tolist(), profiles.n_histories]
-    return pairwise(cuts)
+    return pairwise([*np.flatnonzero(np.diff(chunk, prepend=-1)).tolist(), profiles.n_histories])

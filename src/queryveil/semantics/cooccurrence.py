@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import indptr_of, per_entry, row_numbers, select_entries
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.cooccurrence import find_neighbours
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kernels.semantics.senses import neighbours
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.lemmas import LemmaIndex, fold_lemma
 from queryveil.semantics.network import Network
@@ -77,12 +77,12 @@ def _find_neighbours(
     person = row_numbers(indptr, dtype=np.int32)
     holder_indptr, holders = gather(ids, person, n_terms)
     found, strengths = np.full((n_terms, MAX_NEIGHBOURS), -1, np.int32), np.zeros((n_terms, MAX_NEIGHBOURS))
-    shared = np.zeros(n_terms, np.int64)
+    shared, rows = np.zeros(n_terms, np.int64), (indptr, ids, holder_indptr, holders)
     n_people = int(np.count_nonzero(np.diff(indptr)))
     visits = indptr_of(np.diff(indptr)[holders])[holder_indptr[:-1]]
     cuts = [*np.flatnonzero(np.diff(visits // _VISITS_PER_CHUNK, prepend=-1)).tolist(), n_terms]
     for first, last in pairwise(cuts):
         progress("learning which terms go together", first, n_terms)
-        neighbours(indptr, ids, holder_indptr, holders, n_people, MIN_SHARED, first, last, shared, found, strengths)
+        find_neighbours(*rows, n_people, MIN_SHARED, first, last, shared, found, strengths)
     progress("learning which terms go together", n_terms, n_terms)
     return found, strengths

@@ -14,31 +14,16 @@ from numpy.typing import NDArray
 
 from queryveil.lexicons.wordnet import ADJECTIVE, NOUN, VERB, load_wordnet
 
-_SUFFIXES = (  # suffix of the form, suffix of the base form, part of speech
-    ("s", "", NOUN),
-    ("ses", "s", NOUN),
-    ("xes", "x", NOUN),
-    ("zes", "z", NOUN),
-    ("ches", "ch", NOUN),
-    ("shes", "sh", NOUN),
-    ("men", "man", NOUN),
-    ("ies", "y", NOUN),
-    ("s", "", VERB),
-    ("ies", "y", VERB),
-    ("es", "e", VERB),
-    ("es", "", VERB),
-    ("ed", "e", VERB),
-    ("ed", "", VERB),
-    ("ing", "e", VERB),
-    ("ing", "", VERB),
-    ("er", "", ADJECTIVE),
-    ("est", "", ADJECTIVE),
-    ("er", "e", ADJECTIVE),
-    ("est", "e", ADJECTIVE),
+_SUFFIXES = tuple(  # suffix of the form, suffix of the base form, part of speech; the first rule that fits wins
+    (*rule.partition("/")[::2], part)
+    for part, rules in (
+        (NOUN, "s/ ses/s xes/x zes/z ches/ch shes/sh men/man ies/y"),
+        (VERB, "s/ ies/y es/e es/ ed/e ed/ ing/e ing/"),
+        (ADJECTIVE, "er/ est/ er/e est/e"),
+    )
+    for rule in rules.split()
 )
-_BY_LAST_LETTER = {
-    letter: tuple(rule for rule in _SUFFIXES if rule[0][-1] == letter) for letter in {rule[0][-1] for rule in _SUFFIXES}
-}
+_ENDINGS = tuple(suffix for suffix, _, _ in _SUFFIXES)
 _SHORTEST_BASE = 2
 
 
@@ -90,9 +75,9 @@ def _base_form(form: str, known: LemmaIndex) -> str | None:
     for base in load_wordnet().exceptions.get(form, ()):
         if base in known.numbers:
             return base
-    if form.endswith("ss"):
+    if form.endswith("ss") or not form.endswith(_ENDINGS):
         return None
-    for suffix, ending, part in _BY_LAST_LETTER.get(form[-1:], ()):
+    for suffix, ending, part in _SUFFIXES:
         if form.endswith(suffix) and len(form) - len(suffix) + len(ending) >= _SHORTEST_BASE:
             base = form[: len(form) - len(suffix)] + ending
             if known.has(base, part):

@@ -1,10 +1,12 @@
-"""Semantic networks in arrays: the common form of WordNet, a user's taxonomy and the co-occurrences in a log.
+"""Semantic networks as CSR arrays: the common form of WordNet, a user's taxonomy and the co-occurrences in a log.
 
-Nodes are meanings (WordNet's synsets), words are what people write. One-to-many relations are compressed sparse rows:
-the entries of row r are `values[indptr[r]:indptr[r + 1]]`.
+Nodes are meanings (WordNet's synsets), words are what people write. The distance between two terms is the number of
+edges through their lowest common ancestor, minimal over all senses and paths; two terms that can both be nouns are
+compared as nouns, others by their other senses (Liu and Wang 2010 use WordNet this way). Unconnected terms have an
+infinite distance.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -15,12 +17,14 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import gather_rows, indptr_of, ranges
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.semantics.senses import paths_up
-from queryveil.lexicons.wordnet import load_wordnet
+from queryveil.kernels.semantics import Ancestry, ancestors, paths_up
+from queryveil.lexicons.wordnet import NOUN, load_wordnet
 from queryveil.semantics.lemmas import LemmaIndex, lemmatize, wordnet_lemmas
 
 MAX_PATHS = 256  # from one node to the root; WordNet has at most 12, a user's taxonomy may have any number
+_NO_LIMIT = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,3 +99,49 @@ def wordnet() -> Network:
 def open_wordnet(profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent) -> Network:
     """Return WordNet; the arguments are those of every network and are not needed."""
     return wordnet()
+
+
+def ancestry(network: Network, terms: Sequence[str], *, limit: int | None = None) -> Ancestry:
+    """Return the ancestors of terms; with a limit, only those needed for distances up to it."""
+    return ancestry_of(network, network.find_all(terms), limit=limit)
+
+
+def ancestry_of(network: Network, words: NDArray[np.int32], *, limit: int | None = None) -> Ancestry:
+    """Return the ancestors of words given by number, −1 for unknown ones."""
+    network.require_hierarchy()
+    most = _NO_LIMIT if limit is None else limit
+    known_indptr, positions = gather_rows(network.sense_indptr, words[words >= 0])
+    lengths = np.zeros(len(words), np.int64)
+    lengths[words >= 0] = np.diff(known_indptr)
+    senses = network.senses[positions]
+    indptr, nodes, heights = ancestors(indptr_of(lengths), senses, network.edge_indptr, network.edges, most)
+    nouns = indptr_of(network.parts[nodes] == NOUN)
+    middle = indptr[:-1] + nouns[indptr[1:]] - nouns[indptr[:-1]]
+    return Ancestry(indptr, middle, nodes.astype(np.int32), heights.astype(np.int32), most)
+
+
+def distance(network: Network, one: str, other: str) -> float:
+    """Return the distance between two terms, infinity if they are unconnected."""
+    first, second = np.zeros(1, np.int32), np.ones(1, np.int32)
+    return float(ancestry(network, (one, other)).distances(first, second)[0])
+
+
+def lowest_common_ancestor(terms: Ancestry, chosen: NDArray[np.int32]) -> tuple[int, int] | None:
+    """Return the node above all chosen terms with the fewest edges to them in total, and the most edges to one.
+
+    As nouns if all can be nouns. Ties: the fewest edges to the farthest term, then the smaller node. None if the terms
+    have no meaning in common, being near in different senses.
+    """
+    are_nouns = bool((terms.middle[chosen] > terms.indptr[chosen]).all())
+    starts = terms.indptr[chosen] if are_nouns else terms.middle[chosen]
+    ends = terms.middle[chosen] if are_nouns else terms.indptr[chosen + 1]
+    entries = ranges(starts, ends - starts)
+    nodes, place = np.unique(terms.nodes[entries], return_inverse=True)
+    highest = np.zeros(len(nodes), np.int64)
+    np.maximum.at(highest, place, terms.heights[entries])
+    is_common = np.bincount(place, minlength=len(nodes)) == len(chosen)
+    if not is_common.any():
+        return None
+    total = np.bincount(place, terms.heights[entries], minlength=len(nodes))
+    best = np.lexsort((nodes, highest, total, ~is_common))[0]
+    return int(nodes[best]), int(highest[best])

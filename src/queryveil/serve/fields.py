@@ -23,7 +23,7 @@ from queryveil.core.options import CommaSeparated, LocalPath, Option, OptionGrou
 from queryveil.engines import LOCAL
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.methods.base import Method
-from queryveil.semantics.options import SemanticOptions
+from queryveil.semantics import SemanticOptions
 
 KINDS = ("method", "guarantee", "target", "measure", "attack", "format", "corpus")
 CLEANING = Cleaning.options()

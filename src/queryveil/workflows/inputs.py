@@ -27,9 +27,9 @@ from queryveil.market.table import FIGURES, Market, read_market, read_values
 from queryveil.measures.utility.market import coverage
 from queryveil.methods.base import StartingPoint, method_of
 from queryveil.methods.targets import TermValues, check_term_values
+from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import weighted
 from queryveil.semantics.network import Network
-from queryveil.semantics.options import SemanticOptions
 from queryveil.workflows.earlier_releases import (
     EarlierGroups,
     WeakerRelease,
@@ -233,7 +233,7 @@ def _network_coverage(profiles: Profiles, network: Network, meaning: SemanticOpt
 
 def open_network(profiles: Profiles, meaning: SemanticOptions, progress: Progress) -> Network:
     """Return the semantic network that the options choose."""
-    network: Network = declarations("network")[meaning.chosen].load()(profiles, meaning.taxonomy, progress)
+    network: Network = declarations("network")[meaning.network_name].load()(profiles, meaning.taxonomy, progress)
     return network
 
 

@@ -33,7 +33,7 @@ from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import content_digest, read_files
 from queryveil.release.writer import StagedRelease, WrittenRows, check_targets, staging, write_data
 from queryveil.report import warm_up
-from queryveil.semantics.options import SemanticOptions
+from queryveil.semantics import SemanticOptions
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
 from queryveil.workflows.inputs import MethodInput, file_digest, open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures

@@ -32,7 +32,7 @@ from queryveil.measures.utility.market import coverage
 from queryveil.release.atomic_folder import check_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
-from queryveil.semantics.options import SemanticOptions
+from queryveil.semantics import SemanticOptions
 from queryveil.workflows.inputs import known_terms, open_network
 from queryveil.workflows.log_pairs import pair_files, pair_release, pair_terms
 from queryveil.workflows.requests import MeasureRequest

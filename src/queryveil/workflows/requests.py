@@ -25,7 +25,7 @@ from queryveil.core.options import (
 )
 from queryveil.engines import EngineOptions, LogSource, QueryLog
 from queryveil.logs.options import Cleaning, Reading
-from queryveil.semantics.options import SemanticOptions, WeightOptions
+from queryveil.semantics import SemanticOptions, WeightOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,7 @@ from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.matching import assign, make_sides
 from queryveil.report.reproduction import PaperTable
-from queryveil.semantics.distances import distance
-from queryveil.semantics.network import Network
+from queryveil.semantics.network import Network, distance
 from queryveil.semantics.taxonomy import taxonomy_of
 
 TABLE_K = 5  # of Table I

@@ -37,8 +37,7 @@ from queryveil.search.evaluation.variants import (
     rank_by_published_groups,
 )
 from queryveil.search.index import Index
-from queryveil.semantics.augmentation import augment
-from queryveil.semantics.expansion import Weighting
+from queryveil.semantics.augmentation import Weighting, augment
 from queryveil.semantics.network import wordnet
 
 TERMS = 150  # of every person

@@ -1,8 +1,7 @@
-"""Vocabularies and the centre of a cluster: how far one is from the other.
+"""Distances between words, and between a vocabulary and the centre of a cluster (Liu and Wang 2010).
 
-How far one word is from all others, up to a limit: a row at a time, by way of the ancestors they share.
-
-How far a vocabulary is from a finished cluster, whose distances from all words are no longer there.
+The centre of a cluster is a set of bags with one term of each member. A vocabulary is matched with the bags; a pair
+costs the sum of the distances between the term and those of the bag, and every unmatched bag and term its price.
 """
 
 from typing import NamedTuple
@@ -12,119 +11,35 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.clustering.matching import Sides, assign, make_sides
+from queryveil.kernels.semantics import Ancestry
 
-FAR = 255  # of a distance in one byte: more than the limit
-APART = 65_535  # of a sum of distances in two: one of them was
+FAR = 255  # a distance in one byte: more than the limit
+APART = 65_535  # a sum of distances in two bytes: one of them is FAR
+NO_LIMIT = 1 << 60
 HEIGHT_BITS = 8  # of a word and its height in one number
 _HEIGHT = (1 << HEIGHT_BITS) - 1
+_BLOCK = 2_048  # words at a time, so that their results stay in the processor's cache
 
 
-class Ancestors(NamedTuple):
-    """The ancestors of words, nouns first, as `semantics.distances.Ancestry` has them."""
-
-    indptr: NDArray[np.int64]
-    middle: NDArray[np.int64]  # (words,): where, in its row, the ancestors begin that are not nouns
-    nodes: NDArray[np.int32]
-    heights: NDArray[np.int32]
-
-
-class Descendants(NamedTuple):
-    """The words below each node, the nearest first."""
-
-    indptr: NDArray[np.int64]  # (nodes + 1,)
-    words: NDArray[np.uint32]  # each with its height, the last byte
-
-
-class Table(NamedTuple):
-    """How far words are from each other: rows that are filled when they are needed."""
-
-    ancestors: Ancestors
-    below: Descendants
-    limit: int
-    rows: NDArray[np.uint8]  # (slots, words)
-    slot: NDArray[np.int64]  # (words,): −1 where the row is not there
-    filled: NDArray[np.int64]  # (1,): rows that are
-
-
-@jit
-def descendants(ancestors: Ancestors, n_nodes: int) -> Descendants:
-    """Turn ancestors of words into words below nodes."""
-    nodes, heights = ancestors.nodes, ancestors.heights
-    indptr = np.zeros(n_nodes + 1, np.int64)
-    for node in nodes:
-        indptr[node + 1] += 1
-    indptr = np.cumsum(indptr)
-    fill = indptr[:-1].copy()
-    words = np.empty(len(nodes), np.uint32)
-    highest = 0
-    for height in heights:
-        highest = max(highest, height)
-    for height in range(highest + 1):
-        for word in range(len(ancestors.middle)):
-            for i in range(ancestors.indptr[word], ancestors.indptr[word + 1]):
-                if heights[i] == height:
-                    words[fill[nodes[i]]] = (word << HEIGHT_BITS) + height
-                    fill[nodes[i]] += 1
-    return Descendants(indptr, words)
-
-
-@jit
-def slots_of(table: Table, words: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return where the rows of words stand in the table, until it is asked for others; those not there are filled in.
-
-    Where there is no room left the table begins anew with these words, for which there must be room.
-    """
-    slots = np.empty(len(words), np.int64)
-    i = 0
-    while i < len(words):
-        word = words[i]
-        if table.slot[word] < 0:
-            if table.filled[0] == len(table.rows):
-                table.slot[:], table.filled[0], i = -1, 0, 0
-                continue
-            table.slot[word] = table.filled[0]
-            _fill(table, word, table.rows[table.filled[0]])
-            table.filled[0] += 1
-        slots[i] = table.slot[word]
-        i += 1
-    return slots
-
-
-@jit
-def _fill(table: Table, word: int, row: NDArray[np.uint8]) -> None:
-    """Set the distance of one word to every other: as nouns where both can be, else by what else they can be."""
-    ancestors, below = table.ancestors, table.below
-    row[:] = FAR
-    begin, middle, end = ancestors.indptr[word], ancestors.middle[word], ancestors.indptr[word + 1]
-    for i in range(begin, end):
-        node, height = ancestors.nodes[i], ancestors.heights[i]
-        words = below.words[below.indptr[node] : below.indptr[node + 1]]
-        if i < middle or middle == begin:  # whatever is below a noun can be one
-            for packed in words:
-                steps = height + np.int64(packed & np.uint32(_HEIGHT))
-                if steps > table.limit:
-                    break
-                other = packed >> np.uint32(HEIGHT_BITS)
-                row[other] = min(row[other], np.uint8(steps))
-        else:
-            for packed in words:
-                steps, other = height + np.int64(packed & np.uint32(_HEIGHT)), packed >> np.uint32(HEIGHT_BITS)
-                if steps <= table.limit and ancestors.middle[other] == ancestors.indptr[other]:
-                    row[other] = min(row[other], np.uint8(steps))
-
-
-NO_LIMIT = 1 << 60
-_BLOCK = 2_048  # words at a time, so that what is found of them stays at hand
-
-
-class Rule(NamedTuple):
-    """What decides which terms are matched."""
+class ClusteringRule(NamedTuple):
+    """The parameters that decide which terms are matched."""
 
     k: int
     eps: int
     omega: int
     is_maximum: bool
     is_farthest: bool  # the next cluster begins farthest from where the last one did, else first in the log
+
+
+class DistanceCache(NamedTuple):
+    """Rows of distances from one word to all words, computed when they are needed."""
+
+    ancestry: Ancestry  # of the words
+    below_indptr: NDArray[np.int64]  # (nodes + 1,): node → the words below it, the nearest first
+    below: NDArray[np.uint32]  # words, each with its height in the last byte
+    rows: NDArray[np.uint8]  # (slots, words)
+    slot: NDArray[np.int64]  # (words,): −1 if the row is not cached
+    filled: NDArray[np.int64]  # (1,): number of cached rows
 
 
 class Bags(NamedTuple):
@@ -135,44 +50,116 @@ class Bags(NamedTuple):
     counts: NDArray[np.int32]
     sizes: NDArray[np.int64]  # (histories,): occurrences
     owner: NDArray[np.int32]
-    word: NDArray[np.int32]  # (terms,): −1 where the network does not know it
+    word: NDArray[np.int32]  # (terms,): −1 if the network does not know the term
+
+
+class Cluster(NamedTuple):
+    """The members in the order they joined, and the bags of their terms, bags of known terms first."""
+
+    members: NDArray[np.int64]
+    terms: NDArray[np.int32]  # (bags, members): one term of each member
+    units: NDArray[np.int64]  # (bags,): how many equal bags there are
+    n_known: int
 
 
 class Centre(NamedTuple):
     """What a vocabulary is matched with: bags of one term of each member."""
 
-    sums: NDArray[np.uint16]  # (bags, words): the distances of a word from all terms of the bag, added up
-    units: NDArray[np.int64]  # (bags,): how many alike there are
+    sums: NDArray[np.uint16]  # (bags, words): the sum of the distances of a word from all terms of the bag
+    units: NDArray[np.int64]  # (bags,): how many equal bags there are
     own: NDArray[np.int32]  # (terms,): bags of a term that the network does not know; they hold nothing else
-    size: int  # bags, alike ones and those of unknown terms counted
-    price: NDArray[np.int64]  # what a bag, a term and both together cost unmatched
-    is_maximum: bool  # as many as can be are matched, and only they count
+    size: int  # bags, counted with multiplicity, those of unknown terms included
+    price: NDArray[np.int64]  # the cost of an unmatched bag, of an unmatched term, and of both
+    is_maximum: bool  # as many pairs as possible are matched, and only they count
 
 
 class Columns(NamedTuple):
     """The terms of a vocabulary that a centre may be matched with."""
 
-    place: NDArray[np.int64]  # (columns,): where each stands among all pairs
-    word: NDArray[np.int64]  # (columns,)
+    place: NDArray[np.int64]  # (columns,): position among all pairs
+    word: NDArray[np.int64]  # (columns,): column of `Centre.sums`
     room: NDArray[np.int64]  # (columns,): occurrences
 
 
 @jit
-def price_of(rule: Rule, members: int, size: int) -> NDArray[np.int64]:
-    """Return what a bag of so many terms, a term, and both together cost unmatched; there are `size` bags.
+def words_below(ancestry: Ancestry, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Return the words below each node, the nearest first, each with its height: the transpose of the ancestors."""
+    nodes, heights = ancestry.nodes, ancestry.heights
+    indptr = np.zeros(n_nodes + 1, np.int64)
+    for node in nodes:
+        indptr[node + 1] += 1
+    indptr = np.cumsum(indptr)
+    fill = indptr[:-1].copy()
+    words = np.empty(len(nodes), np.uint32)
+    for height in range(heights.max() + 1 if len(heights) else 0):
+        for word in range(len(ancestry.middle)):
+            for i in range(ancestry.indptr[word], ancestry.indptr[word + 1]):
+                if heights[i] == height:
+                    words[fill[nodes[i]]] = (word << HEIGHT_BITS) + height
+                    fill[nodes[i]] += 1
+    return indptr, words
 
-    By the maximum model a pair more must save more than all others together can lose.
+
+@jit
+def slots_of(cache: DistanceCache, words: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the cache slots of the words' distance rows, computing the missing ones.
+
+    If the cache is full it is emptied first, so slots are valid until the next call; it must have room for the words.
     """
+    slots = np.empty(len(words), np.int64)
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if cache.slot[word] < 0:
+            if cache.filled[0] == len(cache.rows):
+                cache.slot[:], cache.filled[0], i = -1, 0, 0
+                continue
+            cache.slot[word] = cache.filled[0]
+            _fill(cache, word, cache.rows[cache.filled[0]])
+            cache.filled[0] += 1
+        slots[i] = cache.slot[word]
+        i += 1
+    return slots
+
+
+@jit
+def _fill(cache: DistanceCache, word: int, row: NDArray[np.uint8]) -> None:
+    """Set the distance of one word to every other: as nouns if both can be, else by their other senses."""
+    ancestry, limit = cache.ancestry, cache.ancestry.limit
+    row[:] = FAR
+    begin, middle, end = ancestry.indptr[word], ancestry.middle[word], ancestry.indptr[word + 1]
+    for i in range(begin, end):
+        node, height = ancestry.nodes[i], ancestry.heights[i]
+        is_noun = i < middle or middle == begin  # every word below a noun can be one
+        for packed in cache.below[cache.below_indptr[node] : cache.below_indptr[node + 1]]:
+            steps, other = height + np.int64(packed & np.uint32(_HEIGHT)), packed >> np.uint32(HEIGHT_BITS)
+            if steps > limit:
+                break
+            if is_noun or ancestry.middle[other] == ancestry.indptr[other]:
+                row[other] = min(row[other], np.uint8(steps))
+
+
+@jit
+def make_centre(cluster: Cluster, sums: NDArray[np.uint16], bags: Bags, rule: ClusteringRule) -> Centre:
+    """Return the centre of a cluster, given the sums of distances of its known bags.
+
+    By the maximum model one more pair must save more than all others together can lose.
+    """
+    own = np.zeros(len(bags.word), np.int32)
+    for b in range(cluster.n_known, len(cluster.units)):
+        own[cluster.terms[b, 0]] = cluster.units[b]
+    n_members, size = len(cluster.members), cluster.units.sum()
+    price = np.array([n_members * rule.omega, rule.omega, (n_members + 1) * rule.omega])
     if rule.is_maximum:
-        return np.array([0, 0, members * rule.eps * (size + 1) + 1])
-    return np.array([members * rule.omega, rule.omega, (members + 1) * rule.omega])
+        price = np.array([0, 0, n_members * rule.eps * (size + 1) + 1])
+    return Centre(sums, cluster.units[: cluster.n_known], own, size, price, rule.is_maximum)
 
 
 @jit
 def best_savings(centre: Centre, prices: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return, for every word, what it saves with the best bag once that is paid for, and how many bags are near it.
+    """Return, for every word, its saving with the best bag less the price of that, and how many bags are near it.
 
-    Prices are what the bags cost, as numbers up to 0. Behind the words there is one more, −1, that no bag is near.
+    Prices of bags are at most 0. One more element, index −1, stands for unknown words, which are near no bag.
     """
     n_bags, n_words = centre.sums.shape
     weight = np.uint16(min(centre.price[2], APART))
@@ -190,8 +177,8 @@ def best_savings(centre: Centre, prices: NDArray[np.int64]) -> tuple[NDArray[np.
 
 
 @jit
-def unmatched(centre: Centre, bags: Bags, t: int) -> int:
-    """Return how far a vocabulary is from a centre if only what the network does not know is matched."""
+def unmatched_cost(centre: Centre, bags: Bags, t: int) -> int:
+    """Return the distance of a vocabulary from a centre if only terms unknown to the network are matched."""
     total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t]
     for i in range(bags.indptr[t], bags.indptr[t + 1]):
         total -= centre.price[2] * min(centre.own[bags.ids[i]], bags.counts[i])
@@ -200,14 +187,14 @@ def unmatched(centre: Centre, bags: Bags, t: int) -> int:
 
 @jit
 def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
-    """Return the terms of a vocabulary that some bags are near."""
+    """Return the terms of a vocabulary that are near some bag."""
     begin, end = bags.indptr[t], bags.indptr[t + 1]
     place, word = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
     n_columns = 0
     for i in range(begin, end):
-        w = bags.word[bags.ids[i]]  # −1, for which nothing is near, if the network does not know it
+        w = bags.word[bags.ids[i]]  # −1, with a reach of 0, if the network does not know it
         place[n_columns], word[n_columns] = i, w
-        n_columns += reach[w] > 0  # else it is written over
+        n_columns += reach[w] > 0  # otherwise it is overwritten
     place = place[:n_columns]
     room = np.empty(n_columns, np.int64)
     for c in range(n_columns):
@@ -217,7 +204,7 @@ def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
 
 @jit
 def sides_of(centre: Centre, columns: Columns) -> Sides:
-    """Return bags and terms to match."""
+    """Return the matching problem of bags and terms."""
     n_rows, n_columns = len(centre.units), len(columns.word)
     cost = np.empty((n_rows, n_columns), np.int64)
     for b in range(n_rows):
@@ -229,68 +216,42 @@ def sides_of(centre: Centre, columns: Columns) -> Sides:
 
 
 @jit
-def distance(centre: Centre, bags: Bags, t: int, reach: NDArray[np.int32], least: int, most: int) -> tuple[int, bool]:
-    """Return how far a vocabulary is from a centre, and True.
+def distance(centre: Centre, bags: Bags, t: int, columns: Columns, least: int, most: int) -> tuple[int, bool]:
+    """Return the distance of a vocabulary from a centre, and True.
 
-    By the perfect model it is given up, and said so by False, once it is seen to be below `least` or above `most`.
+    By the perfect model the matching stops, and returns False, once the distance is known to be below `least` or above
+    `most`; the returned bound is so too.
     """
-    sides = sides_of(centre, columns_of(bags, t, reach))
+    sides = sides_of(centre, columns)
     if centre.is_maximum:
         total, _ = assign(sides, -NO_LIMIT, NO_LIMIT)
         return total + centre.price[2] * sides.used.sum(), True
-    base = unmatched(centre, bags, t)
+    base = unmatched_cost(centre, bags, t)
     total, is_done = assign(sides, least - base, most - base)
     return base + total, is_done
 
 
 @jit
-def distance_to(
-    terms: NDArray[np.int32],  # (bags, members)
-    units: NDArray[np.int64],  # (bags,)
-    rule: Rule,
+def distance_to_cluster(
+    cluster: Cluster,
+    rule: ClusteringRule,
     bags: Bags,
     t: int,
     table: NDArray[np.uint8],  # (…, words): distances
     slots: NDArray[np.int64],  # (known terms of the vocabulary,): the row of each in the table
     most: int,
 ) -> int:
-    """Return how far it is; where that is more than `most`, something that is more too."""
-    price = price_of(rule, terms.shape[1], units.sum())
+    """Return the distance of a vocabulary from a cluster without a centre; exact only up to `most`.
+
+    Only the sums of distances of the vocabulary's own words are computed.
+    """
     begin, end = bags.indptr[t], bags.indptr[t + 1]
-    columns = begin + np.flatnonzero(bags.word[bags.ids[begin:end]] >= 0)
-    cost = np.zeros((len(units), len(columns)), np.int64)
-    total = price[1] * bags.sizes[t]
-    for b in range(len(units)):
-        total += price[0] * units[b]
-        if bags.word[terms[b, 0]] < 0:
-            total -= 0 if rule.is_maximum else price[2] * min(units[b], _count(bags, t, terms[b, 0]))
-        else:
-            for c in range(len(columns)):
-                cost[b, c] = _steps(terms[b], bags.word, table[slots[c]], price[2]) - price[2]
-    room = bags.counts[columns].astype(np.int64)
-    sides = make_sides(cost, units, room)
-    if rule.is_maximum:
-        saved, _ = assign(sides, -NO_LIMIT, NO_LIMIT)
-        return saved + price[2] * sides.used.sum()
-    saved, _ = assign(sides, -NO_LIMIT, most - total)
-    return total + saved
-
-
-@jit
-def _count(bags: Bags, t: int, term: int) -> int:
-    """Return how often a vocabulary holds a term."""
-    begin, end = bags.indptr[t], bags.indptr[t + 1]
-    i = begin + np.searchsorted(bags.ids[begin:end], term)
-    return bags.counts[i] if i < end and bags.ids[i] == term else 0
-
-
-@jit
-def _steps(bag: NDArray[np.int32], word: NDArray[np.int32], row: NDArray[np.uint8], most: int) -> int:
-    """Return the distances of a word, whose row this is, from the terms of a bag, added up; `most` if that is more."""
-    steps = 0
-    for term in bag:
-        away = row[word[term]]
-        steps = most if away == FAR else steps + away
-        if steps >= most:
-            return most
-    return steps
+    place = begin + np.flatnonzero(bags.word[bags.ids[begin:end]] >= 0)
+    sums = np.zeros((cluster.n_known, len(place)), np.uint16)
+    for b in range(cluster.n_known):
+        for c in range(len(place)):
+            for term in cluster.terms[b]:
+                away = table[slots[c], bags.word[term]]
+                sums[b, c] = APART if away == FAR or sums[b, c] == APART else sums[b, c] + away
+    columns = Columns(place, np.arange(len(place)), bags.counts[place].astype(np.int64))
+    return distance(make_centre(cluster, sums, bags, rule), bags, t, columns, -NO_LIMIT, most)[0]

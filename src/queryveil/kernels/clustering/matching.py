@@ -1,9 +1,8 @@
-"""The minimum-weight matching of bags with terms: one solver for every distance and every canonical matching.
+"""Minimum-weight bipartite matching of bags with terms, by shortest augmenting paths (docs/decisions/0018).
 
-Rows are different bags, columns different terms, each with a number of occurrences. A pair costs what it saves: the sum
-of its distances less what both cost if they stay alone, so that only pairs below 0 are matched at all. Occurrences are
-put in one after the other by shortest augmenting paths; prices of rows and columns never exceed 0, and say at any time
-how low the cost may still get. See docs/decisions/0018.
+Rows are distinct bags, columns distinct terms, each with a number of occurrences. The cost of a pair is the sum of its
+distances less the cost of both unmatched, so only pairs below 0 are matched at all. The dual prices of rows and columns
+never exceed 0, and give a lower bound of the final cost at any time.
 """
 
 from typing import NamedTuple
@@ -18,34 +17,34 @@ _FAR = 1 << 62
 
 
 class Sides(NamedTuple):
-    """Two sides to match, and what is matched so far."""
+    """The two sides of a matching problem, and the matching so far."""
 
     cost: NDArray[np.int64]  # (rows, columns): pairs of 0 or more are never matched
-    left: NDArray[np.int64]  # (rows,): occurrences that are not yet put in
+    left: NDArray[np.int64]  # (rows,): occurrences not matched yet
     room: NDArray[np.int64]  # (columns,): occurrences
-    used: NDArray[np.int64]  # (columns,): of these, how many are matched
-    place: NDArray[np.int64]  # (columns + 1,): where the occurrences of a column stand in `taken`
-    taken: NDArray[np.int32]  # (column occurrences,): the row each is matched with, the used ones of a column first
-    u: NDArray[np.int64]  # (rows,): prices
+    used: NDArray[np.int64]  # (columns,): how many of these are matched
+    place: NDArray[np.int64]  # (columns + 1,): where the occurrences of a column begin in `taken`
+    taken: NDArray[np.int32]  # (column occurrences,): the matched row, used ones of a column first
+    u: NDArray[np.int64]  # (rows,): dual prices
     v: NDArray[np.int64]  # (columns,)
 
 
 class Search(NamedTuple):
-    """Room for a search of shortest ways."""
+    """Scratch space of a search for shortest augmenting paths."""
 
     distance: NDArray[np.int64]  # (rows,)
     from_column: NDArray[np.int64]  # (rows,)
     in_tree: NDArray[np.bool_]  # (rows,): all False between two searches
-    tree: NDArray[np.int64]  # (rows,): those reached, in order
+    tree: NDArray[np.int64]  # (rows,): rows reached, in order
     nearest: NDArray[np.int64]  # (columns,)
     from_row: NDArray[np.int64]  # (columns,)
-    closed: NDArray[np.int64]  # (columns,): far where it is reached, else 0
-    reached: NDArray[np.int64]  # (columns,): those reached, in order
+    closed: NDArray[np.int64]  # (columns,): _FAR if reached, otherwise 0
+    reached: NDArray[np.int64]  # (columns,): columns reached, in order
 
 
 @jit
 def make_sides(cost: NDArray[np.int64], supply: NDArray[np.int64], room: NDArray[np.int64]) -> Sides:
-    """Return two sides of which nothing is matched yet."""
+    """Return a matching problem of which nothing is matched yet."""
     n_rows, n_columns = cost.shape
     place = np.zeros(n_columns + 1, np.int64)
     place[1:] = np.cumsum(room)
@@ -56,22 +55,15 @@ def make_sides(cost: NDArray[np.int64], supply: NDArray[np.int64], room: NDArray
 
 @jit
 def assign(sides: Sides, least: int, most: int) -> tuple[int, bool]:
-    """Match at the lowest cost; return it, and whether the work was done to its end.
+    """Match at the lowest cost; return the cost, and whether the matching was finished.
 
-    It is given up once the cost is seen to be below `least` or above `most`; what is returned then lies there too.
+    It stops once the cost is known to be below `least` or above `most`; the returned bound is so too.
     """
     n_rows, n_columns = sides.cost.shape
-    total = _begin(sides)
-    search = Search(
-        np.empty(n_rows, np.int64),
-        np.empty(n_rows, np.int64),
-        np.zeros(n_rows, np.bool_),
-        np.empty(n_rows, np.int64),
-        np.empty(n_columns, np.int64),
-        np.empty(n_columns, np.int64),
-        np.empty(n_columns, np.int64),
-        np.empty(n_columns, np.int64),
-    )
+    total = _match_greedily(sides)
+    by_row, by_column = np.empty((3, n_rows), np.int64), np.empty((4, n_columns), np.int64)
+    in_tree = np.zeros(n_rows, np.bool_)
+    search = Search(by_row[0], by_row[1], in_tree, by_row[2], by_column[0], by_column[1], by_column[2], by_column[3])
     for row in range(n_rows):
         while sides.left[row] > 0 and sides.u[row] < 0:
             if total < least:
@@ -86,8 +78,8 @@ def assign(sides: Sides, least: int, most: int) -> tuple[int, bool]:
 
 
 @jit
-def _begin(sides: Sides) -> int:
-    """Give every row its cheapest columns as far as they have room; return what that costs."""
+def _match_greedily(sides: Sides) -> int:
+    """Match every row with its cheapest columns as far as they have room; return the cost."""
     left, room, used = sides.left, sides.room, sides.used
     total = 0
     for row in range(len(left)):
@@ -110,12 +102,12 @@ def _begin(sides: Sides) -> int:
 
 @jit
 def _augment(sides: Sides, search: Search, source: int) -> int:
-    """Put as many occurrences of a row in as the cheapest way takes, and return their number.
+    """Match as many occurrences of a row as the cheapest augmenting path allows, and return their number.
 
-    At its end a column has room, or some row's occurrences are alone, those of the row itself perhaps.
+    The path ends at a column with room, or at a row (possibly the source) whose occurrences become unmatched.
     """
     u, v = sides.u, sides.v
-    end, last, shortest, n_tree, n_reached = _find_way(sides, search, source)
+    end, last, shortest, n_tree, n_reached = _shortest_path(sides, search, source)
     for i in range(n_tree):
         row = search.tree[i]
         u[row] += shortest - search.distance[row]
@@ -135,8 +127,8 @@ def _augment(sides: Sides, search: Search, source: int) -> int:
 
 
 @jit
-def _find_way(sides: Sides, search: Search, source: int) -> tuple[int, int, int, int, int]:
-    """Return where the cheapest way ends (a column, or none), its last row, its length, and how many it reached."""
+def _shortest_path(sides: Sides, search: Search, source: int) -> tuple[int, int, int, int, int]:
+    """Return the last column (or NONE), last row and length of the shortest path, and how many nodes it reached."""
     nearest, closed = search.nearest, search.closed
     nearest[:], closed[:] = _FAR, 0
     n_tree, n_scanned, n_reached = 1, 0, 0
@@ -149,7 +141,7 @@ def _find_way(sides: Sides, search: Search, source: int) -> tuple[int, int, int,
             base = search.distance[row] - sides.u[row]
             if base < alone:
                 alone, lonely = base, row
-            _scan(base, row, sides.cost[row], sides.v, nearest, search.from_row)
+            _scan(base, row, sides, search)
         shortest = _lowest(nearest, closed)
         if shortest >= alone:
             return NONE, lonely, alone, n_tree, n_reached
@@ -169,25 +161,19 @@ def _find_way(sides: Sides, search: Search, source: int) -> tuple[int, int, int,
 
 
 @jit
-def _scan(
-    base: int,
-    row: int,
-    costs: NDArray[np.int64],
-    v: NDArray[np.int64],
-    nearest: NDArray[np.int64],
-    from_row: NDArray[np.int64],
-) -> None:
-    """Shorten the ways to columns by those through a row; no branch, several columns at once."""
+def _scan(base: int, row: int, sides: Sides, search: Search) -> None:
+    """Relax the paths to all columns through a row; without a branch, so that the loop is vectorised."""
+    costs, v, nearest, from_row = sides.cost[row], sides.v, search.nearest, search.from_row
     for c in range(len(v)):
-        way = base + costs[c] - v[c]
-        is_shorter = way < nearest[c]
-        nearest[c] = way if is_shorter else nearest[c]
+        length = base + costs[c] - v[c]
+        is_shorter = length < nearest[c]
+        nearest[c] = length if is_shorter else nearest[c]
         from_row[c] = row if is_shorter else from_row[c]
 
 
 @jit
 def _lowest(nearest: NDArray[np.int64], closed: NDArray[np.int64]) -> int:
-    """Return the length of the shortest way to a column that is not closed."""
+    """Return the length of the shortest path to a column that is not closed."""
     lowest = _FAR
     for c in range(len(nearest)):
         lowest = min(lowest, nearest[c] | closed[c])
@@ -196,7 +182,7 @@ def _lowest(nearest: NDArray[np.int64], closed: NDArray[np.int64]) -> int:
 
 @jit
 def _width(sides: Sides, search: Search, row: int, source: int) -> int:
-    """Return how many occurrences a way takes, from its end back to its source."""
+    """Return how many occurrences can be moved along a path, from its end back to its source."""
     amount = sides.left[source]
     while row != source:
         column, held = search.from_column[row], 0
@@ -209,7 +195,7 @@ def _width(sides: Sides, search: Search, row: int, source: int) -> int:
 
 @jit
 def _shift(sides: Sides, search: Search, row: int, source: int, amount: int) -> None:
-    """Free, from the end of a way back to its source, so many places of every row on it for the row before."""
+    """Move `amount` occurrences along a path: each row on it gives up places to the row before it."""
     while row != source:
         column, moved = search.from_column[row], 0
         t = sides.place[column]

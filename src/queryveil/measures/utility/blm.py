@@ -21,9 +21,10 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, batches, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, indptr_of_sorted, row_numbers
-from queryveil.kernels.clustering.loss import Entries, Terms, loss_of_clusters
+from queryveil.kernels.clustering.loss import LogTerms, PublishedEntries, loss_of_clusters
 from queryveil.measures.base import Vocabularies
-from queryveil.semantics.distances import Ancestry, ancestry
+from queryveil.kernels.semantics import Ancestry
+from queryveil.semantics.network import ancestry
 from queryveil.semantics.tree import TermTree, term_tree
 
 _PER_CALL = 64  # clusters between two progress reports
@@ -66,15 +67,14 @@ def _loss(comparison: Vocabularies, as_bags: bool, progress: Progress) -> tuple[
     tree = term_tree(comparison.network, original.vocabulary.entries)
     clusters = comparison.clusters(comparison.history_of)
     given = (original.indptr, original.ids, original.counts, clusters, *_index_names(comparison, tree))
-    shape = (tree.parent, tree.end, tree.doubt, comparison.eps, as_bags)
     total, n_kept = 0.0, 0
     for part in batches(len(clusters.entry_indptr) - 1, _PER_CALL, "measuring loss", progress):
-        loss, kept = loss_of_clusters(*given, *shape, part.start, part.stop)
+        loss, kept = loss_of_clusters(*given, as_bags, part.start, part.stop)
         total, n_kept = total + loss, n_kept + kept
     return total, n_kept
 
 
-def _index_names(comparison: Vocabularies, tree: TermTree) -> tuple[Terms, Entries]:
+def _index_names(comparison: Vocabularies, tree: TermTree) -> tuple[LogTerms, PublishedEntries]:
     """Number the names of generalised entries, and find the names above every term of the original."""
     original, released, network = comparison.original.vocabulary.entries, comparison.released, comparison.network
     term_of, is_generalized, _ = comparison.entries
@@ -92,9 +92,11 @@ def _index_names(comparison: Vocabularies, tree: TermTree) -> tuple[Terms, Entri
         if part in term_number
     ]
     indptr, names, middle = _names_above(tree, above, len(original), numbers, node_name, listed)
-    terms = Terms(tree.leaf, indptr, names, middle, above.indptr, above.middle, above.nodes, above.heights)
+    terms = LogTerms(
+        tree.parent, tree.end, tree.doubt, tree.leaf, indptr, names, middle, above._replace(limit=comparison.eps)
+    )
     same = np.array([term_number.get(text, -1) for text in texts], np.int64)
-    return terms, Entries(same, np.array(name, np.int64), len(original) + np.arange(len(texts)))
+    return terms, PublishedEntries(same, np.array(name, np.int64), len(original) + np.arange(len(texts)))
 
 
 def _names_above(

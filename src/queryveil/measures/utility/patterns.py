@@ -24,8 +24,7 @@ from queryveil.kernels.histories import gather
 from queryveil.kernels.patterns import most_shared, nearest
 from queryveil.measures.base import Comparison, Vocabularies
 from queryveil.measures.utility.closed_patterns import Patterns, closed_patterns
-from queryveil.semantics.distances import ancestry
-from queryveil.semantics.network import Network
+from queryveil.semantics.network import Network, ancestry
 
 _PER_CALL = 20  # patterns between two progress reports
 

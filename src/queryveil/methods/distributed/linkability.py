@@ -28,8 +28,8 @@ from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.greedy import task_of
 from queryveil.methods.linkability.principles import Population, floor_of
 from queryveil.methods.linkability.representatives import representatives, without
+from queryveil.semantics import SemanticOptions
 from queryveil.semantics.network import Network
-from queryveil.semantics.options import SemanticOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -118,10 +118,12 @@ def _summary(
 
 def network_of(meaning: SemanticOptions) -> Network | None:
     """Return the network of meaning; None for WordNet, which every machine has."""
-    if meaning.chosen == "wordnet":
+    if meaning.network_name == "wordnet":
         return None
-    if meaning.chosen != "taxonomy":
-        raise InputError(f"--network {meaning.chosen} has no Spark form; use wordnet or taxonomy, or --engine local.")
+    if meaning.network_name != "taxonomy":
+        raise InputError(
+            f"--network {meaning.network_name} has no Spark form; use wordnet or taxonomy, or --engine local."
+        )
     network: Network = declarations("network")["taxonomy"].load()(None, meaning.taxonomy)
     return network
 

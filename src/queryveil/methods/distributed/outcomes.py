@@ -8,7 +8,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.sql import history_counts
-from queryveil.semantics.options import SemanticOptions
+from queryveil.semantics import SemanticOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,8 +15,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import FAR, Bags
 from queryveil.methods.vocabulary.clustering import Cluster
 from queryveil.methods.vocabulary.words import Words
-from queryveil.semantics.distances import Ancestry
-from queryveil.semantics.network import Network
+from queryveil.semantics.network import Network, lowest_common_ancestor
 
 Name = tuple[str, int]  # a published name and its level
 Choose = Callable[[NDArray[np.int32]], Name | None]  # what stands for a bag; None: nothing may be published of it
@@ -93,7 +92,7 @@ class Election:
             """Take the term all have in common, or the node above all with the fewest edges to them together."""
             if (bag == bag[0]).all():
                 return (entries[bag[0]], 0) if is_common[bag[0]] else None
-            found = lowest_above(self.words.ancestry, word[bag])
+            found = lowest_common_ancestor(self.words.ancestry, word[bag])
             if found is None or people_below(found[0]) < self.floor:
                 return None
             return self.network.words_of(found[0])[0], found[1]
@@ -105,27 +104,6 @@ class Election:
         is_below = np.append(self.words.are_below(node), False)  # the last one is for terms the network does not know
         history = self.profiles.row_numbers()
         return len(np.unique(self.profiles.owner[history[is_below[self.bags.word[self.profiles.ids]]]]))
-
-
-def lowest_above(found: Ancestry, words: NDArray[np.int32]) -> tuple[int, int] | None:
-    """Return the node above all words with the fewest edges to them together, and the most to one of them.
-
-    As nouns where all can be nouns. Of equals the one that is lowest, seen from the farthest word; then the smaller
-    one. None where near words have no meaning in common, being near in different senses.
-    """
-    are_nouns = bool((found.middle[words] > found.indptr[words]).all())
-    starts = found.indptr[words] if are_nouns else found.middle[words]
-    ends = found.middle[words] if are_nouns else found.indptr[words + 1]
-    rows = [np.arange(a, b) for a, b in zip(starts, ends, strict=True)]
-    nodes, place = np.unique(found.nodes[np.concatenate(rows)], return_inverse=True)
-    heights = found.heights[np.concatenate(rows)]
-    highest = np.zeros(len(nodes), np.int64)
-    np.maximum.at(highest, place, heights)
-    is_common = np.bincount(place, minlength=len(nodes)) == len(words)
-    if not is_common.any():
-        return None
-    best = np.lexsort((nodes, highest, np.bincount(place, heights, minlength=len(nodes)), ~is_common))[0]
-    return int(nodes[best]), int(highest[best])
 
 
 def typical_of(cluster: Cluster, choose: Choose) -> Counter[Name]:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from queryveil.core.rows import row_sums
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import HEIGHT_BITS, Ancestors, Bags, Table, descendants, slots_of
-from queryveil.semantics.distances import Ancestry, ancestry_of
-from queryveil.semantics.network import Network
+from queryveil.kernels.semantics import Ancestry
+from queryveil.semantics.network import Network, ancestry_of
 
 _TABLE_BYTES = 600_000_000  # of distances that are kept; fewer words than this allows are all kept
 
