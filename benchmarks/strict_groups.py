@@ -21,8 +21,13 @@ from queryveil.api import profiles as read_profiles
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.linkability.principles import floor_of, highest_shares, population_of, without_rare
-from queryveil.methods.linkability.representatives import representatives
+from queryveil.methods.linkability.principles import (
+    floor_of,
+    highest_shares,
+    population_of,
+    representatives,
+    without_rare,
+)
 from queryveil.semantics.augmentation import Weights, augment, weighted
 from queryveil.semantics.network import wordnet
 

@@ -24,9 +24,8 @@ from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.methods.vocabulary import rule_of
-from queryveil.methods.vocabulary.clustering import Cluster, clusters_of
-from queryveil.methods.vocabulary.words import bags_of, words_of
+from queryveil.kernels.clustering.centres import Cluster
+from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of
 from queryveil.semantics.network import ancestry, wordnet
 from tests.twins import vocabulary as twins
 
@@ -69,8 +68,7 @@ def _clusters(profiles: Profiles) -> tuple[list[Cluster], float]:
     """Return the clusters and the seconds they take, distances between words included."""
     rule = rule_of(resolve("method", METHOD))
     started = time.perf_counter()
-    bags, numbers = bags_of(profiles, wordnet())
-    found = clusters_of(bags, words_of(wordnet(), rule.eps, bags, numbers), rule, silent)
+    found = cluster_vocabularies(*prepare(profiles, wordnet(), rule.eps), rule, silent)
     return found, time.perf_counter() - started
 
 
@@ -79,7 +77,7 @@ def _against_scipy(few: Profiles) -> Figures:
     runs = [_clusters(few) for _ in range(RUNS)]
     ours = sorted(seconds for _, seconds in runs)[RUNS // 2]
     wanted, calls, scipy, plain = _by_twin(few)
-    is_same = [list(c.members) for c in runs[0][0]] == [members for members, _ in wanted]
+    is_same = [c.members.tolist() for c in runs[0][0]] == [members for members, _ in wanted]
     is_same &= all(
         _bags(c) == sorted(map(tuple, map(sorted, bags))) for c, (_, bags) in zip(runs[0][0], wanted, strict=True)
     )

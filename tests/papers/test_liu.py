@@ -9,11 +9,10 @@ from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clustering.centres import best_savings, distance
+from queryveil.kernels.clustering.centres import best_savings, columns_of, distance
 from queryveil.kernels.clustering.growing import begin, centre_of
-from queryveil.methods.vocabulary import publish, rule_of
-from queryveil.methods.vocabulary.clustering import clusters_of
-from queryveil.methods.vocabulary.words import bags_of, words_of
+from queryveil.methods.vocabulary import publish
+from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of
 from queryveil.semantics.network import Network
 from queryveil.semantics.network import distance as term_distance
 from queryveil.semantics.taxonomy import read_taxonomy
@@ -60,10 +59,10 @@ def profiles() -> Profiles:
 def vocabulary_distance(profiles: Profiles, network: Network, method: str, one: int, other: int) -> int:
     """Return the distance of two vocabularies."""
     rule = rule_of(resolve("method", method))
-    bags, numbers = bags_of(profiles, network)
-    centre = centre_of(begin(bags, one), bags, words_of(network, rule.eps, bags, numbers).table, rule)
+    bags, cache = prepare(profiles, network, rule.eps)
+    centre = centre_of(begin(bags, one), bags, cache, rule)
     _, reach = best_savings(centre, np.zeros(len(centre.units), np.int64))
-    return int(distance(centre, bags, other, reach, -(1 << 60), 1 << 60)[0])
+    return int(distance(centre, bags, other, columns_of(bags, other, reach), -(1 << 60), 1 << 60)[0])
 
 
 def bags_of_histories(published: PublishedVocabularies) -> list[dict[str, int]]:
@@ -89,9 +88,8 @@ def test_the_two_models_differ_for_large_omega(profiles: Profiles, network: Netw
 
 def test_the_clusters_equal_the_paper(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD))
-    bags, numbers = bags_of(profiles, network)
-    found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)
-    assert [cluster.members for cluster in found] == [(0, 1, 2), (3, 4)]
+    found = cluster_vocabularies(*prepare(profiles, network, rule.eps), rule, silent)
+    assert [cluster.members.tolist() for cluster in found] == [[0, 1, 2], [3, 4]]
 
 
 def test_the_typical_vocabularies_equal_the_paper(profiles: Profiles, network: Network) -> None:
@@ -113,6 +111,5 @@ def test_typical_vocabularies_as_bags_and_generalized(profiles: Profiles, networ
 
 def test_the_seed_rule_of_the_pseudo_code_gives_other_clusters(profiles: Profiles, network: Network) -> None:
     rule = rule_of(resolve("method", METHOD[:-1] + ", seed_rule=first)"))
-    bags, numbers = bags_of(profiles, network)
-    found = clusters_of(bags, words_of(network, rule.eps, bags, numbers), rule, silent)
+    found = cluster_vocabularies(*prepare(profiles, network, rule.eps), rule, silent)
     assert [set(cluster.members) for cluster in found] != [{0, 1, 2}, {3, 4}]

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clustering.centres import Rule
-from queryveil.methods.vocabulary.clustering import clusters_of
-from queryveil.methods.vocabulary.words import bags_of, words_of
+from queryveil.kernels.clustering.centres import ClusteringRule
+from queryveil.methods.vocabulary.clustering import cluster_vocabularies, distance_rows, prepare
 from queryveil.semantics.network import distance, wordnet
 from tests.builders import profiles_of
 from tests.twins import vocabulary as twins
@@ -25,7 +24,7 @@ AWAY = {
 
 histories = st.lists(st.lists(st.sampled_from(TERMS), min_size=1, max_size=6), min_size=4, max_size=9)
 rules = st.builds(
-    Rule,
+    ClusteringRule,
     k=st.integers(2, 3),
     eps=st.sampled_from((0, 2, 4, 8)),
     omega=st.sampled_from((1, 3, 9, 40_000)),
@@ -46,19 +45,21 @@ def _sizes(profiles: Profiles) -> list[int]:
 
 @given(histories, rules, st.booleans(), st.sampled_from((0, 1_000_000)))
 @settings(deadline=None)
-def test_clusters_are_the_twins(lists: list[list[str]], rule: Rule, are_sessions: bool, table_bytes: int) -> None:
-    """Whether the table of distances has room for all words or for one vocabulary makes no difference."""
+def test_clusters_are_the_twins(
+    lists: list[list[str]], rule: ClusteringRule, are_sessions: bool, cache_bytes: int
+) -> None:
+    """Whether the cache of distances has room for all words or for one vocabulary makes no difference."""
     owners = sorted(h // 2 if are_sessions else h for h in range(len(lists)))
-    rule = Rule(min(rule.k, len(set(owners))), rule.eps, rule.omega, rule.is_maximum, rule.is_farthest)
+    rule = rule._replace(k=min(rule.k, len(set(owners))))
     profiles = profiles_of(lists, owners)
     entries = profiles.vocabulary.entries
     away = np.array([[0.0 if a == b else AWAY[frozenset((a, b))] for b in entries] for a in entries])
-    bags, numbers = bags_of(profiles, wordnet())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("queryveil.methods.vocabulary.words._TABLE_BYTES", table_bytes)
-        words = words_of(wordnet(), rule.eps, bags, numbers)
-    made = clusters_of(bags, words, rule, silent)
-    assert words.rows(np.arange(len(numbers), dtype=np.int32)).shape == (len(numbers), len(numbers))
+        patch.setattr("queryveil.methods.vocabulary.clustering._CACHE_BYTES", cache_bytes)
+        bags, cache = prepare(profiles, wordnet(), rule.eps)
+    made = cluster_vocabularies(bags, cache, rule, silent)
+    n_words = len(cache.slot)
+    assert distance_rows(cache, np.arange(n_words, dtype=np.int32)).shape == (n_words, n_words)
     twin = twins.Twin(rule.k, rule.eps, rule.omega, rule.is_maximum, rule.is_farthest)
     wanted = twins.clusters(expanded(profiles), profiles.owner.tolist(), away, twin)
     assert [list(cluster.members) for cluster in made] == [members for members, _ in wanted]

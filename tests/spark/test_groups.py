@@ -15,7 +15,7 @@ from queryveil.core.names import resolve
 from queryveil.kinds.groups import GROUPS, load_members
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.methods.distributed import linkability
-from queryveil.methods.distributed.likeness import joined_small
+from queryveil.methods.linkability.blocks import merge_small
 from queryveil.release.verification import verify
 from queryveil.verifiers.linkability import check_groups as verify_here
 from queryveil.workflows.spark_verify import group_evidence
@@ -151,10 +151,10 @@ def test_blocks_without_a_legal_group_are_put_together() -> None:
 
 
 def test_small_parts_are_put_together() -> None:
-    assert joined_small({1: 50, 2: 60}, 10) == {}
-    assert joined_small({1: 50, 2: 4, 3: 7, 4: 20}, 10) == {3: 2}
-    assert joined_small({1: 50, 2: 4, 3: 20}, 10) == {2: 3}
-    assert joined_small({1: 5, 2: 4}, 10) == {2: 1}
+    assert merge_small({1: 50, 2: 60}, 10) == {}
+    assert merge_small({1: 50, 2: 4, 3: 7, 4: 20}, 10) == {3: 2}
+    assert merge_small({1: 50, 2: 4, 3: 20}, 10) == {2: 3}
+    assert merge_small({1: 5, 2: 4}, 10) == {2: 1}
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from queryveil.core.evidence import GroupMembers
 from queryveil.core.names import resolve
 from queryveil.core.rows import indptr_of, per_entry
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.methods.linkability.principles import without_rare
-from queryveil.methods.linkability.representatives import representatives
+from queryveil.methods.linkability.principles import representatives, without_rare
 from queryveil.search.evaluation.group_profiles import (
     PublicationRule,
     WeightedRows,

@@ -116,12 +116,12 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @jit
-def tie_number(bag: NDArray[np.int32], term: int) -> np.int64:
-    """Return the tie number of a bag and a term that joins it; the order of the bag's terms does not matter."""
-    total = np.uint64(3) * mix(np.uint64(term + 1))
-    for other in bag:
-        total += mix(np.uint64(other + 1))
-    return np.int64(mix(total) >> np.uint64(64 - TIE_BITS))
+def _bag_number(bag: NDArray[np.int32]) -> np.uint64:
+    """Return the sum of the numbers of a bag's terms, which does not depend on their order."""
+    total = np.uint64(0)
+    for term in bag:
+        total += mix(np.uint64(term + 1))
+    return total
 
 
 @jit
@@ -137,9 +137,11 @@ def _join(
     while scale >> TIE_BITS <= min(bags.sizes[t], centre.size):
         scale *= 2
     for b in range(len(terms)):
+        bag = _bag_number(terms[b])
         for c in range(len(columns.place)):
             if sides.cost[b, c] < 0:
-                sides.cost[b, c] = sides.cost[b, c] * scale + tie_number(terms[b], bags.ids[columns.place[c]])
+                drawn = mix(bag + np.uint64(3) * mix(np.uint64(bags.ids[columns.place[c]] + 1)))
+                sides.cost[b, c] = sides.cost[b, c] * scale + np.int64(drawn >> np.uint64(64 - TIE_BITS))
     assign(sides, -4 * NO_LIMIT, 4 * NO_LIMIT)
     rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
     amounts = np.zeros(len(sides.taken), np.int64)

@@ -1,10 +1,14 @@
-"""Greedy groups of rows that are alike, each grown until a principle is satisfied.
+"""Greedy groups of similar rows, each grown until a principle is satisfied; leftovers join the closest groups.
 
-Likeness is the cosine of feature rows, which come at unit length: the dot product of a row with the sum of a group's
-rows, up to the length of that sum, is its cosine with the centroid. A new member changes the dot products of those rows
-alone that share a dimension with it, so they are kept and added to through an inverted index; the index forgets rows
-that have a group whenever half of them have one. All sums are made in one written order (member by member, dimension
-by dimension), so that ties are ties everywhere; they go to the lowest row.
+Similarity is the cosine of feature rows, which have unit length: the dot product of a row with the sum of a group's
+rows is its cosine with the centroid, up to the length of that sum. A new member changes the dot products only of rows
+that share a dimension with it, so they are updated through an inverted index, which is rebuilt without grouped rows
+whenever half of its rows have a group. All sums are computed in one order (member by member, dimension by dimension),
+so that ties are ties everywhere; they go to the lowest row.
+
+A leftover row joins the group with the closest centroid that stays legal with it. Rows that fit nowhere are merged,
+all together, with as many of the nearest groups as it takes to be legal: two legal groups are one legal group by every
+principle.
 """
 
 from typing import NamedTuple
@@ -14,13 +18,15 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 
-FREE, LEFT_OVER = -1, -2  # in place of a group: not looked at yet; in no group that could be finished
-MEAN, GLOBAL, MEMBERS, DIVERSITY, CLOSENESS = range(5)  # kinds of `Rule`
-SLACK = 1e-9  # relative: what is equal in decimals may differ in binary
+FREE, LEFT_OVER = -1, -2  # instead of a group: not considered yet; in no group that could be finished
+MEAN, GLOBAL, MEMBERS, DIVERSITY, CLOSENESS = range(5)  # kinds of `GroupRule`
+N_GROUPS, N_FREE, N_INDEXED, NEXT_SEED = range(4)  # of `GreedyState.counters`
+N_MEMBERS, N_DISTINCT, N_PAIRS = range(3)  # of `GroupTally.counters`
+SLACK = 1e-9  # relative: numbers that are equal in decimals may differ in binary
 
 
-class Rows(NamedTuple):
-    """What the rows of one run of the greedy hold: entries, which the principle is about, and features."""
+class FeatureRows(NamedTuple):
+    """The rows to be grouped: entries, which the principle is about, and features, which they are compared by."""
 
     indptr: NDArray[np.int64]  # (rows + 1,)
     ids: NDArray[np.int32]  # (pairs,): entries
@@ -30,7 +36,7 @@ class Rows(NamedTuple):
     n_dimensions: int
 
 
-class Rule(NamedTuple):
+class GroupRule(NamedTuple):
     """When a group may be published."""
 
     kind: int
@@ -40,108 +46,111 @@ class Rule(NamedTuple):
     share: NDArray[np.float64]  # (entries,): of all pairs of the log; used by CLOSENESS alone
 
 
-class Tally(NamedTuple):
-    """What is counted of one group: `held` is zero everywhere between two groups."""
+class GroupTally(NamedTuple):
+    """Counts of the entries of one group; zero between two groups."""
 
     held: NDArray[np.int32]  # (entries,): members that hold each
-    met: NDArray[np.int32]  # (entries,): those that some member holds, from 0 on
-    whole: NDArray[np.int64]  # members, distinct entries, pairs
-    real: NDArray[np.float64]  # the sum of held · ln held
+    distinct: NDArray[np.int32]  # (entries,): the entries that some member holds, first N_DISTINCT
+    counters: NDArray[np.int64]  # members, distinct entries, pairs
+    entropy: NDArray[np.float64]  # (1,): the sum of held · ln held
 
 
-class Course(NamedTuple):
-    """How far the greedy has come."""
+class GreedyState(NamedTuple):
+    """The progress of the greedy."""
 
     group: NDArray[np.int32]  # (rows,): FREE, LEFT_OVER or a number
-    free: NDArray[np.int32]  # (rows,): rows of the index, ascending, from 0 on; some may have a group already
-    score: NDArray[np.float64]  # (rows,): dot product with the sum of the group that grows, or with its seed
-    to_seed: NDArray[np.float64]  # (rows,): dot product with the seed of the group that grows
+    free: NDArray[np.int32]  # (rows,): rows of the index, ascending, first N_INDEXED; some may have a group already
+    score: NDArray[np.float64]  # (rows,): dot product with the sum of the growing group, or with its seed
+    to_seed: NDArray[np.float64]  # (rows,): dot product with the seed of the growing group
     post_start: NDArray[np.int64]  # (dimensions + 1,)
     post_row: NDArray[np.int32]  # (feature pairs,): rows of `free` that have a dimension, ascending
     post_value: NDArray[np.float64]
-    members: NDArray[np.int32]  # (rows,): of the group that grows
-    whole: NDArray[np.int64]  # groups, rows without one, rows of the index, the next seed
+    members: NDArray[np.int32]  # (rows,): of the growing group
+    counters: NDArray[np.int64]  # groups, rows without a group, rows of the index, the next seed (-1: finished)
 
 
-def make_tally(n_entries: int) -> Tally:
+class GroupMembers(NamedTuple):
+    """The members of groups as linked lists, and the lengths of their sums."""
+
+    group: NDArray[np.int32]  # (rows,): LEFT_OVER or a number
+    first: NDArray[np.int32]  # (groups,): the first member of each
+    after: NDArray[np.int32]  # (rows,): the next member, or -1
+    length: NDArray[np.float64]  # (groups,): of the sum of the members' features, squared
+    dense: NDArray[np.float64]  # (dimensions,): zero between two calls
+    score: NDArray[np.float64]  # (groups,)
+
+
+def empty_tally(n_entries: int) -> GroupTally:
     """Return a tally of nobody."""
-    return Tally(np.zeros(n_entries, np.int32), np.empty(n_entries, np.int32), np.zeros(3, np.int64), np.zeros(1))
+    return GroupTally(np.zeros(n_entries, np.int32), np.empty(n_entries, np.int32), np.zeros(3, np.int64), np.zeros(1))
 
 
-def make_course(rows: Rows, seed: int) -> Course:
-    """Return the start of the greedy from a first seed."""
-    n = len(rows.indptr) - 1
-    course = Course(
-        group=np.full(n, FREE, np.int32),
-        free=np.arange(n, dtype=np.int32),
-        score=np.zeros(n),
-        to_seed=np.zeros(n),
-        post_start=np.zeros(rows.n_dimensions + 1, np.int64),
-        post_row=np.empty(len(rows.feature_ids), np.int32),
-        post_value=np.empty(len(rows.feature_ids)),
-        members=np.empty(n, np.int32),
-        whole=np.array([0, n, n, seed], np.int64),
-    )
-    index(rows, course)
-    return course
+def start_greedy(rows: FeatureRows, seed: int) -> GreedyState:
+    """Return the initial state of the greedy from a first seed."""
+    n, n_pairs = len(rows.indptr) - 1, len(rows.feature_ids)
+    group, free = np.full(n, FREE, np.int32), np.arange(n, dtype=np.int32)
+    posts = (np.zeros(rows.n_dimensions + 1, np.int64), np.empty(n_pairs, np.int32), np.empty(n_pairs))
+    counters = np.array([0, n, n, seed], np.int64)
+    state = GreedyState(group, free, np.zeros(n), np.zeros(n), *posts, np.empty(n, np.int32), counters)
+    build_index(rows, state)
+    return state
 
 
 @jit
-def index(rows: Rows, course: Course) -> None:
-    """Make the inverted index of the rows that have no group."""
-    free, start, whole = course.free, course.post_start, course.whole
+def build_index(rows: FeatureRows, state: GreedyState) -> None:
+    """Build the inverted index of the features of rows without a group."""
+    free, start, counters = state.free, state.post_start, state.counters
     n_free = 0
-    for i in range(whole[2]):
-        if course.group[free[i]] == FREE:
+    for i in range(counters[N_INDEXED]):
+        if state.group[free[i]] == FREE:
             free[n_free] = free[i]
             n_free += 1
-    whole[2] = n_free
+    counters[N_INDEXED] = n_free
     start[:] = 0
-    for i in range(n_free):
-        for j in range(rows.feature_indptr[free[i]], rows.feature_indptr[free[i] + 1]):
+    for row in free[:n_free]:
+        for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
             start[rows.feature_ids[j] + 1] += 1
     start[:] = np.cumsum(start)
     at = start[:-1].copy()
-    for i in range(n_free):
-        for j in range(rows.feature_indptr[free[i]], rows.feature_indptr[free[i] + 1]):
+    for row in free[:n_free]:
+        for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
             dimension = rows.feature_ids[j]
-            course.post_row[at[dimension]] = free[i]
-            course.post_value[at[dimension]] = rows.feature_values[j]
+            state.post_row[at[dimension]] = row
+            state.post_value[at[dimension]] = rows.feature_values[j]
             at[dimension] += 1
 
 
 @jit
-def count_in(tally: Tally, rows: Rows, row: int) -> None:
-    """Count a row into the group."""
-    held, met, whole = tally.held, tally.met, tally.whole
+def count_row(tally: GroupTally, rows: FeatureRows, row: int) -> None:
+    """Count a row as a member of the group."""
+    held, counters = tally.held, tally.counters
     gained = 0.0
-    for j in range(rows.indptr[row], rows.indptr[row + 1]):
-        entry = rows.ids[j]
+    for entry in rows.ids[rows.indptr[row] : rows.indptr[row + 1]]:
         before = held[entry]
         if before == 0:
-            met[whole[1]] = entry
-            whole[1] += 1
+            tally.distinct[counters[N_DISTINCT]] = entry
+            counters[N_DISTINCT] += 1
         else:
             gained += (before + 1) * np.log(before + 1) - before * np.log(before)
         held[entry] = before + 1
-    tally.real[0] += gained
-    whole[0] += 1
-    whole[2] += rows.indptr[row + 1] - rows.indptr[row]
+    tally.entropy[0] += gained
+    counters[N_MEMBERS] += 1
+    counters[N_PAIRS] += rows.indptr[row + 1] - rows.indptr[row]
 
 
 @jit
-def clear(tally: Tally) -> None:
-    """Count nobody."""
-    for i in range(tally.whole[1]):
-        tally.held[tally.met[i]] = 0
-    tally.whole[:] = 0
-    tally.real[0] = 0.0
+def clear_tally(tally: GroupTally) -> None:
+    """Reset all counts to zero."""
+    for entry in tally.distinct[: tally.counters[N_DISTINCT]]:
+        tally.held[entry] = 0
+    tally.counters[:] = 0
+    tally.entropy[0] = 0.0
 
 
 @jit
-def is_legal(tally: Tally, rule: Rule) -> bool:
-    """Say whether the group that was counted may be published."""
-    members, distinct, pairs = tally.whole[0], tally.whole[1], tally.whole[2]
+def is_legal(tally: GroupTally, rule: GroupRule) -> bool:
+    """Return whether the counted group may be published."""
+    members, distinct, pairs = tally.counters[N_MEMBERS], tally.counters[N_DISTINCT], tally.counters[N_PAIRS]
     if members < rule.smallest or pairs == 0:
         return False
     if rule.kind == MEAN:
@@ -149,26 +158,19 @@ def is_legal(tally: Tally, rule: Rule) -> bool:
     if rule.kind == GLOBAL:
         return distinct >= rule.bound * (1 - SLACK)
     if rule.kind == DIVERSITY:
-        return np.log(pairs) - tally.real[0] / pairs >= rule.bound - SLACK
-    if rule.kind == CLOSENESS:
-        return _distance(tally, rule.share) <= rule.bound + SLACK
+        return np.log(pairs) - tally.entropy[0] / pairs >= rule.bound - SLACK
+    if rule.kind == CLOSENESS:  # by the total variation distance from the entries of all rows
+        apart = 0.0
+        for entry in tally.distinct[:distinct]:
+            apart += max(0.0, tally.held[entry] / pairs - rule.share[entry])
+        return apart <= rule.bound + SLACK
     return True
 
 
 @jit
-def _distance(tally: Tally, share: NDArray[np.float64]) -> float:
-    """Return the total variation distance of the group's entries from those of all rows."""
-    distance = 0.0
-    for i in range(tally.whole[1]):
-        entry = tally.met[i]
-        distance += max(0.0, tally.held[entry] / tally.whole[2] - share[entry])
-    return distance
-
-
-@jit
-def add_scores(rows: Rows, course: Course, row: int) -> int:
-    """Add the dot products of all rows of the index with this one to their scores; return the work that was."""
-    score, start, post_row, post_value = course.score, course.post_start, course.post_row, course.post_value
+def add_scores(rows: FeatureRows, state: GreedyState, row: int) -> int:
+    """Add the dot products of all indexed rows with this one to their scores; return the number of additions."""
+    score, start, post_row, post_value = state.score, state.post_start, state.post_row, state.post_value
     work = 0
     for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
         dimension, value = rows.feature_ids[j], rows.feature_values[j]
@@ -179,84 +181,210 @@ def add_scores(rows: Rows, course: Course, row: int) -> int:
 
 
 @jit
-def _closest(course: Course) -> int:
-    """Return the free row with the highest score, or -1."""
-    best = -1
-    highest = -1.0
-    for i in range(course.whole[2]):
-        row = course.free[i]
-        if course.score[row] > highest and course.group[row] == FREE:
-            best, highest = row, course.score[row]
+def _best_free(state: GreedyState, score: NDArray[np.float64], sign: float) -> int:
+    """Return the free row with the highest `sign` · score, or -1."""
+    best, highest = -1, -np.inf
+    for row in state.free[: state.counters[N_INDEXED]]:
+        if sign * score[row] > highest and state.group[row] == FREE:
+            best, highest = row, sign * score[row]
     return best
 
 
 @jit
-def _farthest_from_seed(course: Course) -> int:
-    """Return the free row that is the least like the seed, or -1."""
-    best = -1
-    lowest = np.inf
-    for i in range(course.whole[2]):
-        row = course.free[i]
-        if course.to_seed[row] < lowest and course.group[row] == FREE:
-            best, lowest = row, course.to_seed[row]
-    return best
+def release_members(state: GreedyState, n_members: int) -> None:
+    """Make the members of an unfinished group free again, and leave its seed over."""
+    state.group[state.members[1:n_members]] = FREE
+    state.group[state.members[0]] = LEFT_OVER
+    state.counters[N_FREE] -= 1
 
 
 @jit
-def _grow(rows: Rows, rule: Rule, tally: Tally, course: Course, by_seed: bool, least: float) -> int:
-    """Grow one group from the next seed, and find the seed after it; return the work that was."""
-    group, free, score, members, whole = course.group, course.free, course.score, course.members, course.whole
-    number, seed = whole[0], whole[3]
-    for i in range(whole[2]):
-        score[free[i]] = 0.0
-    work = 3 * whole[2]
-    n_members = 0
+def _grow_group(
+    rows: FeatureRows, rule: GroupRule, tally: GroupTally, state: GreedyState, by_seed: bool, least: float
+) -> int:
+    """Grow one group from the next seed, and find the seed after it; return the work done."""
+    score, counters = state.score, state.counters
+    indexed = state.free[: counters[N_INDEXED]]
+    score[indexed] = 0.0
+    work, n_members, row = 3 * len(indexed), 0, counters[NEXT_SEED]
     length = 0.0  # of the sum of the members' rows, squared
-    row = seed
-    is_legal_now = False
-    while row >= 0:
-        is_empty = rows.feature_indptr[row] == rows.feature_indptr[row + 1]
+    is_finished, is_similar = False, True
+    while row >= 0 and is_similar and not is_finished:
         if n_members == 0 or not by_seed:
-            length += 2 * score[row] + (0.0 if is_empty else 1.0)
-            work += add_scores(rows, course, row)
+            length += 2 * score[row] + square_of(rows, row)
+            work += add_scores(rows, state, row)
         if n_members == 0:
-            for i in range(whole[2]):
-                course.to_seed[free[i]] = score[free[i]]
-        group[row] = number
-        members[n_members] = row
+            state.to_seed[indexed] = score[indexed]
+        state.group[row] = counters[N_GROUPS]
+        state.members[n_members] = row
         n_members += 1
-        count_in(tally, rows, row)
-        is_legal_now = is_legal(tally, rule)
-        if is_legal_now:
-            break
-        row = _closest(course)
-        work += whole[2] + tally.whole[1] * (rule.kind == CLOSENESS)
-        if row >= 0 and score[row] < least * np.sqrt(length):
-            for i in range(1, n_members):  # they may fit elsewhere; the seed is found no company
-                group[members[i]] = FREE
-            group[seed] = LEFT_OVER
-            n_members = 1
-            break
-    clear(tally)
-    whole[1] -= n_members
-    if is_legal_now:
-        whole[0] += 1
+        count_row(tally, rows, row)
+        is_finished = is_legal(tally, rule)
+        if not is_finished:
+            row = _best_free(state, score, 1.0)
+            work += len(indexed) + tally.counters[N_DISTINCT] * (rule.kind == CLOSENESS)
+            is_similar = row < 0 or score[row] >= least * np.sqrt(length)
+    clear_tally(tally)
+    if not is_similar:
+        release_members(state, n_members)
     else:
-        for i in range(n_members):
-            group[members[i]] = LEFT_OVER
-    if 2 * whole[1] < whole[2]:
-        index(rows, course)
-    whole[3] = _farthest_from_seed(course)
+        counters[N_FREE] -= n_members
+        if is_finished:
+            counters[N_GROUPS] += 1
+        else:
+            state.group[state.members[:n_members]] = LEFT_OVER
+    if 2 * counters[N_FREE] < counters[N_INDEXED]:
+        build_index(rows, state)
+    counters[NEXT_SEED] = _best_free(state, state.to_seed, -1.0)
     return work
 
 
 @jit
-def grow_groups(rows: Rows, rule: Rule, tally: Tally, course: Course, by_seed: bool, least: float, budget: int) -> None:
-    """Grow groups until all rows are in one or left over, or the budget of work is used up.
+def grow_groups(
+    rows: FeatureRows, rule: GroupRule, tally: GroupTally, state: GreedyState, by_seed: bool, least: float, budget: int
+) -> None:
+    """Grow groups until all rows are in one or left over, or the budget of work is spent.
 
     `by_seed`: the next member is the closest to the seed, else to the centroid; nobody whose cosine with that is below
-    `least` is taken.
+    `least` is added.
     """
     work = 0
-    while course.whole[3] >= 0 and work < budget:
-        work += _grow(rows, rule, tally, course, by_seed, least)
+    while state.counters[NEXT_SEED] >= 0 and work < budget:
+        work += _grow_group(rows, rule, tally, state, by_seed, least)
+
+
+@jit
+def square_of(rows: FeatureRows, row: int) -> float:
+    """Return the squared length of a row, 1 unless it is empty."""
+    return 1.0 if rows.feature_indptr[row] < rows.feature_indptr[row + 1] else 0.0
+
+
+@jit
+def _dot(rows: FeatureRows, row: int, dense: NDArray[np.float64]) -> float:
+    total = 0.0
+    for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
+        total += dense[rows.feature_ids[j]] * rows.feature_values[j]
+    return total
+
+
+@jit
+def _add_to(rows: FeatureRows, row: int, dense: NDArray[np.float64]) -> None:
+    for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
+        dense[rows.feature_ids[j]] += rows.feature_values[j]
+
+
+@jit
+def _clear(rows: FeatureRows, row: int, dense: NDArray[np.float64]) -> None:
+    dense[rows.feature_ids[rows.feature_indptr[row] : rows.feature_indptr[row + 1]]] = 0.0
+
+
+@jit
+def collect_members(rows: FeatureRows, group: NDArray[np.int32], n_groups: int) -> GroupMembers:
+    """List the members of every group and compute the length of its sum, member by member in the order of rows."""
+    first, after = np.full(n_groups, -1, np.int32), np.full(len(group), -1, np.int32)
+    for row in range(len(group) - 1, -1, -1):
+        if group[row] >= 0:
+            after[row] = first[group[row]]
+            first[group[row]] = row
+    length, dense = np.zeros(n_groups), np.zeros(rows.n_dimensions)
+    for g in range(n_groups):
+        row = first[g]
+        while row >= 0:
+            length[g] += 2 * _dot(rows, row, dense) + square_of(rows, row)
+            _add_to(rows, row, dense)
+            row = after[row]
+        row = first[g]
+        while row >= 0:
+            _clear(rows, row, dense)
+            row = after[row]
+    return GroupMembers(group, first, after, length, dense, np.zeros(n_groups))
+
+
+@jit
+def _score_groups(rows: FeatureRows, groups: GroupMembers) -> None:
+    """Set the cosine of every group's sum with the dense vector, up to the length of the latter."""
+    groups.score[:] = 0.0
+    for row in range(len(groups.group)):
+        if groups.group[row] >= 0:
+            groups.score[groups.group[row]] += _dot(rows, row, groups.dense)
+    for g in range(len(groups.score)):
+        if groups.length[g] > 0:
+            groups.score[g] /= np.sqrt(groups.length[g])
+
+
+@jit
+def _count_group(rows: FeatureRows, tally: GroupTally, groups: GroupMembers, g: int) -> None:
+    row = groups.first[g]
+    while row >= 0:
+        count_row(tally, rows, row)
+        row = groups.after[row]
+
+
+@jit
+def _place(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: GroupMembers, row: int, least: float) -> None:
+    """Put one row into the closest group that stays legal, if there is one."""
+    _add_to(rows, row, groups.dense)
+    _score_groups(rows, groups)
+    _clear(rows, row, groups.dense)
+    while len(groups.score):
+        g = int(np.argmax(groups.score))
+        if groups.score[g] < least:
+            return
+        _count_group(rows, tally, groups, g)
+        count_row(tally, rows, row)
+        fits = is_legal(tally, rule)
+        clear_tally(tally)
+        if fits:
+            groups.length[g] += 2 * groups.score[g] * np.sqrt(groups.length[g]) + square_of(rows, row)
+            groups.group[row] = g
+            groups.after[row], groups.first[g] = groups.first[g], row
+            return
+        groups.score[g] = -np.inf
+
+
+@jit
+def place_rows(
+    rows: FeatureRows,
+    rule: GroupRule,
+    tally: GroupTally,
+    groups: GroupMembers,
+    left: NDArray[np.int64],
+    turn: int,
+    least: float,
+    budget: int,
+) -> int:
+    """Put leftover rows, from position `turn` on, into groups until the budget is spent; return the next position."""
+    work = 0
+    while turn < len(left) and work < budget:
+        _place(rows, rule, tally, groups, left[turn], least)
+        work += len(rows.feature_ids) + len(groups.score)
+        turn += 1
+    return turn
+
+
+@jit
+def merge_leftovers(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: GroupMembers) -> None:
+    """Put all leftover rows into one group with as many of the nearest groups as it takes to be legal.
+
+    Nothing changes if even all groups together are not legal with them.
+    """
+    group = groups.group
+    for row in range(len(group)):
+        if group[row] == LEFT_OVER:
+            count_row(tally, rows, row)
+            _add_to(rows, row, groups.dense)
+    _score_groups(rows, groups)
+    groups.dense[:] = 0.0
+    order = np.argsort(-groups.score, kind="mergesort")
+    n_merged = 0
+    while n_merged < len(order) and not is_legal(tally, rule):
+        _count_group(rows, tally, groups, order[n_merged])
+        n_merged += 1
+    if is_legal(tally, rule):
+        into = order[0] if n_merged else len(order)
+        is_merged = np.zeros(len(order) + 1, np.bool_)
+        is_merged[order[:n_merged]] = True
+        for row in range(len(group)):
+            if group[row] == LEFT_OVER or (group[row] >= 0 and is_merged[group[row]]):
+                group[row] = into
+    clear_tally(tally)

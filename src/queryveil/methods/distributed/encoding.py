@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.rows import gather_rows, indptr_of
-from queryveil.kernels.grouping.greedy import Rows
-from queryveil.kernels.grouping.published import at_unit_length
+from queryveil.kernels.grouping.greedy import FeatureRows
+from queryveil.kernels.grouping.kmeans import at_unit_length
 from queryveil.methods.rounds.blocks import Block, Keys
 
 _BLOCK_TYPES = {
@@ -127,12 +127,12 @@ class Piece:
             self.values[feature_place],
         )
 
-    def rows(self) -> tuple[Rows, NDArray[np.int32]]:
+    def rows(self) -> tuple[FeatureRows, NDArray[np.int32]]:
         """Return what people are compared by, at unit length, and which dimension each number stands for."""
         dimensions, number = np.unique(self.dimensions, return_inverse=True)
         values = at_unit_length(self.feature_indptr, self.values)
         ids = number.astype(np.int32)
-        return Rows(self.indptr, self.ids, self.feature_indptr, ids, values, len(dimensions)), dimensions
+        return FeatureRows(self.indptr, self.ids, self.feature_indptr, ids, values, len(dimensions)), dimensions
 
 
 def join_pieces(pieces: Sequence[Piece]) -> Piece:

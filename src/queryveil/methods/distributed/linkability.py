@@ -26,8 +26,7 @@ from queryveil.methods.distributed.meaning import Comparing, augmented, known_on
 from queryveil.methods.distributed.outcomes import GroupedOnCluster, SparkTask
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.greedy import task_of
-from queryveil.methods.linkability.principles import Population, floor_of
-from queryveil.methods.linkability.representatives import representatives, without
+from queryveil.methods.linkability.principles import Population, floor_of, representatives, without_groups
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.network import Network
 
@@ -235,7 +234,7 @@ def group_piece(
     task = task_of(profiles, features, method, people=population)
     group = group_all(task, np.arange(len(people)), rng, EXACT_UP_TO, silent)
     made = representatives(profiles, group, method, people=population)
-    made, _ = without(made, np.diff(made.indptr) == 0)  # of which nothing may be published
+    made, _ = without_groups(made, np.diff(made.indptr) == 0)  # nothing may be published of them
     return made, numbers
 
 

@@ -1,10 +1,10 @@
-"""p-linkability: people are published in groups alike in meaning.
+"""p-linkability: people are published in groups of similar meaning.
 
 Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010.
 
 Where we read it differently, and why: the greedy is that of the prose (the pseudo-code never adds the seed); the mean
 profile size is by default that of the group itself, since with the mean of all people one heavy user is a group;
-nobody's term that fewer than `floor` people hold is looked at or published. Terms are published once, sorted.
+terms that fewer than `floor` people hold are neither considered nor published. Terms are published once, sorted.
 """
 
 from dataclasses import replace
@@ -19,8 +19,7 @@ from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.base import MethodTask
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
 from queryveil.methods.linkability.greedy import task_of
-from queryveil.methods.linkability.principles import without_rare
-from queryveil.methods.linkability.representatives import representatives, without
+from queryveil.methods.linkability.principles import representatives, without_groups, without_rare
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import Network
 
@@ -54,29 +53,25 @@ def group_profiles(
 ) -> Grouping:
     """Return groups of the histories, all legal by the principle, and what is published of each.
 
-    Profiles have one history per person; features say what histories are compared by. Who holds no term that may be
-    published, or fits nowhere, has no group. More people than `exact_up_to` are grouped in blocks.
+    Profiles have one history per person; histories are compared by their features. People who hold no publishable term,
+    or fit nowhere, have no group. More people than `exact_up_to` are grouped in blocks.
     """
     common = without_rare(profiles, method)
     usable = np.flatnonzero(np.diff(common.indptr))
     group = group_all(task_of(common, features, method), usable, rng, exact_up_to, progress)
     made = representatives(common, group, method)
-    made, _ = without(made, np.diff(made.indptr) == 0)  # of which nothing may be published
+    made, _ = without_groups(made, np.diff(made.indptr) == 0)  # nothing may be published of them
     if not made.n_groups:
         raise GuaranteeError(
             f"{method}: the {len(usable):,} people with terms to publish make no legal group; "
             "take a larger p, a weaker principle or more people."
         )
-    return replace(made, summary=_summary(profiles, common, made))
-
-
-def _summary(profiles: Profiles, common: Profiles, made: Grouping) -> dict[str, object]:
-    """Return counts that describe the run."""
-    without = int(np.count_nonzero(np.diff(common.indptr) == 0))
-    return {
+    n_without = profiles.n_histories - len(usable)
+    summary = {
         "groups": made.n_groups,
-        "people without a usable term": without,
-        "people who fit nowhere": int(np.count_nonzero(made.group < 0)) - without,
+        "people without a usable term": n_without,
+        "people who fit nowhere": int(np.count_nonzero(made.group < 0)) - n_without,
         "pairs below the floor": len(profiles.ids) - len(common.ids),
         **made.summary,
     }
+    return replace(made, summary=summary)

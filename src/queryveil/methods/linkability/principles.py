@@ -1,14 +1,25 @@
-"""The principles that make a group legal, and the figures of all people that they depend on."""
+"""The principles that make a group legal, and the representative that is published of it.
+
+The centroid weighs a term by its mean weight over all members, the union by that over the members who hold it. Terms
+are sorted by id, and each is there once, so nothing tells whose they are.
+
+`shrink` pulls the weights w of a group of n members to those of all people: (1 − s)·w + s·(weight over all people),
+with s = shrink·⌈1/p⌉ / n, which is `shrink` for the smallest group there can be. It adds no term: if the terms of all
+people were added, one that is missing would be known to be suppressed, and so be held by many.
+"""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
+from queryveil.core.rows import FloatArray, IntArray, indptr_of, per_entry, row_numbers
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, Rule
+from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, GroupRule
+from queryveil.kernels.grouping.kmeans import sum_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,22 +49,26 @@ def population_of(profiles: Profiles) -> Population:
 
 
 def smallest_group(p: float) -> int:
-    """Return how many members a group must have so that one of them is a share of at most p."""
+    """Return how many members a group needs so that one of them is a share of at most p."""
     return math.ceil(1 / p * (1 - SLACK))
 
 
 def without_rare(profiles: Profiles, method: ResolvedName) -> Profiles:
-    """Return the profiles without the entries that fewer people hold than the floor: they are never published."""
-    people = profiles.holders()
-    return profiles.select(people[profiles.ids] >= floor_of(method))
+    """Return the profiles without the entries below the floor, which are never published."""
+    return profiles.select(profiles.holders()[profiles.ids] >= floor_of(method))
 
 
 def floor_of(method: ResolvedName) -> int:
-    """Return how many people must hold an entry that is published: as many as a group has at least, if not given."""
+    """Return how many people must hold a published entry: by default as many as the smallest group has members."""
     return int(method.values.get("floor", smallest_group(method.real("p"))))
 
 
-def rule_for(people: Population, method: ResolvedName) -> Rule:
+def weights_of(profiles: Profiles) -> FloatArray:
+    """Return the weight of every pair, 1 for profiles without weights."""
+    return np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
+
+
+def rule_for(people: Population, method: ResolvedName) -> GroupRule:
     """Return when a group of these people may be published."""
     p, principle = method.real("p"), method.word("principle")
     kind, limit, share = MEMBERS, 0.0, np.empty(0)
@@ -66,10 +81,10 @@ def rule_for(people: Population, method: ResolvedName) -> Rule:
     elif principle == "closeness":
         kind, limit = CLOSENESS, method.real("t")
         share = people.holders / max(1, people.n_pairs)
-    return Rule(kind, p, smallest_group(p), limit, share)
+    return GroupRule(kind, p, smallest_group(p), limit, share)
 
 
-def highest_shares(people: Population, method: ResolvedName) -> NDArray[np.float64] | None:
+def highest_shares(people: Population, method: ResolvedName) -> FloatArray | None:
     """Return, for every entry, the share of a group's members that may hold it if it is published; None: any."""
     principle = method.word("principle")
     if principle not in ("posterior", "belief"):
@@ -78,3 +93,60 @@ def highest_shares(people: Population, method: ResolvedName) -> NDArray[np.float
     if principle == "belief":
         highest += people.holders / people.n_people
     return highest
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCells:
+    """The (group, entry) pairs of groups, by group and entry: a cell for each entry that some member holds."""
+
+    n_groups: int
+    group: IntArray  # (cells,)
+    entry: NDArray[np.int32]  # (cells,)
+    holders: IntArray  # (cells,): members who hold the entry
+    total: FloatArray  # (cells,): the sum of its weights
+    members: IntArray  # (cells,): members of the group
+
+    def is_shown(self, highest: FloatArray | None) -> NDArray[np.bool_]:
+        """Return which cells may be published."""
+        if highest is None:
+            return np.ones(len(self.entry), np.bool_)
+        return np.asarray(self.holders <= self.members * highest[self.entry] * (1 + SLACK))
+
+
+def cells_of(
+    indptr: IntArray, ids: NDArray[np.int32], weights: FloatArray, group: NDArray[np.int32], n_entries: int
+) -> GroupCells:
+    """Return the cells of groups, from the rows of all people; −1 is no group."""
+    n_groups = int(group.max(initial=-1)) + 1
+    by_group = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
+    start, entry, holders, total = sum_groups(indptr, ids, weights, group, by_group, n_groups, n_entries)
+    of_group = row_numbers(start)
+    sizes = np.bincount(group[group >= 0], minlength=n_groups)
+    return GroupCells(n_groups, of_group, entry, holders, total, sizes[of_group])
+
+
+def representatives(
+    profiles: Profiles, group: NDArray[np.int32], method: ResolvedName, *, people: Population | None = None
+) -> Grouping:
+    """Return the groups with what is published of each; `people` are needed if the profiles are of some only."""
+    everybody = people or population_of(profiles)
+    cells = cells_of(profiles.indptr, profiles.ids, weights_of(profiles), group, len(profiles.vocabulary))
+    is_union = method.word("representative") == "union"
+    value = cells.total / (cells.holders if is_union else cells.members)
+    if "shrink" in method.values:
+        mean = everybody.totals / np.maximum(1, everybody.holders if is_union else everybody.n_people)
+        pull = method.real("shrink") * smallest_group(method.real("p")) / cells.members
+        value = (1 - pull) * value + pull * mean[cells.entry]
+    shown = cells.is_shown(highest_shares(everybody, method))
+    indptr = np.searchsorted(cells.group[shown], np.arange(cells.n_groups + 1)).astype(np.int64)
+    summary = {"terms of groups suppressed": int(np.count_nonzero(~shown))}
+    return Grouping(group, indptr, cells.entry[shown], value[shown], summary=summary)
+
+
+def without_groups(made: Grouping, dropped: NDArray[np.bool_]) -> tuple[Grouping, NDArray[np.int32]]:
+    """Return the groups without the dropped ones, whose members are in none, and the new number of every old one."""
+    number = np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1).astype(np.int32)
+    shown = per_entry(~dropped, made.indptr)
+    indptr = indptr_of(np.diff(made.indptr)[~dropped])
+    kept = replace(made, group=number[made.group], indptr=indptr, ids=made.ids[shown], weights=made.weights[shown])
+    return kept, number

@@ -1,83 +1,99 @@
-"""SSC: clusters of vocabularies near in meaning, one after the other, then whoever is left to the nearest of them.
+"""SSC: clusters of vocabularies near in meaning, one after the other; leftovers go to the nearest of them.
 
 Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010, Algorithm 1. What differs:
 the next cluster begins with the vocabulary farthest from where the last one began (`seed_rule=first` as in the paper),
-and a cluster counts people: until it has k, nobody of whom it has a vocabulary may join it with another.
+and a cluster counts people: until it has k, each of its people contributes one vocabulary.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
-from queryveil.kernels.clustering.centres import NO_LIMIT, Bags, Rule, distance_to
-from queryveil.kernels.clustering.growing import Matched, centre_of, grow, grown
+from queryveil.core.rows import row_sums
+from queryveil.histories.profiles import Profiles
+from queryveil.kernels.clustering.centres import (
+    NO_LIMIT,
+    Bags,
+    Cluster,
+    ClusteringRule,
+    DistanceCache,
+    distance_to_cluster,
+    slots_of,
+    words_below,
+)
+from queryveil.kernels.clustering.growing import add_member, centre_of, grow_cluster
 from queryveil.kernels.clustering.search import farthest
-from queryveil.methods.vocabulary.words import Words
+from queryveil.semantics.network import Network, ancestry_of
 
 _STAGE = "clustering"
+_CACHE_BYTES = 600_000_000  # of distance rows; if all rows fit, all are kept
 
 
-@dataclass(frozen=True, eq=False)
-class Cluster:
-    """Members in the order they joined, and the bags: one term of each member, in that order."""
-
-    members: tuple[int, ...]
-    terms: NDArray[np.int32]  # (bags, members): different bags
-    units: NDArray[np.int64]  # (bags,): how many there are of each
-
-    def joined(self, bags: Bags, words: Words, rule: Rule, t: int) -> "Cluster":
-        """Return the cluster with one vocabulary more; bags that find no term in it are gone."""
-        n_known = int(np.count_nonzero(bags.word[self.terms[:, 0]] >= 0))
-        before = Matched(np.array(self.members), self.terms, self.units, n_known)
-        return cluster_of(grow(before, centre_of(before, bags, words.table, rule), bags, t)[0])
+def rule_of(method: ResolvedName) -> ClusteringRule:
+    """Return the parameters that decide which terms are matched."""
+    eps = method.integer("eps")
+    omega = int(method.values.get("omega", eps + 1))
+    is_maximum, is_farthest = method.word("model") == "maximum", method.word("seed_rule") == "farthest"
+    return ClusteringRule(method.integer("k"), eps, omega, is_maximum, is_farthest)
 
 
-def cluster_of(matched: Matched) -> Cluster:
-    """Return a cluster that the kernels made."""
-    return Cluster(tuple(matched.members.tolist()), matched.terms, matched.units)
+def prepare(profiles: Profiles, network: Network, limit: int) -> tuple[Bags, DistanceCache]:
+    """Return the vocabularies of all histories, and an empty cache of the distances between the words they use.
+
+    The cache has room for the words of every single vocabulary.
+    """
+    found = network.find_all(profiles.vocabulary.entries)
+    numbers = np.unique(found[found >= 0])
+    word = np.where(found < 0, -1, np.searchsorted(numbers, found)).astype(np.int32)
+    sizes = row_sums(profiles.counts, profiles.indptr)
+    bags = Bags(profiles.indptr, profiles.ids, profiles.counts, sizes, profiles.owner, word)
+    n_words, longest = len(numbers), int(np.diff(profiles.indptr).max(initial=0))
+    rows = np.empty((min(n_words, max(longest, _CACHE_BYTES // max(1, n_words))), n_words), np.uint8)
+    ancestry = ancestry_of(network, numbers, limit=limit)
+    below = words_below(ancestry, network.n_nodes)
+    return bags, DistanceCache(ancestry, *below, rows, np.full(n_words, -1, np.int64), np.zeros(1, np.int64))
 
 
-def clusters_of(bags: Bags, words: Words, rule: Rule, progress: Progress) -> list[Cluster]:
+def distance_rows(cache: DistanceCache, words: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Return the distances of words from all words, computed in as many parts as the cache requires."""
+    n_parts = -(-len(words) // max(1, len(cache.rows)))
+    return np.concatenate([cache.rows[slots_of(cache, part)] for part in np.array_split(words, max(1, n_parts))])
+
+
+def cluster_vocabularies(bags: Bags, cache: DistanceCache, rule: ClusteringRule, progress: Progress) -> list[Cluster]:
     """Return clusters of at least k people each; empty vocabularies are in none."""
     is_left = bags.sizes > 0
     alive = np.flatnonzero(is_left)
     largest = alive[np.argsort(-bags.sizes[alive], kind="stable")]
     total = len(alive)
-    vocabularies = np.bincount(bags.owner[alive], minlength=int(bags.owner.max(initial=0)) + 1)  # left of each person
+    left_of_person = np.bincount(bags.owner[alive], minlength=int(bags.owner.max(initial=0)) + 1)  # vocabularies
     clusters: list[Cluster] = []
     seed = int(alive[0]) if total else -1
-    while np.count_nonzero(vocabularies) >= rule.k:
-        made, centre, prices = grown(bags, words.table, rule, alive, seed)
-        clusters.append(cluster_of(made))
-        is_left[made.members] = False
-        vocabularies[bags.owner[made.members]] -= 1  # no two are one person's
+    while np.count_nonzero(left_of_person) >= rule.k:
+        cluster, centre, prices = grow_cluster(bags, cache, rule, alive, seed)
+        clusters.append(cluster)
+        is_left[cluster.members] = False
+        left_of_person[bags.owner[cluster.members]] -= 1  # all are of different people
         alive, largest = alive[is_left[alive]], largest[is_left[largest]]
         progress(_STAGE, total - len(alive), total)
         if len(alive):
             seed = int(farthest(centre, bags, largest, prices)) if rule.is_farthest else int(alive[0])
-    return _with_leftovers(clusters, bags, words, rule, alive, progress)
-
-
-def _with_leftovers(
-    clusters: list[Cluster], bags: Bags, words: Words, rule: Rule, left: NDArray[np.int64], progress: Progress
-) -> list[Cluster]:
-    """Put each vocabulary that is left into the cluster nearest to it, which changes that cluster's centre."""
-    for done, t in enumerate(left.tolist()):
-        progress(_STAGE, len(bags.sizes) - len(left) + done, len(bags.sizes))
-        place = _nearest(clusters, bags, words, rule, t)
-        clusters[place] = clusters[place].joined(bags, words, rule, t)
+    for done, t in enumerate(alive.tolist()):
+        progress(_STAGE, len(bags.sizes) - len(alive) + done, len(bags.sizes))
+        place = _nearest(clusters, bags, cache, rule, t)
+        centre = centre_of(clusters[place], bags, cache, rule)
+        clusters[place], _ = add_member(clusters[place], centre, bags, t)
     return clusters
 
 
-def _nearest(clusters: list[Cluster], bags: Bags, words: Words, rule: Rule, t: int) -> int:
-    """Return the place of the cluster nearest to a vocabulary, the first of equals."""
+def _nearest(clusters: list[Cluster], bags: Bags, cache: DistanceCache, rule: ClusteringRule, t: int) -> int:
+    """Return the position of the cluster nearest to a vocabulary, the first of equals."""
     word = bags.word[bags.ids[bags.indptr[t] : bags.indptr[t + 1]]]
-    slots = words.slots(word[word >= 0])
+    slots = slots_of(cache, word[word >= 0])
     best, found = NO_LIMIT, 0
     for place, cluster in enumerate(clusters):
-        away = distance_to(cluster.terms, cluster.units, rule, bags, t, words.table.rows, slots, best)
+        away = distance_to_cluster(cluster, rule, bags, t, cache.rows, slots, best)
         if away < best:
             best, found = away, place
     return found

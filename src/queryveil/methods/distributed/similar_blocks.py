@@ -24,7 +24,14 @@ from queryveil.methods.distributed.encoding import (
     read_piece,
     rows_of,
 )
-from queryveil.methods.linkability.blocks import PARTS, SAMPLE, SMALLEST, find_centres, nearest
+from queryveil.methods.linkability.blocks import (
+    MAX_PARTS,
+    SAMPLE,
+    SMALLEST,
+    assign_to_centres,
+    find_centres,
+    merge_small,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,7 +60,7 @@ def cut(
         alike = set()
         for block, n in large.items():
             children = {child: sizes[child] for child in _children(block) if child in sizes}
-            together |= joined_small(children, limit // SMALLEST)
+            together |= merge_small(children, limit // SMALLEST)
             alike |= {together.get(child, child) for child in children} if max(children.values()) == n else set()
         for part, target in together.items():
             sizes[target] += sizes.pop(part)
@@ -68,7 +75,7 @@ def _sizes(pieces: "DataFrame") -> dict[int, int]:
 
 def _cut_once(pieces: "DataFrame", large: Mapping[int, int], alike: set[int], limit: int, seed: int) -> "DataFrame":
     """Split parts that are too large by nearest centre, or by hash where k-means cannot split them."""
-    n_parts = {block: min(PARTS, n // limit) for block, n in large.items()}
+    n_parts = {block: min(MAX_PARTS, n // limit) for block, n in large.items()}
     shares = {block: n_parts[block] * SAMPLE / n for block, n in large.items() if block not in alike}
     sample = pieces.mapInArrow(_Sample(shares, seed), PIECE_SCHEMA)
     centres = sample.groupBy("block").applyInArrow(_centring(n_parts, seed), _CENTRES_SCHEMA)
@@ -80,17 +87,7 @@ def _cut_once(pieces: "DataFrame", large: Mapping[int, int], alike: set[int], li
 
 
 def _children(block: int) -> range:
-    return range(PARTS * block + 1, PARTS * block + PARTS + 1)
-
-
-def joined_small(sizes: Mapping[int, int], least: int) -> dict[int, int]:
-    """Return the part into which each small part is merged: the first small one, or the last large one."""
-    small = [part for part, n in sorted(sizes.items()) if n < least]
-    large = [part for part, n in sorted(sizes.items()) if n >= least]
-    if not small:
-        return {}
-    target = small[0] if sum(sizes[part] for part in small) >= least or not large else large[-1]
-    return {part: target for part in small if part != target}
+    return range(MAX_PARTS * block + 1, MAX_PARTS * block + MAX_PARTS + 1)
 
 
 def _hashes(persons: NDArray[np.object_], seed: int) -> NDArray[np.float64]:
@@ -158,7 +155,7 @@ def _to_nearest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         centres = np.frombuffer(row["centres"], np.float32).reshape(len(known), -1)
         place = np.minimum(np.searchsorted(known, dimensions), len(known) - 1)
         number = np.where(known[place] == dimensions, place, -1).astype(np.int32)
-        yield from _sent(row, nearest(everybody, np.arange(row["n"]), number, centres))
+        yield from _sent(row, assign_to_centres(everybody, np.arange(row["n"]), number, centres))
 
 
 def _sent(row: dict[str, Any], part: NDArray[Any]) -> Iterator[pa.RecordBatch]:
