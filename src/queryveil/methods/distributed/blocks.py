@@ -1,8 +1,7 @@
-"""From histories on a cluster to blocks over numbered terms, and back to what is kept of each history."""
+"""Blocks of people on a cluster: from histories to blocks over numbered terms, and back to the kept histories."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,15 @@ from numpy.typing import NDArray
 from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.kernels.histories import count_people
-from queryveil.methods.distributed.encoding import BLOCK_SCHEMA, arrow_schema, block_row, read_block, rows_of
+from queryveil.methods.distributed.encoding import (
+    BLOCK_SCHEMA,
+    Row,
+    arrow_schema,
+    block_row,
+    explode_rows,
+    map_blocks,
+    read_block,
+)
 from queryveil.methods.rounds.blocks import Block
 
 if TYPE_CHECKING:
@@ -37,14 +44,23 @@ def block_of(person: str, n_blocks: int) -> int:
 
 
 def raw_blocks(work: ScratchTables, histories: "DataFrame", n_blocks: int) -> "DataFrame":
-    """Return the histories of each block as one row, people and histories in order."""
-    placed = histories.mapInArrow(_Place(n_blocks), _HISTORY_SCHEMA)
+    """Return the histories of each block as one row, sorted by person and history."""
+
+    def place(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            number = [block_of(person, n_blocks) for person in batch["person"].to_pylist()]
+            columns = {"block": pa.array(number, pa.int32())}
+            columns |= {name: batch[name] for name in batch.schema.names}
+            columns["entries"] = _with_part(batch["entries"], batch["part"])
+            yield pa.RecordBatch.from_pydict(columns, arrow_schema(_HISTORY_SCHEMA))
+
+    placed = histories.mapInArrow(place, _HISTORY_SCHEMA)
     return work.keep(placed.groupBy("block").applyInArrow(_gathered, RAW_SCHEMA), "raw")
 
 
 def numbered_terms(work: ScratchTables, raw: "DataFrame", k: int) -> "DataFrame":
     """Return the terms that at least k people hold: `term, people, occurrences, number`, numbered as on one machine."""
-    counted = raw.mapInArrow(_count_terms, "term STRING, people LONG, occurrences LONG")
+    counted = explode_rows(raw, "term STRING, people LONG, occurrences LONG", _count_terms)
     summed = counted.groupBy("term").agg({"people": "sum", "occurrences": "sum"})
     named = summed.selectExpr("term", "`sum(people)` AS people", "`sum(occurrences)` AS occurrences")
     frequent = named.where(named["people"] >= k).withColumn("falling", -named["people"])
@@ -53,36 +69,22 @@ def numbered_terms(work: ScratchTables, raw: "DataFrame", k: int) -> "DataFrame"
 
 def blocks(work: ScratchTables, raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
     """Return the blocks over the numbers of frequent terms."""
-    known = asked_terms(raw, terms).selectExpr("block", "entry", "CAST(number AS INT) AS number", "occurrences")
-    made = raw.groupBy("block").cogroup(known.groupBy("block")).applyInArrow(_made, BLOCK_SCHEMA)
-    return work.keep(made, "turn-0")
+    known = terms_of_blocks(raw, terms).selectExpr("block", "entry", "CAST(number AS INT) AS number", "occurrences")
+    return work.keep(map_blocks(raw, known, BLOCK_SCHEMA, lambda row, table: [_block_of_row(row, table)]), "turn-0")
 
 
-def asked_terms(raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
-    """Return what is known of the terms that each block holds: `block, entry`, and the columns of the terms."""
-    return raw.mapInArrow(_terms_of, "block INT, entry INT, term STRING").join(terms, "term")
+def terms_of_blocks(raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
+    """Return `block, entry` and the columns of `terms` for the terms that each block holds."""
+    return explode_rows(raw, "block INT, entry INT, term STRING", _terms_of).join(terms, "term")
 
 
 def kept_histories(raw: "DataFrame", state: "DataFrame") -> "DataFrame":
-    """Return what is kept of every history that is not empty: its entries in the order of their texts."""
+    """Return the kept pairs of every history that is not empty, entries sorted by text."""
     return raw.groupBy("block").cogroup(state.groupBy("block")).applyInArrow(_kept, KEPT_SCHEMA)
 
 
-@dataclass(frozen=True)
-class _Place:
-    n_blocks: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            number = [block_of(person, self.n_blocks) for person in batch["person"].to_pylist()]
-            columns = {"block": pa.array(number, pa.int32())}
-            columns |= {name: batch[name] for name in batch.schema.names}
-            columns["entries"] = _apart(batch["entries"], batch["part"])
-            yield pa.RecordBatch.from_pydict(columns, arrow_schema(_HISTORY_SCHEMA))
-
-
-def _apart(entries: pa.ListArray, part: pa.StringArray) -> pa.ListArray:
-    """Put the part before every entry of a log that is cut: entries of different parts are different ones then."""
+def _with_part(entries: pa.ListArray, part: pa.StringArray) -> pa.ListArray:
+    """Put the part before every entry of a partitioned log, so that entries of different parts are distinct."""
     if part.null_count:
         return entries
     whose = part.take(pc.list_parent_indices(entries))
@@ -91,14 +93,14 @@ def _apart(entries: pa.ListArray, part: pa.StringArray) -> pa.ListArray:
 
 
 def _without_part(entries: pa.StringArray, part: pa.StringArray) -> pa.StringArray:
-    """Return entries without their parts, which end at the last mark: no term holds one."""
+    """Return entries without their parts, which end at the last separator: no term holds one."""
     if part.null_count:
         return entries
     return pa.array([entry[entry.rindex(_PART_END) + 1 :] for entry in entries.to_pylist()], pa.string())
 
 
 def _gathered(table: pa.Table) -> pa.Table:
-    """Make one row of the histories of a block."""
+    """Return the histories of a block as one row."""
     table = table.sort_by([("person", "ascending"), ("history", "ascending")]).combine_chunks()
     entries = table["entries"].combine_chunks()
     words = entries.flatten().dictionary_encode()
@@ -106,7 +108,7 @@ def _gathered(table: pa.Table) -> pa.Table:
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     owner = table["person"].combine_chunks().dictionary_encode().indices.to_numpy()
-    row: dict[str, Any] = {
+    row: Row = {
         "block": table["block"][0].as_py(),
         "person": table["person"].to_pylist(),
         "history": table["history"].to_pylist(),
@@ -124,44 +126,41 @@ def _offsets(lists: pa.ListArray) -> NDArray[np.int64]:
     return indptr_of(lists.value_lengths().to_numpy())
 
 
-def arrays_of(row: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def arrays_of(row: Row) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return indptr, ids, counts and owner of a raw block."""
     indptr = np.frombuffer(row["indptr"], np.int64)
     ids, counts, owner = (np.frombuffer(row[name], np.int32) for name in ("ids", "counts", "owner"))
     return indptr, ids, counts, owner
 
 
-def _count_terms(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for row in rows_of(batches):
-        indptr, ids, counts, owner = arrays_of(row)
-        n = len(row["entries"])
-        people = count_people(indptr, ids, owner, n).astype(np.int64)
-        occurrences = np.bincount(ids, weights=counts, minlength=n).astype(np.int64)
-        words = pa.array(row["entries"], pa.string())
-        yield pa.RecordBatch.from_pydict({"term": words, "people": people, "occurrences": occurrences})
+def by_entry(row: Row, known: pa.Table, name: str, missing: float) -> NDArray[Any]:
+    """Return a column of the known terms of a block for every entry, `missing` for unknown ones."""
+    values = known[name].to_numpy()
+    found = np.full(len(row["entries"]), missing, values.dtype)
+    found[known["entry"].to_numpy()] = values
+    return found
 
 
-def _terms_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for row in rows_of(batches):
-        n = len(row["entries"])
-        yield pa.RecordBatch.from_pydict(
-            {
-                "block": np.full(n, row["block"], np.int32),
-                "entry": np.arange(n, dtype=np.int32),
-                "term": pa.array(row["entries"], pa.string()),
-            }
-        )
-
-
-def _made(raw: pa.Table, known: pa.Table) -> pa.Table:
-    """Make a block: frequent terms only, ascending by their numbers within a history."""
-    (row,) = raw.to_pylist()
+def _count_terms(row: Row) -> dict[str, Any]:
+    """Return the people and occurrences of every term of a block."""
     indptr, ids, counts, owner = arrays_of(row)
-    entry = known["entry"].to_numpy()
-    number = np.full(len(row["entries"]), -1, np.int64)
-    number[entry] = known["number"].to_numpy()
-    occurrences = np.zeros(len(row["entries"]), np.int64)
-    occurrences[entry] = known["occurrences"].to_numpy()
+    n = len(row["entries"])
+    people = count_people(indptr, ids, owner, n).astype(np.int64)
+    occurrences = np.bincount(ids, weights=counts, minlength=n).astype(np.int64)
+    return {"term": pa.array(row["entries"], pa.string()), "people": people, "occurrences": occurrences}
+
+
+def _terms_of(row: Row) -> dict[str, Any]:
+    """Return the terms of a block with their local numbers."""
+    n = len(row["entries"])
+    numbers = {"block": np.full(n, row["block"], np.int32), "entry": np.arange(n, dtype=np.int32)}
+    return {**numbers, "term": pa.array(row["entries"], pa.string())}
+
+
+def _block_of_row(row: Row, known: pa.Table) -> Row:
+    """Return a block of the frequent terms only, ascending by their numbers within a history."""
+    indptr, ids, counts, owner = arrays_of(row)
+    number, occurrences = by_entry(row, known, "number", -1), by_entry(row, known, "occurrences", 0)
     history = row_numbers(indptr)
     place = np.flatnonzero(number[ids] >= 0)
     place = place[np.lexsort((number[ids[place]], history[place]))]
@@ -176,7 +175,7 @@ def _made(raw: pa.Table, known: pa.Table) -> pa.Table:
         np.ones(len(place), np.bool_),
         np.zeros(len(place), np.bool_),
     )
-    return pa.Table.from_pylist([block_row(row["block"], block)], arrow_schema(BLOCK_SCHEMA))
+    return block_row(row["block"], block)
 
 
 def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:

@@ -1,18 +1,42 @@
-"""(k,m)-anonymity on a cluster, by rounds (`methods.rounds`)."""
+"""(k,m)-anonymity on a cluster, by rounds (`methods.rounds`): the blocks are a data frame.
 
-from typing import TYPE_CHECKING
+In a round every block sends its query's keys to buckets, which are groups of one shuffle, and acts on their replies,
+which are groups of the next.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
-from queryveil.methods.distributed.exchange import SparkExchange
+from queryveil.methods.distributed.encoding import (
+    BLOCK_SCHEMA,
+    KEYS_SCHEMA,
+    Row,
+    block_row,
+    explode_rows,
+    keys_row,
+    map_blocks,
+    map_groups,
+    map_rows,
+    read_block,
+    read_keys,
+)
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
-from queryveil.methods.rounds.protocol import run_rounds
+from queryveil.methods.rounds.blocks import Keys, answer_queries, merge_keys, no_keys, partition_by_bucket
+from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, run_rounds
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
+
+_INFREQUENT_SCHEMA = "high BINARY, low BINARY, last ARRAY<INT>, n LONG"
 
 
 def run(task: SparkTask) -> KeptOnCluster:
@@ -28,7 +52,7 @@ def anonymize(
     people_per_block: int = PEOPLE,
     progress: Progress = silent,
 ) -> KeptOnCluster:
-    """Return what stays of every history so that the log is (k,m)-anonymous."""
+    """Return the kept pairs of every history so that the log is (k,m)-anonymous."""
     k, m = method.integer("k"), method.integer("m")
     n_people = histories.select("person").distinct().count()
     if k > n_people:
@@ -46,3 +70,102 @@ def anonymize(
     if not n_kept:
         raise GuaranteeError(f"{method}: nothing would be left of the log; lower k or m, or give a larger log.")
     return KeptOnCluster(kept, summary)
+
+
+@dataclass
+class SparkExchange:
+    """The blocks as a data frame, which is written again after every round."""
+
+    work: ScratchTables
+    state: "DataFrame"
+    n_blocks: int
+    n_rounds: int = field(default=0)
+
+    @property
+    def n_buckets(self) -> int:
+        """Return the number of buckets of combinations; the result does not depend on it."""
+        return self.n_blocks
+
+    def run_round(self, query: CombinationQuery | None, action: BlockAction) -> int:
+        """Let every block send its query, if any, and act on the replies; return the sum of the actions' counts."""
+
+        def act(row: Row, keys: Keys) -> Iterator[Row]:
+            block, n = action(read_block(row), keys)
+            yield block_row(row["block"], block, n)
+
+        def act_on_replies(row: Row, replies: "pa.Table") -> Iterator[Row]:
+            return act(row, merge_keys([read_keys(each) for each in replies.to_pylist()]))
+
+        if query is None:
+            state = map_rows(self.state, BLOCK_SCHEMA, lambda row: act(row, no_keys()))
+        else:
+            state = map_blocks(self.state, self._replies(query), BLOCK_SCHEMA, act_on_replies)
+        before, self.n_rounds = self.n_rounds, self.n_rounds + 1
+        self.state, n = self.work.keep_counting(state, f"turn-{self.n_rounds}", "n")
+        self.work.drop(f"turn-{before}")
+        return n
+
+    def infrequent(self, query: CombinationQuery, limit: int) -> Keys | None:
+        """Return all combinations with a sum below the query's limit; None if there are more than `limit`."""
+        found, n = self._infrequent(query)
+        if n > limit:
+            return None
+        rows = found.select("high", "low").collect()
+        return merge_keys(
+            [read_keys({"high": row[0], "low": row[1], "people": b"\0" * (len(row[0]) // 2)}) for row in rows]
+        )
+
+    def rarest_of_infrequent(self, query: CombinationQuery) -> tuple[int, ...]:
+        """Return the rarest term of every combination with a sum below the query's limit."""
+        from pyspark.sql import functions as f
+
+        found, _ = self._infrequent(query)
+        rows = found.select(f.explode("last").alias("term")).distinct().collect()
+        return tuple(sorted(row[0] for row in rows))
+
+    def occurrences(self, terms: tuple[int, ...]) -> Mapping[int, int]:
+        """Return how often each term is kept."""
+
+        def count(row: Row) -> dict[str, Any]:
+            block, wanted = read_block(row), np.array(terms, np.int32)
+            chosen = block.kept & np.isin(block.ids, wanted)
+            place = np.searchsorted(wanted, block.ids[chosen])
+            counts = np.bincount(place, weights=block.counts[chosen], minlength=len(wanted)).astype(np.int64)
+            return {"term": wanted, "n": counts}
+
+        counted = explode_rows(self.state, "term INT, n LONG", count).groupBy("term").sum("n")
+        return {row[0]: row[1] for row in counted.collect()}
+
+    def _sent_keys(self, query: CombinationQuery) -> "DataFrame":
+        """Return the keys that blocks send to buckets."""
+        n_buckets = self.n_buckets
+
+        def send(row: Row) -> Iterator[Row]:
+            for bucket, keys in partition_by_bucket(query.keys_of(read_block(row)), n_buckets):
+                yield keys_row(bucket, row["block"], keys)
+
+        return map_rows(self.state, KEYS_SCHEMA, send)
+
+    def _replies(self, query: CombinationQuery) -> "DataFrame":
+        """Return the replies of the buckets, which add up the counts, to every block."""
+
+        def reply(rows: list[Row]) -> Iterator[Row]:
+            rows = sorted(rows, key=lambda row: int(row["block"]))
+            replies = answer_queries([read_keys(row) for row in rows], below=query.below, at_least=query.at_least)
+            for row, keys in zip(rows, replies, strict=True):
+                yield keys_row(row["bucket"], row["block"], keys)
+
+        return map_groups(self._sent_keys(query), "bucket", KEYS_SCHEMA, reply)
+
+    def _infrequent(self, query: CombinationQuery) -> tuple["DataFrame", int]:
+        """Return the infrequent combinations of every bucket, and how many there are."""
+
+        def find(rows: list[Row]) -> Iterator[Row]:
+            found = merge_keys(answer_queries([read_keys(row) for row in rows], below=query.below))
+            keys = found.select(found.is_first())
+            last = np.where(keys.low == 0, keys.high, keys.low) & 0xFFFFFFFF
+            row: Row = {"high": keys.high.tobytes(), "low": keys.low.tobytes(), "n": len(keys)}
+            yield {**row, "last": np.unique(last).tolist()}
+
+        found = map_groups(self._sent_keys(query), "bucket", _INFREQUENT_SCHEMA, find)
+        return self.work.keep_counting(found, "infrequent", "n")

@@ -1,16 +1,16 @@
 """p-linkability on a cluster: people in blocks, each grouped by the method for one machine (`methods.linkability`).
 
 Counts over all people (holders and total weights of terms, lengths of profiles) are computed once and sent to the
-blocks. If similar people should be grouped, blocks consist of similar people (`likeness`); under posterior, belief and
-closeness random blocks are as good, so people are assigned to blocks by hash. Blocks without a legal group are merged.
+blocks. If similar people should be grouped, blocks consist of similar people (`similar_blocks`); under posterior,
+belief and closeness random blocks are as good, so people are assigned to blocks by hash. Blocks without a legal group
+are merged.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError, InputError
@@ -19,11 +19,18 @@ from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
-from queryveil.methods.distributed.blocks import PEOPLE, asked_terms, numbered_terms, raw_blocks
-from queryveil.methods.distributed.encoding import Piece, arrow_schema, join_pieces, read_piece
-from queryveil.methods.distributed.likeness import cut
-from queryveil.methods.distributed.meaning import Comparing, augmented, known_only, pieces_of, weighed, with_totals
+from queryveil.methods.distributed.blocks import PEOPLE, numbered_terms, raw_blocks, terms_of_blocks
+from queryveil.methods.distributed.encoding import Piece, Row, join_pieces, map_groups
+from queryveil.methods.distributed.features import (
+    FeatureOptions,
+    augment_blocks,
+    known_only,
+    person_weights,
+    weight_nodes,
+    with_totals,
+)
 from queryveil.methods.distributed.outcomes import GroupedOnCluster, SparkTask
+from queryveil.methods.distributed.similar_blocks import cut_into_blocks
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.greedy import task_of
 from queryveil.methods.linkability.principles import Population, floor_of, representatives, without_groups
@@ -38,8 +45,7 @@ _NOBODY = -1  # the group of people who fit nowhere
 _DECIMALS = 9  # of a published weight, as on one machine
 
 
-@dataclass(frozen=True)
-class _Everybody:
+class _PeopleCounts(NamedTuple):
     """Counts over all people."""
 
     n_people: int
@@ -74,19 +80,20 @@ def group_profiles(
     raw = raw_blocks(work, histories, -(-n_people // people_per_block))
     terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor)
     by_content = method.word("weighting") == "content"
-    comparing = Comparing(network, meaning.weights, method.integer("a"), by_content, n_people, floor)
-    known = asked_terms(raw, with_totals(raw, terms, meaning.weights)).selectExpr(
+    options = FeatureOptions(network, meaning.weights, method.integer("a"), by_content, n_people, floor)
+    known = terms_of_blocks(raw, with_totals(raw, terms, meaning.weights)).selectExpr(
         "block", "entry", "CAST(number AS INT) AS number", "people", "total"
     )
-    counted = augmented(work, raw, known, comparing)
+    counted = augment_blocks(work, raw, known, options)
     everybody = _counted(counted, n_people)
-    pieces = pieces_of(work, counted, comparing)
+    pieces = weight_nodes(work, counted, options)
     progress("blocks", 1, 1)
-    if _are_alike_better(method) and everybody.n_holders > 2 * people_per_block:
-        pieces = cut(work, pieces, everybody.n_holders, people_per_block, seed, progress)
-    groups, done = _grouped(work, pieces, _grouping(method, seed, everybody), _is_open(method), progress)
-    summary = _summary(method, done, everybody, n_all_pairs)
-    weights = weighed(raw, known, comparing) if meaning.weights == "tfidf" else None
+    prefers_similar = method.word("principle") in ("mean", "diversity")  # as on one machine
+    if prefers_similar and everybody.n_holders > 2 * people_per_block:
+        pieces = cut_into_blocks(work, pieces, everybody.n_holders, people_per_block, seed, progress)
+    groups, results = _grouped(work, pieces, method, seed, everybody, progress)
+    summary = _summary(method, results, everybody, n_all_pairs)
+    weights = person_weights(raw, known, options) if meaning.weights == "tfidf" else None
     return GroupedOnCluster(
         _published(groups, terms),
         groups.where(f"group > {_NOBODY}").selectExpr("block", "group", "explode(person) AS person"),
@@ -97,10 +104,10 @@ def group_profiles(
 
 
 def _summary(
-    method: ResolvedName, done: Sequence["_Done"], everybody: "_Everybody", n_all_pairs: int
+    method: ResolvedName, results: Sequence["_BlockResult"], everybody: _PeopleCounts, n_all_pairs: int
 ) -> dict[str, int]:
     """Return counts that describe the run, and refuse one without a group; `n_all_pairs` counts rare terms too."""
-    n_groups = sum(block.groups for block in done)
+    n_groups = sum(block.groups for block in results)
     if not n_groups:
         raise GuaranteeError(
             f"{method}: the {everybody.n_holders:,} people with terms to publish make no legal group; "
@@ -109,9 +116,9 @@ def _summary(
     return {
         "groups": n_groups,
         "people without a usable term": everybody.n_people - everybody.n_holders,
-        "people who fit nowhere": sum(block.nowhere for block in done),
+        "people who fit nowhere": sum(block.nowhere for block in results),
         "pairs below the floor": n_all_pairs - everybody.n_pairs,
-        "terms of groups suppressed": sum(block.hidden for block in done),
+        "terms of groups suppressed": sum(block.hidden for block in results),
     }
 
 
@@ -127,23 +134,13 @@ def network_of(meaning: SemanticOptions) -> Network | None:
     return network
 
 
-def _is_open(method: ResolvedName) -> bool:
-    """Say whether anybody may be in a group with anybody."""
-    return "min_similarity" not in method.values
-
-
-def _are_alike_better(method: ResolvedName) -> bool:
-    """Say whether blocks of alike people are better than random ones, as on one machine."""
-    return method.word("principle") in ("mean", "diversity")
-
-
-def _counted(pieces: "DataFrame", n_people: int) -> _Everybody:
+def _counted(pieces: "DataFrame", n_people: int) -> _PeopleCounts:
     """Count everybody with terms that may be published, and their pairs."""
     row = pieces.selectExpr("SUM(n)", "SUM(length(ids))").collect()[0]
-    return _Everybody(n_people, int(row[0] or 0), int(row[1] or 0) // np.dtype(np.int32).itemsize)
+    return _PeopleCounts(n_people, int(row[0] or 0), int(row[1] or 0) // np.dtype(np.int32).itemsize)
 
 
-class _Done(NamedTuple):
+class _BlockResult(NamedTuple):
     """The result of grouping a block."""
 
     block: int
@@ -153,36 +150,45 @@ class _Done(NamedTuple):
 
 
 def _grouped(
-    work: ScratchTables, pieces: "DataFrame", group: "_Group", is_open: bool, progress: Progress
-) -> tuple["DataFrame", list[_Done]]:
+    work: ScratchTables,
+    pieces: "DataFrame",
+    method: ResolvedName,
+    seed: int,
+    everybody: _PeopleCounts,
+    progress: Progress,
+) -> tuple["DataFrame", list[_BlockResult]]:
     """Group every block; blocks without a legal group are merged, the last one with a block that has groups."""
     from pyspark.sql import functions as f
 
+    def group(rows: list[Row]) -> list[Row]:
+        block, people = rows[0]["block"], join_pieces(rows)
+        made, numbers = group_piece(people, method, np.random.default_rng([seed, block]), everybody)
+        return _rows(block, people, made, numbers)
+
+    is_open = "min_similarity" not in method.values  # anybody may be in a group with anybody
     progress("grouping", 0, 1)
     turn = 0
-    groups = work.keep(pieces.groupBy("block").applyInArrow(group, _GROUPS_SCHEMA), "groups-0")
+    groups = work.keep(map_groups(pieces, "block", _GROUPS_SCHEMA, group), "groups-0")
     while True:
-        done = _what_was_done(groups)
-        failed = [block.block for block in done if not block.groups]
-        together = merged(failed, [block.block for block in done if block.groups] if is_open else [])
-        if not together:
+        results = _results(groups)
+        failed = [block.block for block in results if not block.groups]
+        target = merged(failed, [block.block for block in results if block.groups] if is_open else [])
+        if not target:
             progress("grouping", 1, 1)
-            return groups, done
+            return groups, results
         turn += 1
-        again = sorted({*together, *together.values()})
-        pieces = pieces.na.replace(together, subset=["block"])
-        anew = pieces.where(f.col("block").isin(again)).groupBy("block").applyInArrow(group, _GROUPS_SCHEMA)
+        again = sorted({*target, *target.values()})
+        pieces = pieces.na.replace(target, subset=["block"])
+        regrouped = map_groups(pieces.where(f.col("block").isin(again)), "block", _GROUPS_SCHEMA, group)
         rest = groups.where(~f.col("block").isin(again))
-        groups = work.keep(rest.unionByName(anew), f"groups-{turn}")
+        groups = work.keep(rest.unionByName(regrouped), f"groups-{turn}")
 
 
-def _what_was_done(groups: "DataFrame") -> list[_Done]:
-    flags = groups.selectExpr("block", "INT(group >= 0) AS is_group", "size(person) AS n", "hidden")
-    counted = (
-        flags.selectExpr("block", "is_group", "IF(is_group = 1, 0, n) AS nowhere", "hidden").groupBy("block").sum()
-    )
-    rows = counted.select("block", "sum(is_group)", "sum(nowhere)", "sum(hidden)").collect()
-    return sorted(_Done(*map(int, row)) for row in rows)
+def _results(groups: "DataFrame") -> list[_BlockResult]:
+    """Return the results of all blocks, by block."""
+    flags = groups.selectExpr("block", "INT(group >= 0) AS is_group", "IF(group >= 0, 0, size(person)) AS n", "hidden")
+    rows = flags.groupBy("block").sum().select("block", "sum(is_group)", "sum(n)", "sum(hidden)").collect()
+    return sorted(_BlockResult(*map(int, row)) for row in rows)
 
 
 def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
@@ -195,42 +201,18 @@ def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
     return {block: failed[i - i % GROWTH] for i, block in enumerate(failed) if i % GROWTH}
 
 
-_Group = Callable[[pa.Table], pa.Table]
-
-
-def _grouping(method: ResolvedName, seed: int, everybody: _Everybody) -> _Group:
-    """Return a function that groups the people of a block.
-
-    Spark inspects the arity, so this must be a plain function, not a callable object.
-    """
-
-    def group(table: pa.Table) -> pa.Table:
-        rows = table.to_pylist()
-        block, people = rows[0]["block"], join_pieces([read_piece(row) for row in rows])
-        made, numbers = group_piece(people, method, np.random.default_rng([seed, block]), everybody)
-        return pa.Table.from_pylist(_rows(block, people, made, numbers), arrow_schema(_GROUPS_SCHEMA))
-
-    return group
-
-
 def group_piece(
-    people: Piece, method: ResolvedName, rng: np.random.Generator, everybody: _Everybody
+    people: Piece, method: ResolvedName, rng: np.random.Generator, everybody: _PeopleCounts
 ) -> tuple[Grouping, NDArray[np.int32]]:
     """Return the groups of some people over locally numbered terms, and the global number of each local one."""
     numbers, first, ids = np.unique(people.ids, return_index=True, return_inverse=True)
+    local, owner = ids.astype(np.int32), np.arange(len(people), dtype=np.int32)
     profiles = Profiles(
-        Vocabulary(("",) * len(numbers)),
-        people.indptr,
-        ids.astype(np.int32),
-        np.ones(len(ids), np.int32),
-        np.arange(len(people), dtype=np.int32),
-        (),
-        weights=people.weights,
+        Vocabulary(("",) * len(numbers)), people.indptr, local, np.ones_like(local), owner, (), weights=people.weights
     )
     dimensions, feature_ids = np.unique(people.dimensions, return_inverse=True)
     features = FeatureMatrix(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))
-    counted = (everybody.n_people, everybody.n_holders, everybody.n_pairs)
-    population = Population(*counted, people.holders[first].astype(np.int64), people.totals[first])
+    population = Population(*everybody, people.holders[first].astype(np.int64), people.totals[first])
     task = task_of(profiles, features, method, people=population)
     group = group_all(task, np.arange(len(people)), rng, EXACT_UP_TO, silent)
     made = representatives(profiles, group, method, people=population)
@@ -238,21 +220,21 @@ def group_piece(
     return made, numbers
 
 
-def _rows(block: int, people: Piece, made: Grouping, numbers: NDArray[np.int32]) -> list[dict[str, Any]]:
-    """Return a row for every group and one for those who fit nowhere."""
+def _rows(block: int, people: Piece, made: Grouping, numbers: NDArray[np.int32]) -> list[Row]:
+    """Return a row for every group and one for people in no group."""
     order = np.argsort(made.group, kind="stable")
     ends = np.searchsorted(made.group[order], np.arange(-1, made.n_groups), "right")
+    persons = [part.tolist() for part in np.split(people.person[order], ends[:-1])]
     weights = np.maximum(np.round(made.weights, _DECIMALS), 10.0**-_DECIMALS)
-    persons = people.person[order]
-    nobody: dict[str, Any] = {"block": block, "group": _NOBODY, "person": persons[: ends[0]].tolist()}
-    rows = [{**nobody, "numbers": [], "weights": [], "hidden": int(made.summary["terms of groups suppressed"])}]
-    for group in range(made.n_groups):
-        pairs = slice(made.indptr[group], made.indptr[group + 1])
-        terms = {"numbers": numbers[made.ids[pairs]].tolist(), "weights": weights[pairs].tolist(), "hidden": 0}
-        rows.append(
-            {"block": block, "group": group, "person": persons[ends[group] : ends[group + 1]].tolist(), **terms}
-        )
-    return rows
+    terms = [
+        {"numbers": numbers[made.ids[begin:end]].tolist(), "weights": weights[begin:end].tolist(), "hidden": 0}
+        for begin, end in pairwise(made.indptr)
+    ]
+    nothing = {"numbers": [], "weights": [], "hidden": int(made.summary["terms of groups suppressed"])}
+    return [
+        {"block": block, "group": group, "person": members, **columns}
+        for group, members, columns in zip(range(_NOBODY, made.n_groups), persons, [nothing, *terms], strict=True)
+    ]
 
 
 def _published(groups: "DataFrame", terms: "DataFrame") -> "DataFrame":
