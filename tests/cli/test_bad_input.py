@@ -361,7 +361,7 @@ def test_a_file_without_read_permission_is_named(
     def refuse(*arguments: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("queryveil.logs.sample.open_decompressed", refuse)  # the superuser may read anything
+    monkeypatch.setattr("queryveil.logs.files.open_decompressed", refuse)  # the superuser may read anything
     assert run(anonymize()) == 2
     check_sentence(capsys.readouterr().err, "log.tsv cannot be read: Permission denied; check the file.")
 

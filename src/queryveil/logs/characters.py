@@ -20,7 +20,8 @@ class _TranslationTable(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        self[code] = _lower(character) if _belongs(character, self.charset) else " "
+        # İ, whose lower case is two characters, becomes the first of them
+        self[code] = character.lower()[0] if _belongs(character, self.charset) else " "
         return self[code]
 
 
@@ -32,14 +33,7 @@ def _belongs(character: str, charset: str) -> bool:
     return category[0] in "LM" or category == "Nd"
 
 
-def _lower(character: str) -> str:
-    """Return a character in lower case; İ, whose lower case is two characters, becomes the first of them."""
-    return character.lower()[0]
-
-
-@cache
-def _table(charset: str) -> _TranslationTable:
-    return _TranslationTable(charset)
+_table = cache(_TranslationTable)
 
 
 def fold(text: str, charset: str = "letters") -> str:

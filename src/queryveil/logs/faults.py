@@ -5,6 +5,7 @@ import io
 import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -93,7 +94,6 @@ def _fault_of(fields: dict[str, object], layout: Layout) -> str:
 
 
 def _is_number(text: str) -> bool:
-    try:
+    with suppress(ValueError):
         return math.isfinite(float(text))
-    except ValueError:
-        return False
+    return False

@@ -1,8 +1,15 @@
-"""Log files as bytes and lines: decompressing them, counting and locating lines, detecting truncated .zst files."""
+"""Log files as bytes and lines: decompressing, sampling for the guess of a format, counting and locating lines."""
 
 import gzip
 import io
+import json
+import mmap
+import stat
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
@@ -12,9 +19,13 @@ from queryveil.core.errors import LogError
 
 Compression = Literal["none", "gzip", "zstd"]
 
+SAMPLE_BYTES = 1 << 16
 _CHUNK = 1 << 20
+_PARQUET = b"PAR1"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
+_SKIPPABLE_MAGIC = 0x184D2A50  # the last four bits vary
 _RLE_BLOCK = 1
 
 
@@ -83,54 +94,118 @@ def lines_at(path: Path, compression: Compression, positions: Sequence[int]) -> 
     return found
 
 
+@dataclass(frozen=True)
+class Sample:
+    """The first bytes of one log file."""
+
+    path: Path
+    data: bytes
+    compression: Compression = "none"
+
+    @property
+    def is_parquet(self) -> bool:
+        """Return whether the file is Parquet."""
+        return self.data.startswith(_PARQUET)
+
+    @cached_property
+    def _text(self) -> str:
+        return self.data.decode("utf-8-sig", errors="replace")
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Return the complete lines that are not empty, with undecodable bytes replaced."""
+        lines = self._text.split("\n")
+        if len(self.data) == SAMPLE_BYTES and len(lines) > 1:
+            lines.pop()  # most likely incomplete
+        return tuple(line.rstrip("\r") for line in lines if line.strip())
+
+    @cached_property
+    def json_objects(self) -> tuple[dict[str, object], ...]:
+        """Return the JSON objects among the lines."""
+        records = []
+        for line in self.lines:
+            if line.lstrip().startswith("{"):
+                with suppress(ValueError, RecursionError):
+                    records.append(json.loads(line))
+        return tuple(records)
+
+    @property
+    def json_keys(self) -> tuple[str, ...]:
+        """Return the keys of all JSON objects in order of first occurrence."""
+        return tuple(dict.fromkeys(key for record in self.json_objects for key in record))
+
+    @property
+    def n_blank_lines(self) -> int:
+        """Count the empty lines before the first line."""
+        return self._text[: len(self._text) - len(self._text.lstrip("\r\n"))].count("\n")
+
+
+def take_sample(path: Path) -> Sample:
+    """Read the beginning of a log file, or raise an error that says why it cannot be a log."""
+    try:
+        _check_is_regular_file(path, path.stat().st_mode)
+        compression = detect_compression(path)
+        if compression == "zstd":
+            check_zstd_complete(path)
+        with open_decompressed(path, compression) as stream:
+            data = stream.read(SAMPLE_BYTES)
+    except FileNotFoundError:
+        raise LogError(f"there is no file {path}; check the path.") from None
+    except (EOFError, zlib.error, ValueError):  # Arrow's errors are ValueErrors
+        raise LogError(f"{path} is a truncated or damaged compressed file; fetch it again.") from None
+    except OSError as error:
+        raise LogError(f"{path} cannot be read: {error.strerror or 'it is damaged'}; check the file.") from None
+    if not data.strip():
+        raise LogError(f"{path} is empty; give a log with at least one line.")
+    if not data.startswith(_PARQUET) and b"\x00" in data:
+        utf16 = "it looks like UTF-16: convert it (iconv -f UTF-16 -t UTF-8)"
+        advice = utf16 if data.startswith(_UTF16) else "convert it to UTF-8 text or Parquet"
+        raise LogError(f"{path} holds NUL bytes, so it is not UTF-8 text; {advice}.")
+    return Sample(path, data, compression)
+
+
+def _check_is_regular_file(path: Path, mode: int) -> None:
+    """Raise an error for folders, and for pipes, since a log is read more than once."""
+    if stat.S_ISDIR(mode):
+        raise LogError(f"{path} is a folder, not a log file; name the files in it, for example {path}/*.")
+    if not stat.S_ISREG(mode):
+        raise LogError(f"{path} is not a regular file, and a log is read more than once; save it to a file first.")
+
+
 def check_zstd_complete(path: Path) -> None:
     """Raise an error if a Zstandard file ends in the middle of a frame.
 
     DuckDB reads a truncated file as far as it goes and reports nothing. A frame states the length of each of its
     blocks (RFC 8878, section 3.1.1), so the block headers suffice and nothing is decompressed.
     """
-    size = path.stat().st_size
-    with path.open("rb") as stream:
-        try:
-            while stream.tell() < size:
-                _skip_frame(stream, size)
-        except _TruncatedError:
-            raise LogError(f"{path} is a truncated or damaged compressed file; fetch it again.") from None
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        end = 0
+        while end < len(data):
+            end = _zstd_frame_end(data, end)
+        if end > len(data):
+            raise LogError(f"{path} is a truncated or damaged compressed file; fetch it again.")
 
 
-class _TruncatedError(Exception):
-    """The file ends inside a frame."""
+def _zstd_frame_end(data: mmap.mmap, begin: int) -> int:
+    """Return the position after the frame that begins at a position; beyond the end of the data if it is truncated."""
 
+    def number(position: int, n_bytes: int) -> int:
+        return int.from_bytes(data[position : position + n_bytes], "little")
 
-def _read(stream: BinaryIO, n_bytes: int) -> bytes:
-    data = stream.read(n_bytes)
-    if len(data) < n_bytes:
-        raise _TruncatedError
-    return data
-
-
-def _skip(stream: BinaryIO, n_bytes: int, size: int) -> None:
-    if stream.tell() + n_bytes > size:
-        raise _TruncatedError
-    stream.seek(n_bytes, 1)
-
-
-def _skip_frame(stream: BinaryIO, size: int) -> None:
-    magic = _read(stream, 4)
-    if magic[1:] == b"\x2a\x4d\x18" and magic[0] & 0xF0 == 0x50:  # a skippable frame
-        _skip(stream, int.from_bytes(_read(stream, 4), "little"), size)
-        return
-    if magic != _ZSTD_FRAME:
-        raise _TruncatedError
-    descriptor = _read(stream, 1)[0]
-    single_segment = bool(descriptor & 0x20)
-    content_size = (1 if single_segment else 0, 2, 4, 8)[descriptor >> 6]
-    dictionary = (0, 1, 2, 4)[descriptor & 3]
-    _skip(stream, content_size + dictionary + (0 if single_segment else 1), size)
-    last = False
-    while not last:
-        header = int.from_bytes(_read(stream, 3), "little")
-        last = bool(header & 1)
-        _skip(stream, 1 if (header >> 1) & 3 == _RLE_BLOCK else header >> 3, size)
-    if descriptor & 4:
-        _skip(stream, 4, size)
+    magic, beyond = number(begin, 4), len(data) + 1
+    if magic & 0xFFFFFFF0 == _SKIPPABLE_MAGIC:
+        return begin + 8 + number(begin + 4, 4) if begin + 8 <= len(data) else beyond
+    if magic != int.from_bytes(_ZSTD_FRAME, "little"):
+        return beyond
+    descriptor = number(begin + 4, 1)
+    is_single = bool(descriptor & 0x20)
+    content_size = (1 if is_single else 0, 2, 4, 8)[descriptor >> 6]
+    dictionary, window = (0, 1, 2, 4)[descriptor & 3], 0 if is_single else 1
+    end, is_last = begin + 5 + content_size + dictionary + window, False
+    while not is_last:
+        if end + 3 > len(data):
+            return beyond
+        header = number(end, 3)
+        is_last = bool(header & 1)
+        end += 3 + (1 if (header >> 1) & 3 == _RLE_BLOCK else header >> 3)
+    return end + (4 if descriptor & 4 else 0)

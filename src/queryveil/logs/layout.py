@@ -8,7 +8,7 @@ from typing import Literal
 
 from queryveil.core.errors import LogError
 from queryveil.core.names import Declaration, nearest
-from queryveil.logs.sample import Sample
+from queryveil.logs.files import Sample
 
 # stored: the column has a type for times; offset: ISO 8601 with offsets from UTC
 TimeStyle = Literal[
@@ -99,12 +99,8 @@ def _hint(column: str, names: Sequence[str], shown: bool) -> str:
 def usual_roles(names: Iterable[str]) -> dict[str, str]:
     """Return role → column for the columns with usual names."""
     by_lower = {name.strip().lower(): name for name in names}
-    found = {}
-    for role, usual in USUAL_NAMES.items():
-        column = next((by_lower[name] for name in usual if name in by_lower), None)
-        if column is not None:
-            found[role] = column
-    return found
+    found = {role: [by_lower[name] for name in usual if name in by_lower] for role, usual in USUAL_NAMES.items()}
+    return {role: columns[0] for role, columns in found.items() if columns}
 
 
 def time_style(values: Iterable[object]) -> TimeStyle:

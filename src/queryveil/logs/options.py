@@ -64,9 +64,7 @@ class Cleaning(OptionGroup):
     """How a log is cleaned before histories are built."""
 
     scrub: bool = option(
-        True,
-        Flag(),
-        "take out e-mail addresses, phone and card numbers, long digit runs and URLs with parameters",
+        True, Flag(), "take out e-mail addresses, phone and card numbers, long digit runs and URLs with parameters"
     )
     duplicates: str = option(
         "merge",
@@ -74,9 +72,7 @@ class Cleaning(OptionGroup):
         "rows of equal user, query and time are one query with several clicks: merge or keep them",
     )
     bots: int = option(
-        100,
-        Integer(minimum=0),
-        "leave out users with a session of more than this many queries; 0 keeps everybody",
+        100, Integer(minimum=0), "leave out users with a session of more than this many queries; 0 keeps everybody"
     )
     bot_session: str = option(
         "day",
@@ -84,9 +80,7 @@ class Cleaning(OptionGroup):
         "what a session is when bots are looked for: a calendar day, or queries without a gap",
     )
     session_gap: str = option(
-        "30m",
-        Text(_DURATION, "a duration such as 90s, 30m, 2h or 1d"),
-        "a pause longer than this starts a new session",
+        "30m", Text(_DURATION, "a duration such as 90s, 30m, 2h or 1d"), "a pause longer than this starts a new session"
     )
     charset: str = option(
         "letters",
@@ -94,9 +88,7 @@ class Cleaning(OptionGroup):
         "which characters make terms: all letters and digits, or the class of Burghardt et al.",
     )
     stop_words: str = option(
-        "none",
-        Word(("none", "english")),
-        "common words to leave out: none, or Lucene's English list",
+        "none", Word(("none", "english")), "common words to leave out: none, or Lucene's English list"
     )
     history: str = option(
         "user",

@@ -92,8 +92,8 @@ def verify_file(
     file: Path | Any, claim: ResolvedName, reading: Reading, places: Path | None, progress: Progress
 ) -> Verdict:
     """Read anybody's file without cleaning and check a claim about it; every user is one history."""
+    from queryveil.logs.files import take_sample
     from queryveil.logs.formats import find_format
-    from queryveil.logs.sample import take_sample
 
     kind = _kind_of_file(claim)
     is_path = isinstance(file, Path)

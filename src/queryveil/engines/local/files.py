@@ -8,11 +8,10 @@ from pathlib import Path
 from queryveil.core.errors import LogError
 from queryveil.engines import LogSource
 from queryveil.engines.local.connection import MAX_LINE_BYTES
-from queryveil.logs.files import Compression
+from queryveil.logs.files import Compression, take_sample
 from queryveil.logs.formats import find_format
 from queryveil.logs.formats.table import arrow_layout
 from queryveil.logs.layout import Layout, check_column
-from queryveil.logs.sample import take_sample
 
 _MAX_RECORDED = 1_000_000  # bad lines beyond this are counted, but not recorded one by one
 _LARGEST_BUFFER = 32_000_000  # several threads share a buffer

@@ -10,9 +10,9 @@ from queryveil.core.errors import LogError
 from queryveil.engines import LogSource
 from queryveil.engines.local.files import with_partition
 from queryveil.engines.spark.storage import Storage
+from queryveil.logs.files import SAMPLE_BYTES, Sample
 from queryveil.logs.formats import find_format
 from queryveil.logs.layout import Layout, find_roles, time_style
-from queryveil.logs.sample import SAMPLE_BYTES, Sample
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
 from queryveil.core.names import declarations, resolve
+from queryveil.logs.files import Sample
 from queryveil.logs.formats.aol import AOL
 from queryveil.logs.formats.excite import EXCITE
 from queryveil.logs.formats.table import TABLE
 from queryveil.logs.formats.transactions import TRANSACTIONS
 from queryveil.logs.formats.ubi import UBI
 from queryveil.logs.layout import Format
-from queryveil.logs.sample import Sample
 
 __all__ = ["DECLARATIONS", "find_format"]
 
@@ -21,11 +21,10 @@ DECLARATIONS = (UBI, AOL, EXCITE, TRANSACTIONS, TABLE)
 def find_format(sample: Sample, name: str, columns: Mapping[str, str]) -> Format:
     """Return the named format, else the first that recognises the file, else `table` if columns are named."""
     if name:
-        found = resolve("format", name).declaration
-        return _as_format(found)
-    for declaration in declarations("format").values():
-        if _as_format(declaration).recognise(sample):
-            return _as_format(declaration)
+        return _as_format(resolve("format", name).declaration)
+    for form in map(_as_format, declarations("format").values()):
+        if form.recognise(sample):
+            return form
     if columns:
         return TABLE
     raise LogError(

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
+from queryveil.logs.files import Sample
 from queryveil.logs.layout import Format, Layout, find_roles
-from queryveil.logs.sample import Sample
 
 COLUMNS = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
+from queryveil.logs.files import Sample
 from queryveil.logs.layout import Format, Layout, find_roles
-from queryveil.logs.sample import Sample
 
 COLUMNS = ("user", "time", "query")
 _LINE = re.compile(r"[^\t]+\t\d{12}\t[^\t]*")

@@ -1,13 +1,13 @@
 """Any table with a user and a query column: CSV, TSV, JSON lines or Parquet."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from queryveil.core.errors import LogError
+from queryveil.logs.files import Sample
 from queryveil.logs.layout import Format, Layout, TimeStyle, find_roles, time_style, usual_roles
-from queryveil.logs.sample import Sample
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,35 +52,34 @@ def _parquet_layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
 
     try:
         with pq.ParquetFile(sample.path) as file:
-            names = file.schema_arrow.names
-            roles = find_roles(str(sample.path), names, columns, shown=True)
-            style: TimeStyle = "none"
-            if "time" in roles:
-                batches = file.iter_batches(_INSPECTED_TIMES, columns=[roles["time"]])
-                style = _style_of_column(file.schema_arrow.field(roles["time"]).type, (batch[0] for batch in batches))
+
+            def chunks(name: str) -> "Iterator[pa.Array]":
+                return (batch[0] for batch in file.iter_batches(_INSPECTED_TIMES, columns=[name]))
+
+            return _typed_layout(str(sample.path), file.schema_arrow, chunks, columns)
     except (pa.ArrowException, OSError):
         raise LogError(f"{sample.path} is a truncated or damaged Parquet file; write it again.") from None
-    return Layout("parquet", roles, tuple(names), time=style)
 
 
 def arrow_layout(table: "pa.Table", columns: Mapping[str, str]) -> Layout:
     """Return the layout of a table in memory."""
-    roles = find_roles("the table", table.column_names, columns, shown=True)
-    style: TimeStyle = "none"
-    if "time" in roles:
-        times = table[roles["time"]]
-        style = _style_of_column(times.type, iter(times.chunks))
-    return Layout("parquet", roles, tuple(table.column_names), time=style)
+    return _typed_layout("the table", table.schema, lambda name: iter(table[name].chunks), columns)
 
 
-def _style_of_column(kind: "pa.DataType", chunks: "Iterator[pa.Array]") -> TimeStyle:
-    """Return the time style of a typed column: `stored` for types of time, else by its first values."""
+def _typed_layout(
+    where: str, schema: "pa.Schema", chunks: "Callable[[str], Iterator[pa.Array]]", columns: Mapping[str, str]
+) -> Layout:
+    """Return the layout of typed columns; times that have no type of time are judged by their first values."""
     import pyarrow as pa
 
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return "stored"
-    values = (value for chunk in chunks for value in chunk.drop_null().slice(0, _INSPECTED_TIMES).to_pylist())
-    return time_style(islice(values, _INSPECTED_TIMES))
+    roles = find_roles(where, schema.names, columns, shown=True)
+    style: TimeStyle = "none"
+    if "time" in roles:
+        kind, parts = schema.field(roles["time"]).type, chunks(roles["time"])
+        values = (value for part in parts for value in part.drop_null().slice(0, _INSPECTED_TIMES).to_pylist())
+        is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+        style = "stored" if is_time else time_style(islice(values, _INSPECTED_TIMES))
+    return Layout("parquet", roles, tuple(schema.names), time=style)
 
 
 def _has_stray_quotes(sample: Sample) -> bool:

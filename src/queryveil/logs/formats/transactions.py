@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
+from queryveil.logs.files import Sample
 from queryveil.logs.layout import Format, Layout
-from queryveil.logs.sample import Sample
 
 _BASKET = re.compile(r"\s*\d+(\s+\d+)*\s*")
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
+from queryveil.logs.files import Sample
 from queryveil.logs.formats.table import json_layout
 from queryveil.logs.layout import Format, Layout
-from queryveil.logs.sample import Sample
 
 PERSON, QUERY = "client_id", "user_query"
 

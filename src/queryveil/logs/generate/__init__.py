@@ -44,7 +44,9 @@ def generate(
     progress: Progress = silent,
 ) -> GeneratedLog:
     """Write a synthetic log of a shape; without `users`, with as many people as the shape has."""
-    shape = _shape_named(like)
+    if like not in SHAPES:
+        raise UnknownNameError(f"there is no log like {like!r}; {nearest(like, SHAPES)}")
+    shape = SHAPES[like]
     n_people = shape.users if users is None else users
     if n_people < 1:
         raise InputError(f"users must be a whole number of at least 1, not {n_people}; change it.")
@@ -69,22 +71,13 @@ def _new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
         with workspace(out.parent, f"{_PURPOSE}-{secrets.token_hex(8)}") as folder:
             temporary = folder / "new"
             with temporary.open("xb") as stream:
-                with _compressed(stream) if out.suffix == ".gz" else nullcontext[IO[bytes]](stream) as inner:
-                    yield inner
+                if out.suffix == ".gz":  # without name and time, so that the same log is the same bytes
+                    with gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0) as packed:
+                        yield cast(IO[bytes], packed)
+                else:
+                    yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             temporary.replace(out)
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
-
-
-def _compressed(stream: IO[bytes]) -> IO[bytes]:
-    """Compress without name and time, so that the same log is the same bytes."""
-    return cast(IO[bytes], gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0))
-
-
-def _shape_named(name: str) -> LogShape:
-    """Return the shape with this name, or raise an error that lists the nearest names."""
-    if name not in SHAPES:
-        raise UnknownNameError(f"there is no log like {name!r}; {nearest(name, SHAPES)}")
-    return SHAPES[name]

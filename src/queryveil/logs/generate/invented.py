@@ -153,7 +153,8 @@ class RareTerms:
 
     def __init__(self, in_use: Iterable[str]) -> None:
         self._seen = set(in_use)
-        self._known = _known_words()
+        words = (word for word in load_wordnet().lemmas if word.isascii() and word.isalpha() and len(word) > 3)
+        self._known = list(dict.fromkeys((*words, *last_names().names)))
         self._ready: list[str] = []
 
     def take(self, n: int, rng: np.random.Generator) -> list[str]:
@@ -192,9 +193,3 @@ def _rare_batch(n: int, known: list[str], rng: np.random.Generator) -> list[str]
         *brand_names(sixth // 3, rng),
     ]
     return [mixed[at] for at in rng.permutation(len(mixed)).tolist()]
-
-
-def _known_words() -> list[str]:
-    """Return the words of the dictionary and the last names, each once."""
-    words = (word for word in load_wordnet().lemmas if word.isascii() and word.isalpha() and len(word) > 3)
-    return list(dict.fromkeys((*words, *last_names().names)))

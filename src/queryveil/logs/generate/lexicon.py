@@ -110,7 +110,11 @@ class QueryLexicon:
         """Return the distinct terms of each query: (queries, LONGEST), NOTHING elsewhere."""
         if not self._has_phrases:
             return queries
-        terms = _left_aligned(self._split(queries).reshape(len(queries), -1))[:, :LONGEST]
+        split = self._split(queries).reshape(len(queries), -1)
+        is_term = split != NOTHING
+        aligned = np.full(split.shape, NOTHING, np.int32)  # the terms of each row without gaps
+        aligned[np.arange(split.shape[1]) < is_term.sum(axis=1)[:, None]] = split[is_term]
+        terms = aligned[:, :LONGEST]
         terms[repeated(terms)] = NOTHING
         return terms
 
@@ -135,15 +139,6 @@ def repeated(queries: Ids) -> NDArray[np.bool_]:
     """Mark each entry that stands further left in its row already."""
     found = np.zeros(queries.shape, np.bool_)
     for column in range(1, queries.shape[1]):
-        for before in range(column):
-            found[:, column] |= queries[:, column] == queries[:, before]
+        found[:, column] = (queries[:, :column] == queries[:, column : column + 1]).any(axis=1)
     found &= queries != NOTHING
     return found
-
-
-def _left_aligned(rows: Ids) -> Ids:
-    """Move the ids of each row to its beginning, in order, and NOTHING to its end."""
-    is_id = rows != NOTHING
-    aligned = np.full(rows.shape, NOTHING, np.int32)
-    aligned[np.arange(rows.shape[1]) < is_id.sum(axis=1)[:, None]] = rows[is_id]
-    return aligned

@@ -137,38 +137,32 @@ def draw_times(
     people: SyntheticPeople, owners: IntArray, shape: LogShape, rng: np.random.Generator
 ) -> NDArray[np.datetime64]:
     """Draw the time of every query, to the second; strictly increasing for each person."""
-    first = indptr_of(people.n_queries)[:-1]
-    elapsed = np.cumsum(_draw_pauses(people.is_bot[owners], shape, rng))
+    activity, first = shape.activity, indptr_of(people.n_queries)[:-1]
+    elapsed = np.cumsum(_draw_pauses(people.is_bot[owners], activity, rng))
     elapsed -= elapsed[first][owners]
     length = elapsed[first + people.n_queries - 1]
-    all_days, margin = shape.days * _DAY, shape.activity.margin
+    all_days, margin = shape.days * _DAY, activity.margin
     start = rng.random(len(people)) * np.maximum(all_days - length, margin)
     # Who searches for longer than the log lasts is sped up; a query's position keeps its second different from others
     room = all_days - 1 - people.n_queries - np.maximum(start, margin)
     pace = np.minimum(1.0, room / np.maximum(length, 1.0))
     moments = start[owners] + elapsed * pace[owners]
-    if shape.activity.hours:
-        moments = _follow_hours(moments, shape.activity.hours)
+    if activity.hours:
+        # Shift moments within their day, in order, so that each hour is as busy as given. The last hour must be no
+        # busier than the mean, so that no moment comes closer to midnight.
+        days, of_day = np.divmod(moments, _DAY)
+        busy_until = np.cumsum((0.0, *activity.hours))
+        moments = days * _DAY + np.interp(of_day, busy_until * (_DAY / busy_until[-1]), np.arange(25) * _HOUR)
     position = np.arange(len(owners)) - first[owners]
     seconds = moments.astype(np.int64) + position
     times: NDArray[np.datetime64] = np.datetime64(shape.first_day, "s") + seconds.astype("timedelta64[s]")
     return times
 
 
-def _draw_pauses(is_bot: NDArray[np.bool_], shape: LogShape, rng: np.random.Generator) -> FloatArray:
+def _draw_pauses(is_bot: NDArray[np.bool_], activity: Activity, rng: np.random.Generator) -> FloatArray:
     """Draw the seconds before each query."""
-    n, activity = len(is_bot), shape.activity
+    n = len(is_bot)
     short = activity.pause * np.exp(_PAUSE_SIGMA * rng.standard_normal(n))
     is_long = (rng.random(n) < 1 / activity.session_queries) & ~is_bot
     pauses: FloatArray = np.where(is_long, rng.standard_exponential(n) * activity.long_pause, short)
     return np.where(is_bot, np.minimum(pauses, _BOT_PAUSE), pauses)
-
-
-def _follow_hours(moments: FloatArray, hours: tuple[float, ...]) -> FloatArray:
-    """Shift moments within their day, in order, so that each hour is as busy as given.
-
-    The last hour must be no busier than the mean, so that no moment comes closer to midnight.
-    """
-    days, seconds = np.divmod(moments, _DAY)
-    busy_until = np.cumsum((0.0, *hours))
-    return days * _DAY + np.interp(seconds, busy_until * (_DAY / busy_until[-1]), np.arange(25) * _HOUR)

@@ -14,7 +14,7 @@ from queryveil.core.progress import Progress
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.logs.generate.invented import IDENTIFIERS
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon
-from queryveil.logs.generate.people import SyntheticPeople, draw_times, make_people
+from queryveil.logs.generate.people import draw_times, make_people
 from queryveil.logs.generate.queries import QueryGenerator
 from queryveil.logs.generate.shape import LogShape, QueryMix, Slot
 from queryveil.logs.generate.word_sources import build_lexicon
@@ -73,6 +73,11 @@ class TermCounter:
         self.users = np.pad(self.users, grown) + np.bincount(held, minlength=width)
         self.largest = max(self.largest, int(np.bincount(holders).max(initial=0)))
 
+    def totals(self) -> tuple[int, int, int, int]:
+        """Return the number of terms, of occurrences and of pairs, and the terms of the largest history."""
+        n_terms, occurrences, pairs = np.count_nonzero(self.users), self.frequency.sum(), self.users.sum()
+        return int(n_terms), int(occurrences), int(pairs), self.largest
+
     def usage(self, lexicon: QueryLexicon) -> TermUsage:
         """Return the terms that occurred, in the order of their ids."""
         used = np.flatnonzero(self.users)
@@ -129,34 +134,21 @@ def _find_sites(terms: Ids, ranks: IntArray, lexicon: QueryLexicon, mix: QueryMi
 def make_rows(
     identifiers: IntArray, queries: Ids, times: NDArray[np.datetime64], results: ResultRows, lexicon: QueryLexicon
 ) -> pa.Buffer:
-    """Return the rows as text: AnonID, Query, QueryTime, ItemRank, ClickURL."""
-    columns = [
-        pa.array(identifiers).cast(pa.string()),
-        _query_texts(queries, lexicon),
-        pa.array(times).cast(pa.string()),
-    ]
-    if len(results) > len(queries):
-        columns = [column.take(pa.array(results.queries)) for column in columns]
-    address = pc.binary_join_element_wise("\thttp://www.", lexicon.texts.take(pa.array(results.sites)), ".com\n", "")
-    clicked = pc.binary_join_element_wise(pa.array(results.ranks).cast(pa.string()), address, "")
-    ends = pc.if_else(pa.array(results.is_clicked), clicked, "\t\n")
-    return _content(pc.binary_join_element_wise(*columns, ends, "\t"))
-
-
-def _query_texts(queries: Ids, lexicon: QueryLexicon) -> pa.StringArray:
-    """Join the entries of each query; addresses are written with dots."""
+    """Return the rows as text: AnonID, Query, QueryTime, ItemRank, ClickURL; addresses in queries have dots."""
     is_entry = queries != NOTHING
     indptr = indptr_of(is_entry.sum(axis=1)).astype(np.int32)
     entries = lexicon.texts.take(pa.array(queries[is_entry]))
     joined = pc.binary_join(pa.ListArray.from_arrays(indptr, entries), " ")
-    dotted = pc.replace_substring_regex(joined, r"^www (\w+) com$", r"www.\1.com")
-    return pc.replace_substring_regex(dotted, r"^(\w+) com$", r"\1.com")
-
-
-def _content(texts: pa.StringArray) -> pa.Buffer:
-    """Return the characters of all texts, one after the other, without copying."""
-    ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return texts.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0]))
+    for spaced, dotted in ((r"^www (\w+) com$", r"www.\1.com"), (r"^(\w+) com$", r"\1.com")):
+        joined = pc.replace_substring_regex(joined, spaced, dotted)
+    columns = [pa.array(identifiers).cast(pa.string()), joined, pa.array(times).cast(pa.string())]
+    if len(results) > len(queries):
+        columns = [column.take(pa.array(results.queries)) for column in columns]
+    address = pc.binary_join_element_wise("\thttp://www.", lexicon.texts.take(pa.array(results.sites)), ".com\n", "")
+    clicked = pc.binary_join_element_wise(pa.array(results.ranks).cast(pa.string()), address, "")
+    rows = pc.binary_join_element_wise(*columns, pc.if_else(pa.array(results.is_clicked), clicked, "\t\n"), "\t")
+    ends = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset : rows.offset + len(rows) + 1]
+    return rows.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0]))  # all texts without copying
 
 
 def write_log(
@@ -182,28 +174,12 @@ def write_log(
         stream.write(make_rows(block.identifiers[owners], queries, times, results, lexicon))
         n_rows += len(results)
         counter.add(owners, terms)
-        if needs_cleaning:
-            cleaned.add(*_after_cleaning(block, owners, queries, lexicon))
-    log = GeneratedLog(
-        path=out,
-        like=shape.name,
-        people=n_people,
-        queries=int(people.n_queries.sum()),
-        rows=n_rows,
-        terms=int(np.count_nonzero(counter.users)),
-        occurrences=int(counter.frequency.sum()),
-        pairs=int(counter.users.sum()),
-        largest=counter.largest,
-        original=shape.original if n_people == shape.users else {},
-    )
+        if needs_cleaning:  # takes away the queries of bots, and direct identifiers
+            is_human = ~block.is_bot[owners]
+            kept = queries[is_human]
+            kept[np.isin(kept, list(lexicon.identifiers))] = NOTHING
+            cleaned.add(owners[is_human], lexicon.terms_of(kept))
+    n_queries = int(people.n_queries.sum())
+    original = shape.original if n_people == shape.users else {}
+    log = GeneratedLog(out, shape.name, n_people, n_queries, n_rows, *counter.totals(), original)
     return log, cleaned.usage(lexicon)
-
-
-def _after_cleaning(
-    people: SyntheticPeople, owners: IntArray, queries: Ids, lexicon: QueryLexicon
-) -> tuple[IntArray, Ids]:
-    """Return the person and the terms of each query, without the queries of bots and without direct identifiers."""
-    is_human = ~people.is_bot[owners]
-    kept = queries[is_human]
-    kept[np.isin(kept, list(lexicon.identifiers))] = NOTHING
-    return owners[is_human], lexicon.terms_of(kept)
