@@ -31,7 +31,6 @@ from queryveil.search.evaluation.variants import (
     UNPERSONALISED,
     SearchEvaluation,
     SearchSetup,
-    evaluate_variants,
 )
 from queryveil.search.index import Index, open_index
 from queryveil.semantics.augmentation import Weighting, augment
@@ -104,7 +103,7 @@ def _evaluated(
     members = _members(people, made.group)
     released = ReleasedGroups(np.arange(made.n_groups), made.indptr, made.ids, made.weights, members.terms)
     setup = SearchSetup(index, mapping, members, topics)
-    return evaluate_variants(setup, released, PublicationRule.of(bound), rng=np.random.default_rng(SEED))
+    return setup.evaluate(released, PublicationRule.of(bound), rng=np.random.default_rng(SEED))
 
 
 def _members(people: Profiles, group: np.ndarray[tuple[int], np.dtype[np.int32]]) -> GroupMembers:

@@ -25,7 +25,7 @@ BATCH, HEAP = 4_096, 128_000_000
 
 def measure() -> dict[str, float | str]:
     """Time both pairs on the same documents."""
-    from queryveil.search.corpora.discovery import find_corpus, read_documents
+    from queryveil.search.corpora.base import find_corpus, read_documents
 
     documents = list(islice(read_documents(find_corpus("wordnet")), DOCUMENTS))
     with tempfile.TemporaryDirectory() as name:

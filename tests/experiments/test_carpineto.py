@@ -10,7 +10,6 @@ from queryveil.experiments.carpineto.runs import (
     CommonQueriesFirst,
     QuerySetup,
     select_heavy_users,
-    shuffled_pairs,
     take_share,
 )
 from queryveil.histories.profiles import Profiles
@@ -49,7 +48,7 @@ def test_heavy_users_have_more_queries_than_the_mean() -> None:
 def test_larger_releases_contain_smaller_ones_and_keep_to_their_size() -> None:
     setup = setup_of()
     everything = np.ones(len(setup.profiles.ids), np.bool_)
-    order, common_first = shuffled_pairs(setup, everything), CommonQueriesFirst(setup)
+    order, common_first = setup.rng.permutation(len(everything)), CommonQueriesFirst(setup)
     smaller = [~everything] * 2
     for size in (10.0, 30.0, 50.0, 100.0):
         masks = [take_share(setup, order, size), common_first.take_share(size)[0]]

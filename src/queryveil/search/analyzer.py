@@ -7,13 +7,14 @@ analysis is idempotent: analyzing a term returns that term.
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray
+from queryveil.core.rows import IntArray, indptr_of
 from queryveil.histories.tokens import Tokenizer
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.logs.characters import fold
@@ -76,7 +77,9 @@ class BatchAnalyzer:
         term_ids = self._term_of_word[words]
         is_kept = term_ids != _DROPPED
         lengths = np.bincount(rows[is_kept], minlength=len(texts))
-        return AnalyzedBatch(lengths, term_ids[is_kept], self._join(lengths, term_ids[is_kept]))
+        terms = [self.terms[term_id] for term_id in term_ids[is_kept].tolist()]
+        joined = [" ".join(terms[begin:end]) for begin, end in pairwise(indptr_of(lengths).tolist())]
+        return AnalyzedBatch(lengths, term_ids[is_kept], joined)
 
     def _term_id(self, word: str) -> int:
         term = self._analyzer.term(word)
@@ -86,8 +89,3 @@ class BatchAnalyzer:
         if term_id == len(self.terms):
             self.terms.append(term)
         return term_id
-
-    def _join(self, lengths: IntArray, term_ids: NDArray[np.int32]) -> list[str]:
-        terms = [self.terms[term_id] for term_id in term_ids.tolist()]
-        ends = np.cumsum(lengths).tolist()
-        return [" ".join(terms[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]

@@ -7,7 +7,7 @@ import numpy as np
 from queryveil.core.errors import InputError
 from queryveil.kernels import uncompiled
 from queryveil.search.index import Index
-from queryveil.search.ranking import ProfileVector, RankedDocuments, rerank
+from queryveil.search.ranking import ProfileVector, rerank
 
 _EXPLAINED_TERMS = 5  # per document
 NO_WORD = "the query has no word to search for"
@@ -65,20 +65,8 @@ def answer(
     ranked = found if ranked_by is None else rerank(index, found, ranked_by, options.blend)
     engine_rank = {number: rank for rank, number in enumerate(found.documents.tolist(), start=1)}
     explained_by = ranked_by if options.explain else None
-    return Answer(query, tuple(_hits(index, ranked, engine_rank, explained_by, options.n)), note)
-
-
-def answer_uncompiled(index: Index, query: str, profile: ProfileVector | None, options: SearchOptions) -> Answer:
-    """Answer the only query of a process: without numba, because loading it would take longer than the query."""
-    with uncompiled():
-        return answer(index, query, profile, options)
-
-
-def _hits(
-    index: Index, ranked: RankedDocuments, engine_rank: dict[int, int], explained_by: ProfileVector | None, n: int
-) -> list[Hit]:
-    numbers, scores = ranked.documents[:n].tolist(), ranked.scores[:n].tolist()
-    return [
+    best = zip(ranked.documents[: options.n].tolist(), ranked.scores[: options.n].tolist(), strict=True)
+    hits = [
         Hit(
             rank,
             engine_rank[number],
@@ -86,8 +74,15 @@ def _hits(
             *index.documents.get(number),
             () if explained_by is None else contributions(index, number, explained_by),
         )
-        for rank, (number, score) in enumerate(zip(numbers, scores, strict=True), start=1)
+        for rank, (number, score) in enumerate(best, start=1)
     ]
+    return Answer(query, tuple(hits), note)
+
+
+def answer_uncompiled(index: Index, query: str, profile: ProfileVector | None, options: SearchOptions) -> Answer:
+    """Answer the only query of a process: without numba, because loading it would take longer than the query."""
+    with uncompiled():
+        return answer(index, query, profile, options)
 
 
 def contributions(index: Index, number: int, profile: ProfileVector) -> tuple[tuple[str, float], ...]:

@@ -63,8 +63,7 @@ class IndexTermCounter:
     def finish(self, terms: Sequence[str]) -> tuple[list[str], TermCounts]:
         """Return the terms in alphabetical order and the term frequencies, renumbered by that order."""
         order = sorted(range(len(terms)), key=terms.__getitem__)
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
+        rank = np.argsort(np.array(order, np.int64)).astype(np.int32)
         lengths, ids, counts = (np.concatenate(column) for column in zip(*self._batches, strict=True))
         indptr, ids = indptr_of(lengths), rank[ids]
         sorting = np.argsort(row_numbers(indptr) << 32 | ids)

@@ -94,8 +94,11 @@ class SearchEngine:
         """Return the n best documents that contain any of the terms."""
         if not terms or n < 1:
             return RankedDocuments(np.empty(0, np.int32), np.empty(0, np.float32))
-        query = self._query(terms)
-        limit = n
+        clauses = []
+        for term in dict.fromkeys(terms):
+            title, text = (tantivy.Query.term_query(self._schema, field, term, "freq") for field in ("title", "text"))
+            clauses += [(tantivy.Occur.Should, each) for each in (tantivy.Query.boost_query(title, TITLE_BOOST), text)]
+        query, limit = tantivy.Query.boolean_query(clauses), n
         while True:  # until all documents that tie with the n-th are among the hits
             limit = min(2 * limit, max(self._searcher.num_docs, 1))
             hits = self._searcher.search(query, limit, count=False).hits
@@ -105,11 +108,3 @@ class SearchEngine:
         scores = np.array([hit[0] for hit in hits], np.float32)
         order = np.lexsort((numbers, -scores))[:n]
         return RankedDocuments(numbers[order], scores[order])
-
-    def _query(self, terms: Sequence[str]) -> tantivy.Query:
-        clauses = []
-        for term in dict.fromkeys(terms):
-            title = tantivy.Query.term_query(self._schema, "title", term, "freq")
-            clauses.append((tantivy.Occur.Should, tantivy.Query.boost_query(title, TITLE_BOOST)))
-            clauses.append((tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "text", term, "freq")))
-        return tantivy.Query.boolean_query(clauses)

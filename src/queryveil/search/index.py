@@ -23,7 +23,7 @@ from queryveil.core.files import sync_folder, write_file
 from queryveil.core.rows import IntArray
 from queryveil.search.analyzer import ANALYZER_SETTINGS, Analyzer
 from queryveil.search.engine import ENGINE_VERSION, SearchEngine
-from queryveil.search.ranking import ProfileVector, RankedDocuments, TermCounts, profile_vector
+from queryveil.search.ranking import ProfileVector, RankedDocuments, TermCounts
 
 RECORD_FILE = "index.json"
 ENGINE_FOLDER = "engine"  # written by the search engine
@@ -89,8 +89,18 @@ class Index:
         return self.engine.search(self.analyzer.terms(query), n)
 
     def vector(self, terms: Iterable[str], weights: Iterable[float]) -> ProfileVector:
-        """Map a profile onto the terms of the index."""
-        return profile_vector(terms, weights, self.analyzer, self.term_id)
+        """Map a profile onto index terms; each word of a phrase gets its weight, and weights of a word add up."""
+        total: dict[int, float] = {}
+        n_known = n_terms = 0
+        for term, weight in zip(terms, weights, strict=True):
+            found = [self.term_id[word] for word in self.analyzer.terms(term) if word in self.term_id]
+            for number in found:
+                total[number] = total.get(number, 0.0) + float(weight)
+            n_known += bool(found)
+            n_terms += 1
+        ids = sorted(total)
+        summed = np.array([total[number] for number in ids], np.float64)
+        return ProfileVector.normalized(np.array(ids, np.int32), summed, n_known, n_terms)
 
     def term_counts(self) -> TermCounts:
         """Return the term frequencies of the documents, from which an index with more documents is built."""
@@ -125,12 +135,13 @@ def _read_table(path: Path) -> pa.Table:
 
 
 def write_record(folder: Path, counts: Mapping[str, int]) -> None:
-    """Write the record of a finished folder, which makes it an index."""
+    """Write the record of a finished folder, which makes it an index; lock files of the engine are not part of it."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     record = {
         "queryveil": __version__,
         **_versions(),
         **counts,
-        "files": {str(path.relative_to(folder)): _fingerprint(path) for path in _index_files(folder)},
+        "files": {str(path.relative_to(folder)): _fingerprint(path) for path in files if path.suffix != ".lock"},
     }
     for path in (folder / ENGINE_FOLDER, folder):
         sync_folder(path)
@@ -166,11 +177,6 @@ def _check_record(folder: Path) -> None:
 def _versions() -> dict[str, object]:
     """Return what an index must have been built with to be searched by this version."""
     return {"layout": _LAYOUT, "analyser": dict(ANALYZER_SETTINGS), "engine": ENGINE_VERSION}
-
-
-def _index_files(folder: Path) -> list[Path]:
-    """Return the files of an index, without the engine's lock files."""
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock"]
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ Zhu and Xiong 2010, section 2, re-rank the engine's results by the cosine alone 
 engine's score, divided by the best score of the result list: (1 − blend) · cosine + blend · score / best score.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.kernels.histories import cosines as cosine_kernel
-from queryveil.search.analyzer import Analyzer
 
 if TYPE_CHECKING:
     from queryveil.search.index import Index
@@ -72,24 +71,6 @@ class ProfileVector:
         """Return the vector scaled to unit length."""
         length = float(np.sqrt(np.sum(weights**2)))
         return cls(ids, (weights / (length or 1.0)).astype(np.float32), n_known, n_terms)
-
-
-def profile_vector(
-    terms: Iterable[str], weights: Iterable[float], analyzer: Analyzer, term_id: Mapping[str, int]
-) -> ProfileVector:
-    """Map a profile onto index terms; each word of a phrase gets the phrase's weight, and weights of a word add up."""
-    total: dict[int, float] = {}
-    n_known = n_terms = 0
-    for term, weight in zip(terms, weights, strict=True):
-        found = [term_id[word] for word in analyzer.terms(term) if word in term_id]
-        for number in found:
-            total[number] = total.get(number, 0.0) + float(weight)
-        n_known += bool(found)
-        n_terms += 1
-    ids = np.array(sorted(total), np.int32)
-    return ProfileVector.normalized(
-        ids, np.array([total[number] for number in ids.tolist()], np.float64), n_known, n_terms
-    )
 
 
 def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[ProfileVector]) -> NDArray[np.float32]:

@@ -18,8 +18,7 @@ from queryveil.release.atomic_folder import NEW, check_target, move_into_place, 
 from queryveil.release.reader import load_release
 from queryveil.search.answers import Answer, SearchOptions, answer, answer_uncompiled
 from queryveil.search.builder import IndexBuilder, batches
-from queryveil.search.corpora.base import Document
-from queryveil.search.corpora.discovery import find_corpus, read_documents
+from queryveil.search.corpora.base import Document, find_corpus, read_documents
 from queryveil.search.index import RECORD_FILE, Index, open_index
 from queryveil.search.ranking import ProfileVector
 from queryveil.workflows.requests import IndexRequest, SearchRequest

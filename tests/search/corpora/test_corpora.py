@@ -7,8 +7,7 @@ import pytest
 
 from queryveil.core.errors import CorpusError, UnknownNameError
 from queryveil.core.names import declarations
-from queryveil.search.corpora.base import Document
-from queryveil.search.corpora.discovery import find_corpus, read_documents
+from queryveil.search.corpora.base import Document, find_corpus, read_documents
 
 REUTERS = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
 <REUTERS TOPICS="YES" OLDID="5544" NEWID="1">

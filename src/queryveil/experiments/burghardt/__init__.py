@@ -30,23 +30,20 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     first, fourth = input_tables.table_1(holders), input_tables.table_4(holders)
     second, highest = input_tables.table_2(profiles, market)
     third, correlations = input_tables.table_3(profiles, market)
-    times = run_times(setup, progress)
+    timed, started = run_times(setup, progress)
     runs = run_grid(setup, progress)
-    grid = result_tables.by_cell(runs)
-    (sizes, sizes_table), (clicks, clicks_table) = result_tables.figure_1(grid), result_tables.figure_2(grid)
-    results = (result_tables.table_5(grid), result_tables.table_6(grid), result_tables.table_7(grid))
-    tables = (input_tables.section_5_1(profiles), first, second, third, *fourth, *results, sizes_table, clicks_table)
-    tables = (*tables, result_tables.times_table(times, runs))
-    numbers = {
+    figures, results = result_tables.figures_and_tables(runs)
+    times = result_tables.times_table(timed, started, runs)
+    record = {
         "algorithm": algorithm,
         "table_2": highest,
         "table_3": [{**asdict(each), "significant": each.is_significant} for each in correlations],
         "runs": [asdict(run) for run in runs],
-        "timed": [asdict(run) for run in times.complete.values()],
-        "timed_from_2_2": asdict(times.started),
-        "tables": [asdict(table) for table in tables],
+        "timed": [asdict(run) for run in timed.values()],
+        "timed_from_2_2": asdict(started),
     }
-    return PaperEvaluation(tables, (sizes, clicks), numbers, setting=f", anonymised by algorithm={algorithm}")
+    tables = (input_tables.section_5_1(profiles), first, second, third, *fourth, *results, times)
+    return PaperEvaluation(tables, figures, record, setting=f", anonymised by algorithm={algorithm}")
 
 
 def _check_inputs(setup: KmSetup) -> None:

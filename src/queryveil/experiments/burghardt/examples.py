@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.rows import IntArray, count_holders, gather_rows, per_entry
-from queryveil.experiments.runs import example_log
+from queryveil.experiments.paper import example_log
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import postings
 
@@ -115,13 +115,11 @@ def find_identified(holders: TermHolders) -> tuple[int, int, int] | None:
             if best is not None and rare >= best[2]:  # a lower id means more holders
                 break
             if holders.support([common, rare]) == 1:
-                third = [
-                    t
-                    for t in row
-                    if t not in (common, rare) and min(holders.support([t, x]) for x in (common, rare)) > 1
-                ]
-                if third:
-                    best = third[0], common, rare
+                others = (term for term in row if term not in (common, rare))
+                shared = (t for t in others if min(holders.support([t, x]) for x in (common, rare)) > 1)
+                third = next(shared, None)
+                if third is not None:
+                    best = third, common, rare
                     break
     return best
 

@@ -14,7 +14,7 @@ from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.core.rows import FloatArray
 from queryveil.experiments.burghardt import printed
 from queryveil.experiments.burghardt.examples import smith_log
-from queryveil.experiments.runs import confirm_kept, mean_figures, run_method
+from queryveil.experiments.paper import confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
@@ -43,14 +43,6 @@ class KmRun:
     kept: Mapping[str, float]  # measure → % of the original
 
 
-@dataclass(frozen=True)
-class TimedRuns:
-    """The runs of one target that section 5.2 reports times of."""
-
-    complete: Mapping[tuple[int, int], KmRun]  # (k, m) → run on the log itself
-    started: KmRun  # (2,3) started from the result of (2,2)
-
-
 @dataclass(frozen=True, eq=False)
 class KmSetup:
     """What all runs share."""
@@ -66,17 +58,13 @@ class KmSetup:
         found = {name: value_of_terms(target, self.profiles, self.term_values) for name, target in OWN_TARGET.items()}
         return {name: value for name, value in found.items() if value is not None}
 
-    def method(self, k: int, m: int, target: str) -> ResolvedName:
-        """Return the method of a run."""
-        return resolve("method", f"km(k={k}, m={m}, target={target}, algorithm={self.algorithm})")
-
     def run(
-        self, method: ResolvedName, *, start: NDArray[np.bool_] | None = None, progress: Progress = silent
-    ) -> KeptPairs:
-        """Run a method; `start` is the mask of a run under a weaker guarantee."""
+        self, k: int, m: int, target: str, start: NDArray[np.bool_] | None = None, progress: Progress = silent
+    ) -> tuple[ResolvedName, KeptPairs]:
+        """Run a method and return its name, too; `start` is the mask of a run under a weaker guarantee."""
+        method = resolve("method", f"km(k={k}, m={m}, target={target}, algorithm={self.algorithm})")
         begin = None if start is None else StartingPoint(start)
-        kept: KeptPairs = run_method(method, self.profiles, self.rng, self.term_values, begin, progress=progress)
-        return kept
+        return method, run_method(method, self.profiles, self.rng, self.term_values, begin, progress=progress)
 
 
 def warm_up(setup: KmSetup) -> None:
@@ -84,19 +72,17 @@ def warm_up(setup: KmSetup) -> None:
     tiny = KmSetup(smith_log(), setup.term_values, setup.algorithm, setup.rng)
     for m in printed.MS:
         for target in TARGETS:
-            tiny.run(tiny.method(2, m, target))
+            tiny.run(2, m, target)
 
 
-def run_times(setup: KmSetup, progress: Progress = silent) -> TimedRuns:
-    """Make the runs that section 5.2 reports times of."""
-    complete, kept = {}, None
+def run_times(setup: KmSetup, progress: Progress = silent) -> tuple[dict[tuple[int, int], KmRun], KmRun]:
+    """Make the runs that section 5.2 reports times of: by (k, m), and (2,3) started from the result of (2,2)."""
+    complete, kept = {}, {}
     for k, m in printed.FIRST_PASS:
         stage = nested_progress(f"timing ({k},{m})", progress)
-        complete[k, m], mask = run_once(setup, k, m, TIMED_TARGET, progress=stage)
-        kept = mask if (k, m) == (2, 2) else kept
+        complete[k, m], kept[k, m] = run_once(setup, k, m, TIMED_TARGET, progress=stage)
     stage = nested_progress("timing (2,3) from (2,2)", progress)
-    started, _ = run_once(setup, 2, 3, TIMED_TARGET, start=kept, progress=stage)
-    return TimedRuns(complete, started)
+    return complete, run_once(setup, 2, 3, TIMED_TARGET, start=kept[2, 2], progress=stage)[0]
 
 
 def run_grid(setup: KmSetup, progress: Progress = silent) -> list[KmRun]:
@@ -114,9 +100,8 @@ def run_once(
     setup: KmSetup, k: int, m: int, target: str, *, start: NDArray[np.bool_] | None = None, progress: Progress = silent
 ) -> tuple[KmRun, NDArray[np.bool_]]:
     """Run a method, verify the result and measure it; return also the mask of kept pairs."""
-    method = setup.method(k, m, target)
     began = time.perf_counter()
-    kept = setup.run(method, start=start, progress=progress)
+    method, kept = setup.run(k, m, target, start, progress)
     seconds = time.perf_counter() - began
     checked = confirm_kept(method, setup.profiles, kept.mask, progress=progress)
     shares = kept_shares(setup, kept.mask)

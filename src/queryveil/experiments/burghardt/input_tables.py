@@ -1,6 +1,6 @@
 """Tables 1 to 4: the log and the market before anything is deleted."""
 
-from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -9,15 +9,8 @@ from queryveil.experiments.burghardt import examples, printed
 from queryveil.experiments.burghardt.examples import Step, TermHolders
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
-from queryveil.measures.utility.market import (
-    FREQUENCY,
-    LEVEL,
-    USERS,
-    Correlation,
-    correlations,
-    figures_of_terms,
-    known_to_market,
-)
+from queryveil.measures.utility import market as measures
+from queryveil.measures.utility.market import FREQUENCY, LEVEL, USERS, Correlation
 from queryveil.report.reproduction import PaperTable
 
 OURS_AND_THEIRS = "ours | the paper's"  # what a cell of two figures contains
@@ -43,9 +36,9 @@ def table_1(holders: TermHolders) -> PaperTable:
     rows = []
     for combination, people in printed.TABLE_1.items():
         ours = [names[word] for word in combination if word in names]
-        terms = " & ".join(holders.profiles.vocabulary[term] for term in ours) or NO_VALUE
+        texts = " & ".join(holders.profiles.vocabulary[term] for term in ours) or NO_VALUE
         support = f"{holders.support(ours):,}" if ours else NO_VALUE
-        rows.append((" & ".join(combination), str(len(combination)), f"{people:,}", terms, support))
+        rows.append((" & ".join(combination), str(len(combination)), f"{people:,}", texts, support))
     notes = () if found else ("No such person was found among the first histories of this log.",)
     return PaperTable(
         "Table 1",
@@ -59,7 +52,7 @@ def table_1(holders: TermHolders) -> PaperTable:
 
 def table_2(profiles: Profiles, market: Market) -> tuple[PaperTable, list[dict[str, Any]]]:
     """Show the term with the highest value of each criterion; revenue is bid · clicks, without the frequency."""
-    figures = figures_of_terms(profiles, profiles.counts, profiles.owner, market)
+    figures = measures.figures_of_terms(profiles, profiles.counts, profiles.owner, market)
     columns = (FREQUENCY, USERS, "bid", "impressions", "clicks", "revenue")
     rows: list[tuple[str, ...]] = []
     record: list[dict[str, Any]] = []
@@ -82,12 +75,13 @@ def _amount(value: float) -> str:
 
 def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correlation]]:
     """Show how the criteria are correlated over terms."""
-    found = correlations(known_to_market(figures_of_terms(profiles, profiles.counts, profiles.owner, market)))
+    figures = measures.figures_of_terms(profiles, profiles.counts, profiles.owner, market)
+    found = measures.correlations(measures.known_to_market(figures))
     by_pair = {frozenset((each.first, each.second)): each for each in found}
     rows = []
     for row in printed.ROWS_3:
-        cells = [(by_pair[frozenset((row, c))], printed.TABLE_3.get((row, c))) for c in printed.COLUMNS_3 if c != row]
-        shown = [(ours, theirs) for ours, theirs in cells if theirs is not None]
+        pairs = [(row, column) for column in printed.COLUMNS_3 if (row, column) in printed.TABLE_3]
+        shown = [(by_pair[frozenset(pair)], printed.TABLE_3[pair]) for pair in pairs]
         blank = [""] * (len(printed.COLUMNS_3) - len(shown))
         rows.append((row, "corr.", *(_correlation_cell(ours, theirs) for ours, theirs in shown), *blank))
         rows.append(("", "sig.", *(f"{_share(ours.significance)} | {theirs[1]:.3f}" for ours, theirs in shown), *blank))
@@ -123,18 +117,11 @@ def table_4(holders: TermHolders) -> list[PaperTable]:
     example = TermHolders(examples.smith_log())
     number = {term: i for i, term in enumerate(example.profiles.vocabulary.entries)}
     figures = {term: example.fis_figures(number[term], 2, 3) for term in ("eugene", "chicago", "smith")}
+    pairs = zip_longest(examples.decide(figures), printed.TABLE_4)
+    rows = tuple((*_step(ours), f"{theirs[3]}, {theirs[4]}" if theirs else NO_VALUE) for ours, theirs in pairs if ours)
     heads = ("iteration", "term", "m", "frequency", "state")
-    steps = examples.decide(figures)
-    rows = [(*_step(ours), _paper_step(i)) for i, ours in enumerate(steps)]
-    tables = [
-        PaperTable(
-            "Table 4",
-            "Deciding for a term to delete, in the paper's example",
-            (*heads, "paper"),
-            tuple(rows),
-            words=(0, 1, 4, 5),
-        )
-    ]
+    caption = "Deciding for a term to delete, in the paper's example"
+    tables = [PaperTable("Table 4", caption, (*heads, "paper"), rows, words=(0, 1, 4, 5))]
     found = examples.find_undecided(holders, 2, 3)
     if found:
         caption = "Deciding for a term to delete, in this log (k = 2, m = 3)"
@@ -145,9 +132,3 @@ def table_4(holders: TermHolders) -> list[PaperTable]:
 def _step(step: Step) -> tuple[str, ...]:
     iteration, term, m, frequency, state = step
     return f"{iteration}.", term, str(m), str(frequency), state
-
-
-def _paper_step(row: int) -> str:
-    """Return the paper's frequency and state in the same row of its table."""
-    theirs: Sequence[Step] = printed.TABLE_4
-    return f"{theirs[row][3]}, {theirs[row][4]}" if row < len(theirs) else NO_VALUE

@@ -16,8 +16,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray
 from queryveil.experiments.carpineto import runs, tables
 from queryveil.experiments.carpineto.runs import BySize, Mask, QueryRun, QuerySetup
-from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions
-from queryveil.experiments.runs import mean_figures
+from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, mean_figures
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.measures import CARPINETO
@@ -27,6 +26,7 @@ from queryveil.sensitivity.model import load_model
 DRAWS = 5  # repetitions of the random choices of Figure 2: in a small log a single one is mostly chance
 FEWEST = 3  # heavy users; of fewer, means and correlations are meaningless
 KS = (1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100, 200, 300, 500, 700, 1000)  # the paper: from 1 to 1000
+STRATEGIES = ("no-PPP", "k-anonymity", "random", "only-PPP")  # of Figure 2
 SIZES = (10.0, 20.0, 30.0, 40.0, 50.0)  # % of the queries of the log
 
 
@@ -52,23 +52,22 @@ def evaluate(
     shares = {name: 100.0 * float(heavy.counts[pool].sum()) / setup.n_issued for name, pool in pools.items()}
     first, draws = figure_1(setup), figure_2(setup, pools, sizes(min(shares.values())))
     second = mean_of(draws)
+    figures, figure_tables = tables.figure_2(second, draws)
     made = (
         tables.the_log(profiles, setup, shares["only-PPP"]),
         tables.figure_1(first),
         tables.correlation_table(first),
-        *tables.figure_2(second, draws),
+        *figure_tables,
     )
-    numbers = {
+    record = {
         "heavy_people": heavy.n_people,
         "pools": shares,
         "figure_1": [asdict(run) for run in first],
         "correlations": [asdict(each) for each in tables.correlations_of(first)],
         "figure_2": _records(second),
         "figure_2_draws": [_records(draw) for draw in draws],
-        "tables": [asdict(table) for table in made],
     }
-    figures = (tables.figure_1_chart(first), *tables.figure_2_charts(second))
-    return PaperEvaluation(made, figures, numbers, tables.reading(second, draws))
+    return PaperEvaluation(made, (tables.figure_1_chart(first), *figures), record, tables.reading(second, draws))
 
 
 def figure_1(setup: QuerySetup) -> list[QueryRun]:
@@ -96,18 +95,16 @@ def figure_2(setup: QuerySetup, pools: dict[str, Mask], wanted: list[float]) -> 
     everything = np.ones(len(setup.profiles.ids), np.bool_)
     draws: list[BySize] = []
     for number in range(DRAWS):
-        orders = {name: runs.shuffled_pairs(setup, pool) for name, pool in {**pools, "random": everything}.items()}
+        # pairs of each pool in random order; every prefix can be released
+        all_pools = {**pools, "random": everything}
+        orders = {name: setup.rng.permutation(np.flatnonzero(pool)) for name, pool in all_pools.items()}
         common_first = runs.CommonQueriesFirst(setup)
         by_size: dict[float, list[QueryRun]] = {}
         for position, size in enumerate(wanted):
             setup.progress("figure 2", number * len(wanted) + position, DRAWS * len(wanted))
-            mask, k = common_first.take_share(size)
-            by_size[size] = [
-                runs.measure(setup, "no-PPP", runs.take_share(setup, orders["no-PPP"], size)),
-                runs.measure(setup, "k-anonymity", mask, k),
-                runs.measure(setup, "random", runs.take_share(setup, orders["random"], size)),
-                runs.measure(setup, "only-PPP", runs.take_share(setup, orders["only-PPP"], size)),
-            ]
+            releases: dict[str, tuple[Mask, int | None]] = {"k-anonymity": common_first.take_share(size)}
+            releases |= {name: (runs.take_share(setup, order, size), None) for name, order in orders.items()}
+            by_size[size] = [runs.measure(setup, strategy, *releases[strategy]) for strategy in STRATEGIES]
         draws.append(by_size)
     return draws
 

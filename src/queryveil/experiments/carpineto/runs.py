@@ -11,7 +11,7 @@ from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.rows import FloatArray, IntArray, gather_rows, row_sums
-from queryveil.experiments.runs import confirm_kept, run_method
+from queryveil.experiments.paper import confirm_kept, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
@@ -36,6 +36,10 @@ class QuerySetup:
     def n_issued(self) -> int:
         """Count the queries that were issued."""
         return int(self.profiles.counts.sum(dtype=np.int64))
+
+    def count_within(self, issued: IntArray | FloatArray, size: float) -> int:
+        """Return how many cumulative counts are at most a share (%) of the issued queries, with a tolerance."""
+        return int(np.searchsorted(issued, size / 100.0 * self.n_issued + 1e-9, side="right"))
 
     def compare(self, mask: Mask) -> LogPair:
         """Return the log before and after only the masked pairs are kept."""
@@ -94,22 +98,12 @@ def measure(setup: QuerySetup, strategy: str, mask: Mask, k: int | None = None) 
     return QueryRun(strategy, k, figures, 100.0 * float((pair.n_after == 0).mean()))
 
 
-def shuffled_pairs(setup: QuerySetup, pool: Mask) -> IntArray:
-    """Return the pairs of a pool in random order; every prefix of it can be released."""
-    return setup.rng.permutation(np.flatnonzero(pool))
-
-
 def take_share(setup: QuerySetup, order: IntArray, size: float) -> Mask:
     """Return the longest prefix of an order of pairs that makes up at most a share (%) of the issued queries."""
     issued = np.cumsum(setup.profiles.counts[order], dtype=np.int64)
     mask = np.zeros(len(setup.profiles.ids), np.bool_)
-    mask[order[: _n_within(issued, setup, size)]] = True
+    mask[order[: setup.count_within(issued, size)]] = True
     return mask
-
-
-def _n_within(issued: NDArray[np.int64] | FloatArray, setup: QuerySetup, size: float) -> int:
-    """Return how many cumulative counts are at most a share (%) of the issued queries, with a tolerance."""
-    return int(np.searchsorted(issued, size / 100.0 * setup.n_issued + 1e-9, side="right"))
 
 
 class CommonQueriesFirst:
@@ -126,7 +120,7 @@ class CommonQueriesFirst:
     def take_share(self, size: float) -> tuple[Mask, int]:
         """Return the most common queries, at most a share (%) of all that were issued, and the k they satisfy."""
         profiles = self._setup.profiles
-        n_kept = _n_within(self._issued, self._setup, size)
+        n_kept = self._setup.count_within(self._issued, size)
         is_kept = np.zeros(len(self._people), np.bool_)
         is_kept[self._order[:n_kept]] = True
         mask: Mask = is_kept[profiles.ids]

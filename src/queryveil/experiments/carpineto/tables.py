@@ -4,17 +4,22 @@ What the paper says of its figures, which it shows as pictures only, is from its
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from queryveil.experiments.carpineto.runs import HEAVY_PEOPLE, BySize, QueryRun, QuerySetup
+from queryveil.experiments.paper import Lines
 from queryveil.histories.profiles import Profiles
 from queryveil.measures.utility.market import Correlation, correlations
 from queryveil.report.charts import Point
 from queryveil.report.reproduction import PaperFigure, PaperTable
 
-SHOWN = {"spi": "SPI", "exposed": "exposed", "pel": "PEL"}
-WHAT = {"spi": "SPI", "exposed": "sensitive and released, % of what a person searched for", "pel": "PEL, %"}
+SHOWN = {  # measure of Figure 2 → name, title of the axis, format
+    "spi": ("SPI", "SPI", ".4f"),
+    "exposed": ("exposed", "sensitive and released, % of what a person searched for", ".2f"),
+    "pel": ("PEL", "PEL, %", ".2f"),
+}
 SIZE = "queries released, %"
 PAPER_MEAN_QUERIES = 44  # of AOL's people
 PAPER_SENSITIVE, PAPER_PPP = "about half", "about 50 %"  # of the queries of heavy users
@@ -41,13 +46,11 @@ def the_log(profiles: Profiles, setup: QuerySetup, ppp: float) -> PaperTable:
 def figure_1(runs: Sequence[QueryRun]) -> PaperTable:
     """Tabulate the measures over k."""
     headings = ("k", SIZE, "people with nothing, %", "SPI", "JSD", "PEL, %", "PEL joint, %", "exposed, %")
-    decimals = {"spi": 4, "jsd": 4, "pel": 1, "pel(estimate=joint)": 1, "exposed": 2}
+    forms = {"spi": ".4f", "jsd": ".4f", "pel": ".1f", "pel(estimate=joint)": ".1f", "exposed": ".2f"}
     rows = tuple(
         (
-            f"{run.k:,}",
-            f"{run.figures['impressions']:.1f}",
-            f"{run.nothing:.1f}",
-            *(f"{run.figures[measure]:.{n}f}" for measure, n in decimals.items()),
+            *(f"{run.k:,}", f"{run.figures['impressions']:.1f}", f"{run.nothing:.1f}"),
+            *(format(run.figures[measure], form) for measure, form in forms.items()),
         )
         for run in runs
     )
@@ -62,8 +65,7 @@ def figure_1(runs: Sequence[QueryRun]) -> PaperTable:
 
 
 def _count_decreases(runs: Sequence[QueryRun], measure: str) -> int:
-    values = np.array([run.figures[measure] for run in runs])
-    return int(np.count_nonzero(np.diff(values) < 0))
+    return sum(after.figures[measure] < before.figures[measure] for before, after in pairwise(runs))
 
 
 def correlations_of(runs: Sequence[QueryRun]) -> list[Correlation]:
@@ -94,25 +96,19 @@ def _in_the_paper(each: Correlation) -> str:
     return "weak" if "SPI" in (each.first, each.second) and "PEL" not in (each.first, each.second) else "–"
 
 
-def figure_2(by_size: BySize, draws: Sequence[BySize]) -> list[PaperTable]:
-    """Tabulate each measure by size and strategy."""
-    strategies = [run.strategy for run in next(iter(by_size.values()))]
-    tables = []
-    for measure, name in SHOWN.items():
-        decimals = 4 if measure == "spi" else 2
-        rows = tuple(
-            (f"{size:.1f}", *(f"{run.figures[measure]:.{decimals}f}" for run in runs)) for size, runs in by_size.items()
-        )
-        tables.append(
-            PaperTable(
-                f"Figure 2, {name}", _caption(measure), (SIZE, *strategies), rows, (), _notes(by_size, draws, measure)
-            )
-        )
-    return tables
-
-
-def _caption(measure: str) -> str:
-    return f"{WHAT[measure]}: equally many queries released, chosen in four ways"
+def figure_2(by_size: BySize, draws: Sequence[BySize]) -> tuple[list[PaperFigure], list[PaperTable]]:
+    """Draw and tabulate each measure over the size of the release, one line per strategy."""
+    strategies = tuple(run.strategy for run in next(iter(by_size.values())))
+    figures, tables = [], []
+    for measure, (name, axis, form) in SHOWN.items():
+        title, caption = f"Figure 2, {name}", f"{axis}: equally many queries released, chosen in four ways"
+        points = [Point(size, run.figures[measure], run.strategy) for size, runs in by_size.items() for run in runs]
+        texts = {size: [format(run.figures[measure], form) for run in runs] for size, runs in by_size.items()}
+        rows = tuple((f"{size:.1f}", *cells) for size, cells in texts.items())
+        notes = _notes(by_size, draws, measure)
+        figures.append(PaperFigure(title, caption, axis, tuple(points), strategies, SIZE))
+        tables.append(PaperTable(title, caption, (SIZE, *strategies), rows, (), notes))
+    return figures, tables
 
 
 def _notes(by_size: BySize, draws: Sequence[BySize], measure: str) -> tuple[str, ...]:
@@ -147,31 +143,13 @@ def _orders_by_spi(by_size: BySize) -> str:
 
 def figure_1_chart(runs: Sequence[QueryRun]) -> PaperFigure:
     """Draw all measures over k, scaled to percent."""
-    scale = {"spi": 100.0, "jsd": 100.0, "impressions": 1.0, "pel": 1.0}
-    names = {"spi": "SPI · 100", "jsd": "JSD · 100", "impressions": "impressions", "pel": "PEL"}
-    points = [
-        Point(float(run.k or 0), factor * run.figures[measure], names[measure])
-        for measure, factor in scale.items()
-        for run in runs
-    ]
+    scaled = {"SPI · 100": ("spi", 100.0), "JSD · 100": ("jsd", 100.0), "impressions": ("impressions", 1.0)}
+    values = {
+        name: [factor * run.figures[measure] for run in runs]
+        for name, (measure, factor) in {**scaled, "PEL": ("pel", 1.0)}.items()
+    }
     caption = "SPI, JSD, impressions and PEL under query k-anonymity (the paper's Figure 1)"
-    return PaperFigure("Figure 1", caption, "measure", tuple(points), tuple(names.values()))
-
-
-def figure_2_charts(by_size: BySize) -> list[PaperFigure]:
-    """Draw each measure over the size of the release, one line per strategy."""
-    strategies = tuple(run.strategy for run in next(iter(by_size.values())))
-    return [
-        PaperFigure(
-            f"Figure 2, {name}",
-            _caption(measure),
-            WHAT[measure],
-            tuple(Point(size, run.figures[measure], run.strategy) for size, runs in by_size.items() for run in runs),
-            strategies,
-            SIZE,
-        )
-        for measure, name in SHOWN.items()
-    ]
+    return Lines("k", [float(run.k or 0) for run in runs], values, {}).figure("Figure 1", caption, "measure")
 
 
 def reading(by_size: BySize, draws: Sequence[BySize]) -> tuple[str, ...]:

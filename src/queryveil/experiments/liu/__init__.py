@@ -6,16 +6,33 @@ demonstrate that it understates the loss. Where we read the paper differently, a
 docs/explanation/papers/liu-wang.md.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from typing import NamedTuple
 
 from queryveil.core.errors import InputError
-from queryveil.experiments.liu import examples, result_tables
-from queryveil.experiments.liu.grid import KS, VocabularySetup, methods, publish, run_grid
-from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions
+from queryveil.experiments.liu import examples
+from queryveil.experiments.liu.grid import (
+    KS,
+    LG_BAG,
+    LG_SET,
+    SERIES,
+    SSC,
+    SUPPRESSION,
+    VocabularyRun,
+    VocabularySetup,
+    methods,
+    publish,
+    run_grid,
+)
+from queryveil.experiments.paper import Lines, Paper, PaperEvaluation, PaperInputs, PaperOptions
+from queryveil.report.reproduction import PaperFigure, PaperTable
 from queryveil.semantics.network import wordnet
 
 CITATION = "Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010"
 PATTERNS = 1_000  # most frequent patterns that are compared
+
+Cells = Mapping[tuple[str, int], VocabularyRun]  # by series and k
 
 
 def evaluate(inputs: PaperInputs) -> PaperEvaluation:
@@ -32,14 +49,95 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
         publish(example, name)  # so that kernels are compiled before times are taken
     first = (examples.figures_1_and_2(example), examples.figure_3(example), examples.table_1(setup, progress))
     runs = run_grid(setup, progress)
-    cells = result_tables.by_cell(runs)
-    tables = (*first, *result_tables.tables(cells))
-    numbers = {
-        "runs": [asdict(run) for run in runs],
-        "patterns": PATTERNS,
-        "tables": [asdict(table) for table in tables],
-    }
-    return PaperEvaluation(tables, tuple(result_tables.figures(cells)), numbers)
+    figures, tables = _figures_and_tables({(run.series, run.k): run for run in runs})
+    record = {"runs": [asdict(run) for run in runs], "patterns": PATTERNS}
+    return PaperEvaluation((*first, *tables), tuple(figures), record)
 
+
+def _figures_and_tables(cells: Cells) -> tuple[list[PaperFigure], list[PaperTable]]:
+    """Return a table over k for each measure, and a chart for each that is a share."""
+    figures, tables = [], []
+    for name, caption, field, form, scale, notes in MEASURES:
+        values = {series: [getattr(cells[series, k], field) for k in KS] for series in SERIES}
+        lines = Lines.formatted("k", KS, values, form)
+        tables.append(lines.table(name, caption, tuple(notes(cells))))
+        if scale is not None:
+            figures.append(lines.figure(name, f"{caption}.", name, scale))
+    return figures, tables
+
+
+def _settings_where(is_worse: Callable[[str, int], bool]) -> str:
+    """List the settings of SSC, given as series and k, for which a comparison is lost."""
+    return "; ".join(f"k = {k}, ε = {eps}" for k in KS for eps, series in SSC.items() if is_worse(series, k))
+
+
+def _blm_notes(cells: Cells) -> list[str]:
+    """Report where SSC loses less than LG (bag), and where LG (bag) wins."""
+    better: list[str] = []
+    worse: list[str] = []
+    for k in KS:
+        eps, ours = min(((eps, cells[name, k].blm) for eps, name in SSC.items()), key=lambda found: found[1])
+        theirs = cells[LG_BAG, k].blm
+        words = f"k = {k}: {ours:.3f} at ε = {eps} for {theirs:.3f} ({ours / theirs:.2f}×)"
+        (better if ours < theirs else worse).append(words)
+    notes = [f"SSC with its best ε loses less than LG (bag) at {'; '.join(better)}."] if better else []
+    if worse:
+        notes.append(f"LG (bag) wins against every ε at {'; '.join(worse)}.")
+    wins = _settings_where(lambda series, k: cells[series, k].blm > cells[LG_BAG, k].blm)
+    notes.append(f"LG (bag) wins against single ε at: {wins}." if wins else "LG (bag) wins nowhere.")
+    return notes
+
+
+def _lm_notes(cells: Cells) -> list[str]:
+    """Report how much LM understates the loss of what is published as sets."""
+    shown = "; ".join(f"k = {k}: {cells[LG_SET, k].lm:.3f} for a bLM of {cells[LG_SET, k].blm:.3f}" for k in KS)
+    return [f"It flatters: of LG (set) it does not count the occurrences that are gone ({shown})."]
+
+
+def _recall_notes(cells: Cells) -> list[str]:
+    """Report where SSC keeps more patterns than suppression."""
+    worse = _settings_where(lambda series, k: cells[series, k].recall <= cells[SUPPRESSION, k].recall)
+    return [
+        "LG publishes inner nodes, so its Recall is low by construction; judge it by sDist and bLM.",
+        f"Suppression keeps as much or more than SSC at: {worse}."
+        if worse
+        else "SSC keeps more than suppression everywhere.",
+    ]
+
+
+def _sdist_notes(cells: Cells) -> list[str]:
+    """Report where LG (bag) stays nearer to the patterns."""
+    worse = _settings_where(lambda series, k: cells[series, k].sdist >= cells[LG_BAG, k].sdist)
+    return [
+        "By the second model, in which a term without a like costs 9 (ε = 8, ω = 9).",
+        f"LG (bag) is as near or nearer at: {worse}." if worse else "SSC is nearer than LG (bag) everywhere.",
+    ]
+
+
+class ReportedMeasure(NamedTuple):
+    """A measure over k, which is a field of the runs."""
+
+    name: str
+    caption: str
+    field: str
+    form: str  # format of its figures
+    scale: float | None  # to percent; None: it is not a share and not drawn
+    notes: Callable[[Cells], list[str]] = lambda cells: []
+
+
+MEASURES = (
+    ReportedMeasure(
+        "bLM", "Information lost, bags: 0 is nothing, 1 as bad as suppressing all", "blm", ".3f", 100.0, _blm_notes
+    ),
+    ReportedMeasure("LM", "Information lost as if vocabularies were sets", "lm", ".3f", 100.0, _lm_notes),
+    ReportedMeasure(
+        "Recall", "Frequent patterns that are still there, % of their terms", "recall", ".1f", 1.0, _recall_notes
+    ),
+    ReportedMeasure(
+        "sDist", "Distance of frequent patterns from the nearest one left, per term", "sdist", ".2f", None, _sdist_notes
+    ),
+    ReportedMeasure("Published", "Occurrences that a published one stands for, %", "published", ".1f", 1.0),
+    ReportedMeasure("Time", "Seconds of the method alone", "seconds", ".2f", None),
+)
 
 PAPER = Paper(CITATION, "demo", evaluate, PaperOptions.refuse_generator_options)

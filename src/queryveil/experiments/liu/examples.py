@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from queryveil.core.progress import Progress, silent
 from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
-from queryveil.experiments.runs import example_log
+from queryveil.experiments.paper import example_log
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.clustering.matching import assign, make_sides
 from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.network import Network, distance
 from queryveil.semantics.taxonomy import taxonomy_of
@@ -44,7 +44,6 @@ TYPICAL = (*["jackets:1, shoes:1, vino:1, wine:1"] * 3, *["homo-milk:1, raw-milk
 # Sections III-A and III-B
 DISTANCES = {("wine", "vino"): 2, ("wine", "jackets"): 6}
 FIRST_TWO = 6  # distance of t1 and t2 by the first model
-_FAR = 1 << 40
 
 
 def example(rng: np.random.Generator) -> VocabularySetup:
@@ -58,21 +57,21 @@ def figures_1_and_2(setup: VocabularySetup) -> PaperTable:
     """Show the five vocabularies and what LG, LG(bag) and SSC publish of them."""
     k, eps = EXAMPLE_K, EXAMPLE_EPS
     methods = (f"generalize(k={k}, bags=false)", f"generalize(k={k})", f"vocabulary(k={k}, eps={eps}, floor=1)")
-    columns = [texts_of(publish(setup, name)[1]) for name in methods]
-    rows = [
-        (person, _format_bag(Counter(bag)), *ours, theirs)
-        for person, bag, *ours, theirs in zip(setup.profiles.persons, VOCABULARIES, *columns, TYPICAL, strict=True)
-    ]
+    made = [publish(setup, name)[1] for name in methods]
+    rows = tuple(
+        (person, _format_bag(Counter(bag)), *(_format_bag(_bag_of(each, history)) for each in made), TYPICAL[history])
+        for history, (person, bag) in enumerate(zip(setup.profiles.persons, VOCABULARIES, strict=True))
+    )
     note = (
         "SSC gives the paper's clusters and typical vocabularies."
-        if columns[-1] == list(TYPICAL)
+        if all(ours == theirs for *_, ours, theirs in rows)
         else "SSC does not give the paper's typical vocabularies here."
     )
     return PaperTable(
         "Figures 1 and 2",
         f"The running example, k = {k}, ε = {eps}",
         ("", "vocabulary", LG_SET, LG_BAG, "SSC", "SSC in the paper"),
-        tuple(rows),
+        rows,
         words=(0, 1, 2, 3, 4, 5),
         notes=(
             note,
@@ -94,22 +93,19 @@ def figure_3(setup: VocabularySetup) -> PaperTable:
         first, second = _distances_by_model(setup.network, VOCABULARIES[0], VOCABULARIES[other], eps)
         rows.append((f"t1, t{other + 1} by the first model, ε = {eps}", theirs, str(first)))
         rows.append((f"t1, t{other + 1} by the second model, ω = {eps + 1}", "–", str(second)))
-    return PaperTable(
-        "Figure 3", "Distances between terms and between vocabularies", ("", "paper", "ours"), tuple(rows)
-    )
+    caption = "Distances between terms and between vocabularies"
+    return PaperTable("Figure 3", caption, ("", "paper", "ours"), tuple(rows))
 
 
 def _distances_by_model(network: Network, one: tuple[str, ...], other: tuple[str, ...], eps: int) -> tuple[int, int]:
     """Return the distance of two vocabularies by the first and by the second model."""
     steps = np.array([[distance(network, a, b) for b in other] for a in one])
     near = steps <= eps
-    ones, others = np.ones(len(one), np.int64), np.ones(len(other), np.int64)
-    many = np.where(near, steps - 10_000, 0).astype(np.int64)  # match as many terms as possible, then the nearest
-    fewest, _ = assign(make_sides(many, ones, others), -_FAR, _FAR)
     omega = eps + 1
-    saving = np.where(near, np.minimum(steps - 2 * omega, 0), 0).astype(np.int64)
-    saved, _ = assign(make_sides(saving, ones, others), -_FAR, _FAR)
-    return int(fewest % 10_000), int(omega * (len(one) + len(other)) + saved)
+    many = np.where(near, steps - 10_000, 0)  # match as many terms as possible, then the nearest
+    saving = np.where(near, np.minimum(steps - 2 * omega, 0), 0)
+    fewest, saved = (int(costs[linear_sum_assignment(costs)].sum()) for costs in (many, saving))
+    return fewest % 10_000, omega * (len(one) + len(other)) + saved
 
 
 def table_1(setup: VocabularySetup, progress: Progress = silent) -> PaperTable:
@@ -130,7 +126,7 @@ def table_1(setup: VocabularySetup, progress: Progress = silent) -> PaperTable:
     own = zip(profiles.ids[begin:end].tolist(), profiles.counts[begin:end].tolist(), strict=True)
     rows = [("original", f"{end - begin:,}", _format_most_frequent({profiles.vocabulary[i]: n for i, n in own}))]
     for label, published in made.items():
-        bag = Counter() if published is None else _bag_of(published, person)
+        bag = _bag_of(published, person)
         rows.append((label, f"{len(bag):,}", _format_most_frequent(bag) or "nothing"))
     return PaperTable(
         "Table I",
@@ -156,17 +152,12 @@ def _choose_person(profiles: Profiles, generalized: PublishedVocabularies | None
     return person, int(np.count_nonzero(~is_shown))
 
 
-def texts_of(published: PublishedVocabularies | None) -> list[str]:
-    """Return the bag of every history in the notation of the paper."""
-    if published is None:
-        return []
-    return [_format_bag(_bag_of(published, history)) for history in range(len(published.indptr) - 1)]
-
-
-def _bag_of(published: PublishedVocabularies, history: int) -> Counter[str]:
+def _bag_of(published: PublishedVocabularies | None, history: int) -> Counter[str]:
+    """Return what is published of a history: term → count; it is empty if nothing is published at all."""
     bag: Counter[str] = Counter()
-    for i in range(*published.indptr[history : history + 2].tolist()):
-        bag[published.terms[published.ids[i]]] += int(published.counts[i])
+    if published is not None:
+        for i in range(*published.indptr[history : history + 2].tolist()):
+            bag[published.terms[published.ids[i]]] += int(published.counts[i])
     return bag
 
 

@@ -10,7 +10,7 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.evidence import Evidence, Floor, Owners
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
-from queryveil.experiments.runs import confirm, run_method
+from queryveil.experiments.paper import confirm, run_method
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.measures.base import Vocabularies, released_from

@@ -6,14 +6,11 @@ paper has no formula; next to the groups there are random groups, one group of e
 profile left out, because the headline figure is high for any groups; figure 3 is taken to have the p of figure 2.
 """
 
-from dataclasses import asdict
-
 from queryveil.core.errors import InputError
 from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, required
 from queryveil.experiments.zhu.examples import example_tables
-from queryveil.experiments.zhu.figures import all_runs, figure_2, figure_3, figure_4, figure_5, figure_6
+from queryveil.experiments.zhu.figures import all_runs, figure_2, figures_3_to_6, interpret
 from queryveil.experiments.zhu.grid import FEWEST, GroupGrid, equal_profiles, run_grid
-from queryveil.experiments.zhu.reading import interpret
 from queryveil.search.index import open_index
 
 CITATION = "Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010"
@@ -27,24 +24,20 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     progress("choosing people", 0, 0)
     people = equal_profiles(inputs.profiles, inputs.options.users or PEOPLE, rng)
     grid = run_grid(people, index, rng, progress)
-    drawn = [figure(grid) for figure in (figure_3, figure_4, figure_5, figure_6)]
+    drawn = figures_3_to_6(grid)
+    figures = tuple(figure for figure, _ in drawn)
     tables = (*example_tables(), *figure_2(grid), *(table for _, table in drawn), all_runs(grid))
-    numbers = {"people": grid.people, "queries": grid.queries, "runs": _records(grid)}
-    numbers["tables"] = [asdict(table) for table in tables]
+    record = {"people": grid.people, "queries": grid.queries, "runs": _records(grid)}
     documents = f"{len(index.documents):,} documents ({inputs.options.index or 'the bundled corpus'})"
     setting = f"; {grid.people:,} of them take part and search {documents}"
-    return PaperEvaluation(tables, tuple(figure for figure, _ in drawn), numbers, interpret(grid), setting)
+    return PaperEvaluation(tables, figures, record, interpret(grid), setting)
 
 
 def _records(grid: GroupGrid) -> list[dict[str, object]]:
     """Return every run with the estimates of all its variants and metrics."""
     return [
         {
-            "settings": settings,
-            "p": p,
-            "a": a,
-            "method": run.method,
-            "groups": run.groups,
+            **{"settings": settings, "p": p, "a": a, "method": run.method, "groups": run.groups},
             **run.privacy,
             "figures": {
                 variant: {metric: grid.resamples.mean(values)._asdict() for metric, values in figures.items()}
@@ -66,8 +59,11 @@ def _check_options(options: PaperOptions) -> None:
         open_index(options.index)  # refuse a bad index before a log is generated
 
 
-def _generated_users(options: PaperOptions) -> int:
-    return USERS_PER_PERSON * (options.users or PEOPLE)
-
-
-PAPER = Paper(CITATION, "aol", evaluate, _check_options, generated_users=_generated_users, needs_index=True)
+PAPER = Paper(
+    CITATION,
+    "aol",
+    evaluate,
+    _check_options,
+    generated_users=lambda options: USERS_PER_PERSON * (options.users or PEOPLE),
+    needs_index=True,
+)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from queryveil.core.names import resolve
-from queryveil.core.rows import indptr_of
+from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.methods.linkability import group_profiles
 from queryveil.report.reproduction import PaperTable
@@ -53,9 +53,10 @@ def example() -> Profiles:
 def example_tables() -> tuple[PaperTable, ...]:
     """Return tables 1 to 5 with the paper's values next to ours."""
     profiles = tuple((name, _format_weights(row.items())) for name, row in PROFILES.items())
+    synonyms = tuple((term, _format_set(theirs), _format_set(sets_of(term, 0)[0])) for term, theirs in SYNONYMS.items())
     return (
         PaperTable("Table 1", "An example profile set with 4 users", ("", "profile"), profiles, (0, 1)),
-        _table_2(),
+        PaperTable("Table 2", "Example synonym sets", ("term", "paper", "ours"), synonyms, (0, 1, 2)),
         _augmented_table("Table 3", "The augmented profiles after synonym replacement", 0),
         _augmented_table("Table 4", "The augmented profiles after hypernym augmentation", 1),
         _table_5(),
@@ -65,10 +66,8 @@ def example_tables() -> tuple[PaperTable, ...]:
 def similarity(a: int) -> float:
     """Return the semantic similarity of UP_1 and UP_2."""
     features = augment(example(), wordnet(), a=a, weighting="paper")
-    rows = np.zeros((2, features.n_dimensions))
-    for person in range(2):
-        part = slice(features.indptr[person], features.indptr[person + 1])
-        rows[person, features.ids[part]] = features.values[part]
+    rows = np.zeros((len(PROFILES), features.n_dimensions))
+    rows[row_numbers(features.indptr), features.ids] = features.values
     return float(rows[0] @ rows[1] / np.linalg.norm(rows[0]) / np.linalg.norm(rows[1]))
 
 
@@ -80,21 +79,14 @@ def sets_of(term: str, a: int) -> list[tuple[str, ...]]:
     return [network.words_of(node) for node in network.paths(int(first))[0][: a + 1]]
 
 
-def _table_2() -> PaperTable:
-    rows = tuple((term, _format_set(theirs), _format_set(sets_of(term, 0)[0])) for term, theirs in SYNONYMS.items())
-    return PaperTable("Table 2", "Example synonym sets", ("term", "paper", "ours"), rows, (0, 1, 2))
-
-
 def _augmented_table(name: str, caption: str, a: int) -> PaperTable:
     rows = []
     for person in ("UP_1", "UP_2"):
         steps = [(sets_of(term, a), weight) for term, weight in PROFILES[person].items()]
         # in the paper's order: the synonym sets first, then the sets one step above them
-        rows.append(
-            (person, _format_weights((_format_set(sets[k]), weight) for k in range(a + 1) for sets, weight in steps))
-        )
-    ours = f"{similarity(a):.3f}"
-    note = f"Similarity of UP_1 and UP_2: {ours} (the paper: {SIMILARITY[a]})."
+        pairs = ((_format_set(sets[k]), weight) for k in range(a + 1) for sets, weight in steps)
+        rows.append((person, _format_weights(pairs)))
+    note = f"Similarity of UP_1 and UP_2: {similarity(a):.3f} (the paper: {SIMILARITY[a]})."
     return PaperTable(name, caption, ("", "ours"), tuple(rows), (0, 1), (note,))
 
 

@@ -1,4 +1,4 @@
-"""Figures 2 to 6 with tables of their numbers, and a table of all runs."""
+"""Figures 2 to 6 with tables of their numbers, a table of all runs, and what they mean in plain words."""
 
 from collections.abc import Mapping
 
@@ -20,10 +20,12 @@ from queryveil.experiments.zhu.grid import (
 from queryveil.report.reproduction import PaperFigure, PaperTable
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS, Estimate
 from queryveil.search.evaluation.variants import (
+    EVERYBODY,
     GROUPS,
     GROUPS_WITHOUT_SELF,
     RANDOM_GROUPS,
     RANDOM_WITHOUT_SELF,
+    UNPERSONALISED,
     VARIANTS,
 )
 
@@ -68,58 +70,50 @@ def figure_2(grid: GroupGrid) -> list[PaperTable]:
     return tables
 
 
-def figure_3(grid: GroupGrid) -> FigureAndTable:
-    """Show the precision over the augmentation level a."""
-    caption = f"Impact of augmentation level on search precision ({AP_TOP}, %), p = {USUAL_P}"
-    return _precision(grid, "Figure 3", caption, "a", {float(a): (USUAL_P, a) for a in LEVELS})
+def figures_3_to_6(grid: GroupGrid) -> list[FigureAndTable]:
+    """Show precision over the augmentation level a and over p, and group size and linking probability over p.
+
+    The linking probability of the worst term is ours; the paper does not report it.
+    """
+    by_level = {float(a): (USUAL_P, a) for a in LEVELS}
+    by_p = {p: (p, USUAL_A) for p in PS}
+    sizes = {settings: _privacy_by_p(grid, settings, GROUP_SIZE) for settings in SETTINGS}
+    probabilities = {
+        f"{what}, {settings}": _privacy_by_p(grid, settings, label)
+        for what, label in (("mean over terms", LINKING), ("worst term", WORST))
+        for settings in SETTINGS
+    }
+    precision = f"search precision ({AP_TOP}, %)"
+    captions = {
+        f"Impact of augmentation level on {precision}, p = {USUAL_P}": _precision(grid, "a", by_level),
+        f"Impact of privacy level on {precision}, a = {USUAL_A}": _precision(grid, "p", by_p),
+        f"Impact of privacy level on average group size, people, a = {USUAL_A}": Lines.formatted("p", PS, sizes, ".1f"),
+        f"Actual linking probability vs. given privacy level, a = {USUAL_A}": Lines.formatted(
+            "p", PS, {"the bound p": PS, **probabilities}, ".3f"
+        ),
+    }
+    axes = ("average precision, %", "average precision, %", "people of a group", "probability")
+    notes = ("The paper prints only the picture.",)
+    return [
+        (lines.figure(f"Figure {n}", f"{caption}.", axis), lines.table(f"Figure {n}", caption, notes))
+        for n, ((caption, lines), axis) in enumerate(zip(captions.items(), axes, strict=True), 3)
+    ]
 
 
-def figure_4(grid: GroupGrid) -> FigureAndTable:
-    """Show the precision over p."""
-    caption = f"Impact of privacy level on search precision ({AP_TOP}, %), a = {USUAL_A}"
-    return _precision(grid, "Figure 4", caption, "p", {p: (p, USUAL_A) for p in PS})
-
-
-def _precision(
-    grid: GroupGrid, name: str, caption: str, over: str, cells: Mapping[float, tuple[float, int]]
-) -> FigureAndTable:
-    """Show the precision over a parameter, given as its values with the p and a of the runs."""
+def _precision(grid: GroupGrid, over: str, cells: Mapping[float, tuple[float, int]]) -> Lines:
+    """Return the precision over a parameter, given as its values with the p and a of the runs."""
     found = {
         line: [estimate(grid, (settings, p, a), variant, AP_TOP) for p, a in cells.values()]
         for line, (settings, variant) in _LINES.items()
     }
     values = {line: [100 * each.value for each in estimates] for line, estimates in found.items()}
     texts = {line: [format_percent(each) for each in estimates] for line, estimates in found.items()}
-    return _figure_and_table(Lines(over, tuple(cells), values, texts), name, caption, "average precision, %")
+    return Lines(over, tuple(cells), values, texts)
 
 
-def figure_5(grid: GroupGrid) -> FigureAndTable:
-    """Show the mean group size over p."""
-    sizes = {settings: _privacy(grid, settings, GROUP_SIZE) for settings in SETTINGS}
-    caption = f"Impact of privacy level on average group size, people, a = {USUAL_A}"
-    return _figure_and_table(Lines.formatted("p", PS, sizes, ".1f"), "Figure 5", caption, "people of a group")
-
-
-def figure_6(grid: GroupGrid) -> FigureAndTable:
-    """Show the linking probability over p, and that of the worst term, which the paper does not report."""
-    probabilities = {
-        f"{what}, {settings}": _privacy(grid, settings, label)
-        for what, label in (("mean over terms", LINKING), ("worst term", WORST))
-        for settings in SETTINGS
-    }
-    lines = Lines.formatted("p", PS, {"the bound p": PS, **probabilities}, ".3f")
-    caption = f"Actual linking probability vs. given privacy level, a = {USUAL_A}"
-    return _figure_and_table(lines, "Figure 6", caption, "probability")
-
-
-def _privacy(grid: GroupGrid, settings: str, label: str) -> list[float]:
+def _privacy_by_p(grid: GroupGrid, settings: str, label: str) -> list[float]:
     """Return a privacy figure for every p."""
     return [grid.runs[settings, p, USUAL_A].privacy[label] for p in PS]
-
-
-def _figure_and_table(lines: Lines, name: str, caption: str, what: str) -> FigureAndTable:
-    notes = ("The paper prints only the picture.",)
-    return lines.figure(name, f"{caption}.", what), lines.table(name, caption, notes)
 
 
 def all_runs(grid: GroupGrid) -> PaperTable:
@@ -135,3 +129,57 @@ def all_runs(grid: GroupGrid) -> PaperTable:
     note = f"Random groups of the same sizes, left out likewise: {listed}."
     heads = ("settings", "a", *(f"p = {p:g}" for p in PS))
     return PaperTable("All runs", caption, heads, tuple(rows), words=(0, 1), notes=(note,))
+
+
+def interpret(grid: GroupGrid) -> tuple[str, ...]:
+    """Return one paragraph per question that the figures answer or leave open."""
+    cell = USUAL[PAPERS]
+    at_10 = {v: format_percent(estimate(grid, cell, v, AP_TOP)) for v in (GROUPS, RANDOM_GROUPS)}
+    ap = {v: format_percent(estimate(grid, cell, v, AP_ALL)) for v in (EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF)}
+    return (
+        f"What a member gets: groups rank as one's own profile would by {AP_TOP} of {at_10[GROUPS]} % (the paper: "
+        f"{PAPER_AP} %). Random groups of the same sizes reach {at_10[RANDOM_GROUPS]} %. Most of the headline is that "
+        "a person is a large part of their own group, not that the group is alike.",
+        f"What the others contribute: with the person's own profile left out, the groups reach an {AP_ALL} of "
+        f"{_precision_without_self(grid)}. The second figure of each is that of random groups, left out likewise; what "
+        "lies above it is what likeness is worth.",
+        f"The simple alternatives at p = {USUAL_P}: one group of everybody has an {AP_ALL} of "
+        f"{ap[EVERYBODY]} %, no personalisation {ap[UNPERSONALISED]} %, the groups without oneself "
+        f"{ap[GROUPS_WITHOUT_SELF]} %. "
+        "Few other people may say less about a person than all people together do.",
+        f"Augmentation: from a = {LEVELS[0]} to a = {LEVELS[-1]} the left-out {AP_ALL} changes by "
+        f"{_change_by_level(grid)}. The paper reads its figure 3 as the higher a the better; an interval that holds 0 "
+        "bears neither that nor the opposite out.",
+        f"Privacy: the linking probability of figure 6 is a mean over a group's terms. The worst term of a group is "
+        f"held by {100 * grid.runs[cell].privacy[WORST]:.0f} % of its members on average, whatever p says; "
+        "principle=posterior bounds each term.",
+        "What the figures do not mean: nobody judged a document. What counts as relevant is what the person's own "
+        "profile ranks first among the engine's results, so a perfect figure would mean no loss against that profile, "
+        "not good search; and a query is made of terms of that profile, which favours whatever knows these terms.",
+    )
+
+
+def _precision_without_self(grid: GroupGrid) -> str:
+    """Compare the groups to random ones, both with the own profile left out, at the usual and at the smallest p."""
+    parts = []
+    for p in (USUAL_P, PS[0]):
+        ours, random = (
+            grid.runs[PAPERS, p, USUAL_A].figures[variant][AP_ALL]
+            for variant in (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF)
+        )
+        ratio = grid.resamples.ratio(ours, random)
+        share = "" if ratio is None else f", {ratio.value:.2f} times as much ({ratio.low:.2f}–{ratio.high:.2f})"
+        parts.append(f"{100 * ours.mean():.1f} % against {100 * random.mean():.1f} % at p = {p:g}{share}")
+    return "; ".join(parts)
+
+
+def _change_by_level(grid: GroupGrid) -> str:
+    """Return how the precision without the own profile changes from the lowest to the highest augmentation level."""
+    parts = []
+    for settings in (PAPERS, DEFAULTS):
+        low, high = (
+            grid.runs[settings, USUAL_P, a].figures[GROUPS_WITHOUT_SELF][AP_ALL] for a in (LEVELS[0], LEVELS[-1])
+        )
+        value, least, most = (100 * figure for figure in grid.resamples.difference(high, low))
+        parts.append(f"{value:+.1f} points ({least:+.1f} to {most:+.1f}) by {settings}")
+    return " and ".join(parts)

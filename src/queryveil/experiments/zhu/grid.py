@@ -13,29 +13,19 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
-from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.names import resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, row_numbers
-from queryveil.experiments.runs import confirm
-from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
+from queryveil.experiments.paper import confirm
+from queryveil.histories.profiles import Profiles, Vocabulary
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.measures.privacy.linkability import measure_linkability
 from queryveil.methods.linkability import group_profiles
 from queryveil.methods.linkability.principles import floor_of, without_rare
 from queryveil.search.evaluation.group_profiles import PublicationRule, map_terms
-from queryveil.search.evaluation.metrics import BootstrapResamples, draw_resamples
+from queryveil.search.evaluation.metrics import BootstrapResamples, MetricValues, draw_resamples
 from queryveil.search.evaluation.topics import TopicPlan, choose_topics
-from queryveil.search.evaluation.variants import (
-    EVERYBODY,
-    UNPERSONALISED,
-    MetricValues,
-    SearchSetup,
-    engine_order,
-    metrics_of,
-    rank_by_group_variants,
-    rank_by_published_groups,
-)
+from queryveil.search.evaluation.variants import SearchSetup
 from queryveil.search.index import Index
 from queryveil.semantics.augmentation import Weighting, augment
 from queryveil.semantics.network import wordnet
@@ -103,14 +93,16 @@ def equal_profiles(profiles: Profiles, most: int, rng: np.random.Generator) -> P
 def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progress: Progress = silent) -> GroupGrid:
     """Make all runs for the people of the profiles, with 5 queries each."""
     n_people = profiles.n_histories
-    ungrouped = GroupMembers(np.full(n_people, -1, np.int32), *_rows_by_text(profiles))
+    ones = np.ones(len(profiles.ids))
+    rows = _as_released(profiles.vocabulary.entries, profiles.indptr, profiles.ids, ones)
+    ungrouped = GroupMembers(np.full(n_people, -1, np.int32), *rows)
     mapping = map_terms(index, ungrouped.terms)
     topics = choose_topics(index, mapping, ungrouped, TopicPlan(people=n_people), rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(f"no query finds enough documents in {index.path}; index more documents.")
     setup = SearchSetup(index, mapping, ungrouped, topics)
-    everybody = rank_by_published_groups(setup, np.zeros(n_people, np.int64), PublicationRule(USUAL_P))
-    common = {EVERYBODY: metrics_of(topics, everybody), UNPERSONALISED: metrics_of(topics, engine_order(topics))}
+    orders = setup.rank_by_everybody(PublicationRule(USUAL_P))
+    common = {variant: topics.metrics(order) for variant, order in orders.items()}
     runs = {}
     cells = list(product(SETTINGS, PS, LEVELS))
     for number, cell in enumerate(cells):
@@ -123,42 +115,26 @@ def run_once(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.
     """Group the people, verify the groups, and measure them."""
     settings, p, a = cell
     method = resolve("method", SETTINGS[settings].format(p=p, a=a))
-    grouped = group_profiles(profiles, _features(profiles, method), method, rng=rng)
-    released, members = _as_released(profiles, grouped)
+    weighting: Weighting = "paper" if method.word("weighting") == "paper" else "content"
+    features = augment(without_rare(profiles, method), wordnet(), a=method.integer("a"), weighting=weighting)
+    grouped = group_profiles(profiles, features, method, rng=rng)
+    rows = _as_released(profiles.vocabulary.entries, grouped.indptr, grouped.ids, grouped.weights)
+    released, members = ReleasedGroups(np.arange(grouped.n_groups), *rows), replace(setup.members, group=grouped.group)
     evidence = Evidence.of(released, members, Floor(floor_of(method)))
     confirm(method, evidence)
     measure = resolve("measure", f"linkability(p={p})")
     scores = {score.label: score.value for score in measure_linkability(evidence, measure, rng=rng)}
     privacy = {label: float(scores[label] or 0.0) for label in (GROUP_SIZE, LINKING, WORST)}
-    orders = rank_by_group_variants(replace(setup, members=members), released, PublicationRule.of(method), rng)
-    figures = {variant: metrics_of(setup.topics, order) for variant, order in orders.items()}
+    orders = replace(setup, members=members).rank_by_groups(released, PublicationRule.of(method), rng)
+    figures = {variant: setup.topics.metrics(order) for variant, order in orders.items()}
     return GroupRun(str(method), grouped.n_groups, privacy, figures)
 
 
-def _features(profiles: Profiles, method: ResolvedName) -> FeatureMatrix:
-    weighting: Weighting = "paper" if method.word("weighting") == "paper" else "content"
-    return augment(without_rare(profiles, method), wordnet(), a=method.integer("a"), weighting=weighting)
-
-
-def _as_released(profiles: Profiles, grouped: Grouping) -> tuple[ReleasedGroups, GroupMembers]:
-    """Return groups as they would be released, and the private side of the release."""
-    rank, terms = _ranks_by_text(profiles)
-    order = np.lexsort((rank[grouped.ids], row_numbers(grouped.indptr)))
-    ids, weights = rank[grouped.ids][order], grouped.weights[order]
-    released = ReleasedGroups(np.arange(grouped.n_groups), grouped.indptr, ids, weights, terms)
-    return released, GroupMembers(grouped.group, *_rows_by_text(profiles))
-
-
-def _rows_by_text(profiles: Profiles) -> tuple[IntArray, NDArray[np.int32], FloatArray, tuple[str, ...]]:
-    """Return the profiles as indptr, ids, weights and terms, with terms in alphabetical order as in a release."""
-    rank, terms = _ranks_by_text(profiles)
-    order = np.lexsort((rank[profiles.ids], profiles.row_numbers()))
-    return profiles.indptr, rank[profiles.ids][order], np.ones(len(order)), terms
-
-
-def _ranks_by_text(profiles: Profiles) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Return the alphabetical rank of every entry, and the entries in that order."""
-    order = sorted(range(len(profiles.vocabulary)), key=profiles.vocabulary.entries.__getitem__)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank, tuple(profiles.vocabulary[entry] for entry in order)
+def _as_released(
+    entries: tuple[str, ...], indptr: IntArray, ids: NDArray[np.int32], weights: FloatArray
+) -> tuple[IntArray, NDArray[np.int32], FloatArray, tuple[str, ...]]:
+    """Return rows of weighted terms (indptr, ids, weights, terms) with terms in alphabetical order, as in a release."""
+    by_text = sorted(range(len(entries)), key=entries.__getitem__)
+    ranks = np.argsort(by_text).astype(np.int32)[ids]
+    order = np.lexsort((ranks, row_numbers(indptr)))
+    return indptr, ranks[order], weights[order], tuple(entries[entry] for entry in by_text)

@@ -28,7 +28,6 @@ from queryveil.search.evaluation.variants import (
     VARIANTS,
     SearchEvaluation,
     SearchSetup,
-    evaluate_variants,
 )
 from queryveil.search.index import Index
 
@@ -66,7 +65,7 @@ def measure_search(
             "index more documents, or ask for fewer relevant ones."
         )
     setup = SearchSetup(inputs.index, mapping, members, topics, plan.blend)
-    evaluation = evaluate_variants(setup, released, inputs.rule, rng=rng, progress=progress)
+    evaluation = setup.evaluate(released, inputs.rule, rng=rng, progress=progress)
     inputs.keep(evaluation)
     return [
         *_figures(str(measure), evaluation),

@@ -1,4 +1,4 @@
-"""What document formats share: the declaration, and opening, decoding and splitting of files."""
+"""Document formats: their declaration, detection of a corpus's format, and what the readers share."""
 
 import gzip
 import zlib
@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from queryveil.core.errors import CorpusError
-from queryveil.core.names import Declaration
+from queryveil.core.names import Declaration, declarations, resolve
+from queryveil.core.progress import Progress, silent
 
+_HEAD_BYTES = 4_096  # read of a file to detect its format
+_DOCUMENTS_PER_REPORT = 500  # of progress
 _GZIP_MAGIC = b"\x1f\x8b"
 _CONTROL_CHARACTERS = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
@@ -75,22 +78,82 @@ def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         yield number, decode(line).rstrip("\r\n")
 
 
-def sgml_elements(stream: BinaryIO, file: CorpusFile, begin: str, end: str) -> Iterator[tuple[str, str]]:
-    """Yield location and text of each element, from a line that starts with the begin tag to one with the end tag."""
-    element: list[str] = []
-    first = 0
-    for number, line in numbered_lines(stream):
-        if not element and not line.lstrip().upper().startswith(begin):
-            continue
-        first = first if element else number
-        element.append(line)
-        if end in line.upper():
-            yield f"{file.path}, line {first:,}", "\n".join(element)
-            element = []
-    if element:
-        raise CorpusError(f"{file.path}, line {first:,} begins a document that does not end; get the file anew.")
-
-
 def normalize_spaces(text: str) -> str:
     """Return text on one line with single spaces, without control characters, which could steer a terminal."""
     return " ".join(text.translate(_CONTROL_CHARACTERS).split())
+
+
+@dataclass(frozen=True)
+class FoundCorpus:
+    """A document format and the files that are in it; a bundled corpus has none."""
+
+    corpus: Corpus
+    files: tuple[CorpusFile, ...] = ()
+    n_skipped: int = 0  # files of the folder that are in another format
+
+
+def find_corpus(path: str | Path, form: str = "") -> FoundCorpus:
+    """Find the documents of a file or folder, or of the bundled corpus of that name; without `form`, detect it."""
+    known = {name: _as_corpus(declared) for name, declared in declarations("corpus").items()}
+    given = _as_corpus(resolve("corpus", form).declaration) if form else None
+    bundled = known.get(str(path))
+    if bundled is not None and bundled.is_bundled and not Path(path).exists():
+        if given not in (None, bundled):
+            raise CorpusError(f"{path} is bundled and not {form}; leave --format out.")
+        return FoundCorpus(bundled)
+    if given is not None and given.is_bundled:
+        raise CorpusError(f"{form} is bundled and is in no file; write queryveil index {form}.")
+    files = _files_at(Path(path))
+    if not files:
+        raise CorpusError(f"{path} is an empty folder; give documents.")
+    if given is not None and (len(files) == 1 or given.accepts_all_files):
+        return FoundCorpus(given, tuple(files))
+    heads = []
+    for file in files:
+        with open_file(file) as (stream, _):
+            heads.append((file, stream.read(_HEAD_BYTES)))
+    for corpus in known.values() if given is None else [given]:
+        recognised = tuple(file for file, head in heads if corpus.recognise(file.name, head))
+        if recognised:
+            return FoundCorpus(corpus, recognised, len(files) - len(recognised))
+    what = f"documents in the form {form}" if form else "documents in a form that can be guessed"
+    raise CorpusError(f"{path} has no {what}; queryveil list corpora names them, and --format settles which it is.")
+
+
+def read_documents(found: FoundCorpus, progress: Progress = silent) -> Iterator[Document]:
+    """Yield the documents of a corpus, file by file."""
+    reader = found.corpus.load()
+    if found.corpus.is_bundled:
+        progress("indexing", 0, 0)
+        yield from reader()
+        return
+    sizes = [file.path.stat().st_size for file in found.files]
+    done, total = 0, sum(sizes)
+    for file, size in zip(found.files, sizes, strict=True):
+        with open_file(file) as (stream, raw):
+            for count, document in enumerate(reader(stream, file)):
+                if count % _DOCUMENTS_PER_REPORT == 0:
+                    progress("indexing", done + raw.tell(), total)
+                yield document
+        done += size
+        progress("indexing", done, total)
+
+
+def _files_at(path: Path) -> list[CorpusFile]:
+    """Return the file at a path, or all files of the folder in alphabetical order, without hidden ones."""
+    if path.is_file():
+        return [CorpusFile(path, path.name)]
+    if not path.is_dir():
+        raise CorpusError(f"there is no file or folder {path}; check the place of the documents.")
+    found = [(file, file.relative_to(path)) for file in path.rglob("*") if file.is_file()]
+    return [
+        CorpusFile(file, str(name))
+        for file, name in sorted(found, key=lambda pair: pair[1].parts)
+        if not any(part.startswith(".") for part in name.parts)
+    ]
+
+
+def _as_corpus(declaration: object) -> Corpus:
+    if not isinstance(declaration, Corpus):
+        raise TypeError(f"{declaration} is declared as a corpus but is none")
+    return declaration

@@ -29,8 +29,10 @@ METRICS = (AP_TOP, AP_FIRST, AP_ALL, PRECISION, NDCG)
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
 
+MetricValues = Mapping[str, FloatArray]  # metric → (queries,)
 
-def compute_metrics(is_relevant: NDArray[np.bool_], n_relevant: IntArray) -> Mapping[str, FloatArray]:
+
+def compute_metrics(is_relevant: NDArray[np.bool_], n_relevant: IntArray) -> MetricValues:
     """Return every metric of every ranking: metric → (rankings,).
 
     `is_relevant` is (rankings, ranks), padded with False; `n_relevant` counts all relevant documents, at least one per
@@ -40,24 +42,15 @@ def compute_metrics(is_relevant: NDArray[np.bool_], n_relevant: IntArray) -> Map
     found = np.cumsum(is_relevant, axis=1)
     precision = np.where(is_relevant, found / ranks, 0.0)  # at the ranks of relevant documents
     n_ideal = np.minimum(TOP, n_relevant)
+    discounts = np.log2(np.arange(2, TOP + 2))
+    ideal_gains = np.cumsum(1.0 / discounts)  # of 1, 2, … TOP relevant documents ranked first
     return {
         AP_TOP: precision[:, :TOP].sum(axis=1) / n_ideal,
         AP_FIRST: np.where(found <= TOP, precision, 0.0).sum(axis=1) / n_ideal,
         AP_ALL: precision.sum(axis=1) / n_relevant,
         PRECISION: is_relevant[:, :TOP].sum(axis=1) / TOP,
-        NDCG: _dcg(is_relevant[:, :TOP]) / _ideal_dcg()[n_ideal],
+        NDCG: (is_relevant[:, :TOP] / discounts[: is_relevant.shape[1]]).sum(axis=1) / ideal_gains[n_ideal - 1],
     }
-
-
-def _dcg(is_relevant: NDArray[np.bool_]) -> FloatArray:
-    """Return the discounted cumulative gain of every ranking."""
-    total: FloatArray = (is_relevant / np.log2(np.arange(2, is_relevant.shape[1] + 2))).sum(axis=1)
-    return total
-
-
-def _ideal_dcg() -> FloatArray:
-    """Return the discounted cumulative gain of 0, 1, … TOP relevant documents ranked first."""
-    return np.concatenate((np.zeros(1), np.cumsum(1.0 / np.log2(np.arange(2, TOP + 2)))))
 
 
 class Estimate(NamedTuple):

@@ -17,6 +17,7 @@ from queryveil.core.evidence import GroupMembers
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, row_numbers_of, select_entries
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows
+from queryveil.search.evaluation.metrics import MetricValues, compute_metrics
 from queryveil.search.index import Index
 from queryveil.search.ranking import ProfileVector, RankedDocuments, cosines
 
@@ -53,6 +54,14 @@ class Topics:
         counts: IntArray = self.is_relevant.sum(axis=1, dtype=np.int64)
         return counts
 
+    def engine_order(self) -> IntArray:
+        """Return the rankings without personalisation, like those of `rank_by_profiles`."""
+        return np.tile(np.arange(self.documents.shape[1]), (len(self.queries), 1))
+
+    def metrics(self, order: IntArray) -> MetricValues:
+        """Return every metric of every query for rankings."""
+        return compute_metrics(np.take_along_axis(self.is_relevant, order, axis=1), self.n_relevant)
+
     def by_person(self) -> Iterator[slice]:
         """Yield the range of each person's queries."""
         bounds = np.searchsorted(self.person, np.arange(len(self.people) + 1)).tolist()
@@ -80,8 +89,7 @@ def choose_topics(
         queries = list(_draw_queries(index, [terms[i] for i in rng.permutation(len(terms))], plan))
         if queries:
             found[person] = queries
-    without_term, without_query = int(len(members.group) - len(with_term)), len(sampled) - len(found)
-    topics = _collect(found, plan.depth, without_term, without_query)
+    topics = _collect(found, plan.depth, len(members.group) - len(with_term), len(sampled) - len(found))
     own_profiles = WeightedRows(members.indptr, members.ids, members.weights).take(topics.people)
     order = rank_by_profiles(index, topics, mapping.vectors(own_profiles))
     np.put_along_axis(topics.is_relevant, order[:, : plan.relevant], True, axis=1)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray
+from queryveil.core.rows import IntArray
 from queryveil.search.evaluation.group_profiles import (
     PublicationRule,
     TermMapping,
@@ -23,7 +22,7 @@ from queryveil.search.evaluation.group_profiles import (
     publish_without_self,
     sum_members,
 )
-from queryveil.search.evaluation.metrics import BootstrapResamples, compute_metrics, draw_resamples
+from queryveil.search.evaluation.metrics import BootstrapResamples, MetricValues, draw_resamples
 from queryveil.search.evaluation.topics import Topics, rank_by_profiles
 from queryveil.search.index import Index
 from queryveil.search.ranking import ProfileVector
@@ -36,19 +35,6 @@ VARIANTS = (GROUPS, RANDOM_GROUPS, EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SEL
 QRELS_FILE = "qrels.txt"
 _PEOPLE_PER_BATCH = 100  # whose groups without themselves are in memory at once
 
-MetricValues = Mapping[str, FloatArray]  # metric → (queries,)
-
-
-@dataclass(frozen=True, eq=False)
-class SearchSetup:
-    """What is the same for all variants: the index, the people and their queries."""
-
-    index: Index
-    mapping: TermMapping
-    members: GroupMembers  # with the groups of one release; functions below also take other groups
-    topics: Topics
-    blend: float = 0.0  # weight of the engine's score against the cosine
-
 
 @dataclass(frozen=True, eq=False)
 class SearchEvaluation:
@@ -60,45 +46,73 @@ class SearchEvaluation:
     resamples: BootstrapResamples
 
 
-def evaluate_variants(
-    setup: SearchSetup,
-    released: ReleasedGroups,
-    rule: PublicationRule,
-    *,
-    rng: np.random.Generator,
-    progress: Progress = silent,
-) -> SearchEvaluation:
-    """Rank the queries by the released groups and by everything they are compared to."""
-    topics, n_people = setup.topics, len(setup.members.group)
-    orders = rank_by_group_variants(setup, released, rule, rng, progress)
-    progress(f"ranking for {EVERYBODY}", len(orders), len(VARIANTS))
-    orders[EVERYBODY] = rank_by_published_groups(setup, np.zeros(n_people, np.int64), rule)
-    orders[UNPERSONALISED] = engine_order(topics)
-    figures = {variant: metrics_of(topics, orders[variant]) for variant in VARIANTS}
-    return SearchEvaluation(topics, orders, figures, draw_resamples(topics.person, rng))
+@dataclass(frozen=True, eq=False)
+class SearchSetup:
+    """What is the same for all variants: the index, the people and their queries. Rankings are (queries, depth)."""
 
+    index: Index
+    mapping: TermMapping
+    members: GroupMembers  # with the groups of one release; some methods take other groups
+    topics: Topics
+    blend: float = 0.0  # weight of the engine's score against the cosine
 
-def rank_by_group_variants(
-    setup: SearchSetup,
-    released: ReleasedGroups,
-    rule: PublicationRule,
-    rng: np.random.Generator,
-    progress: Progress = silent,
-) -> dict[str, IntArray]:
-    """Rank the queries by the released groups and by random ones, each with and without the person's own profile."""
-    group = setup.members.group.astype(np.int64)
-    shuffled = _shuffle_groups(group, rng)
-    steps: dict[str, Callable[[], IntArray]] = {
-        GROUPS: lambda: _rank_by_group(setup, WeightedRows(released.indptr, released.ids, released.weights), group),
-        GROUPS_WITHOUT_SELF: lambda: _rank_without_self(setup, group, rule),
-        RANDOM_GROUPS: lambda: rank_by_published_groups(setup, shuffled, rule),
-        RANDOM_WITHOUT_SELF: lambda: _rank_without_self(setup, shuffled, rule),
-    }
-    orders: dict[str, IntArray] = {}
-    for number, (variant, step) in enumerate(steps.items()):
-        progress(f"ranking for {variant}", number, len(VARIANTS))
-        orders[variant] = step()
-    return orders
+    def evaluate(
+        self, released: ReleasedGroups, rule: PublicationRule, *, rng: np.random.Generator, progress: Progress = silent
+    ) -> SearchEvaluation:
+        """Rank the queries by the released groups and by everything they are compared to."""
+        orders = self.rank_by_groups(released, rule, rng, progress)
+        progress(f"ranking for {EVERYBODY}", len(orders), len(VARIANTS))
+        orders |= self.rank_by_everybody(rule)
+        figures = {variant: self.topics.metrics(orders[variant]) for variant in VARIANTS}
+        return SearchEvaluation(self.topics, orders, figures, draw_resamples(self.topics.person, rng))
+
+    def rank_by_everybody(self, rule: PublicationRule) -> dict[str, IntArray]:
+        """Rank the queries by one group of everybody and without personalisation."""
+        everybody = self._rank_by_published(np.zeros(len(self.members.group), np.int64), rule)
+        return {EVERYBODY: everybody, UNPERSONALISED: self.topics.engine_order()}
+
+    def rank_by_groups(
+        self, released: ReleasedGroups, rule: PublicationRule, rng: np.random.Generator, progress: Progress = silent
+    ) -> dict[str, IntArray]:
+        """Rank the queries by the released groups and by random ones, each with and without the own profile."""
+        group = self.members.group.astype(np.int64)
+        shuffled = _shuffle_groups(group, rng)
+        profiles = WeightedRows(released.indptr, released.ids, released.weights)
+        steps: dict[str, Callable[[], IntArray]] = {
+            GROUPS: lambda: self._rank_by_group(profiles, group),
+            GROUPS_WITHOUT_SELF: lambda: self._rank_without_self(group, rule),
+            RANDOM_GROUPS: lambda: self._rank_by_published(shuffled, rule),
+            RANDOM_WITHOUT_SELF: lambda: self._rank_without_self(shuffled, rule),
+        }
+        orders: dict[str, IntArray] = {}
+        for number, (variant, step) in enumerate(steps.items()):
+            progress(f"ranking for {variant}", number, len(VARIANTS))
+            orders[variant] = step()
+        return orders
+
+    def _rank_by_group(self, profiles: WeightedRows, group: IntArray) -> IntArray:
+        """Rank each person's queries by the profile of the person's group; without a group, in the engine's order."""
+        group = group[self.topics.people]
+        used, position = np.unique(group[group >= 0], return_inverse=True)
+        vectors = self.mapping.vectors(profiles.take(used))
+        empty = ProfileVector(np.empty(0, np.int32), np.empty(0, np.float32), 0, 0)
+        person_vectors: list[ProfileVector] = [empty] * len(group)
+        for person, vector in zip(np.flatnonzero(group >= 0).tolist(), position.tolist(), strict=True):
+            person_vectors[person] = vectors[vector]
+        return rank_by_profiles(self.index, self.topics, person_vectors, self.blend)
+
+    def _rank_by_published(self, group: IntArray, rule: PublicationRule) -> IntArray:
+        """Rank the queries by groups as the rule would publish them."""
+        return self._rank_by_group(publish(sum_members(self.members, group), self.members, rule), group)
+
+    def _rank_without_self(self, group: IntArray, rule: PublicationRule) -> IntArray:
+        """Rank the queries by groups as the rule would publish them if the searching person were not in the log."""
+        people, sums = self.topics.people, sum_members(self.members, group)
+        vectors: list[ProfileVector] = []
+        for start in range(0, len(people), _PEOPLE_PER_BATCH):
+            batch = people[start : start + _PEOPLE_PER_BATCH]
+            vectors += self.mapping.vectors(publish_without_self(sums, group, batch, self.members, rule))
+        return rank_by_profiles(self.index, self.topics, vectors, self.blend)
 
 
 def _shuffle_groups(group: IntArray, rng: np.random.Generator) -> IntArray:
@@ -109,43 +123,6 @@ def _shuffle_groups(group: IntArray, rng: np.random.Generator) -> IntArray:
     return shuffled
 
 
-def engine_order(topics: Topics) -> IntArray:
-    """Return the rankings without personalisation."""
-    return np.tile(np.arange(topics.documents.shape[1]), (len(topics.queries), 1))
-
-
-def _rank_by_group(setup: SearchSetup, profiles: WeightedRows, group: IntArray) -> IntArray:
-    """Rank each person's queries by the profile of the person's group; without a group, in the engine's order."""
-    group = group[setup.topics.people]
-    used, position = np.unique(group[group >= 0], return_inverse=True)
-    vectors = setup.mapping.vectors(profiles.take(used))
-    empty = ProfileVector(np.empty(0, np.int32), np.empty(0, np.float32), 0, 0)
-    person_vectors: list[ProfileVector] = [empty] * len(group)
-    for person, vector in zip(np.flatnonzero(group >= 0).tolist(), position.tolist(), strict=True):
-        person_vectors[person] = vectors[vector]
-    return rank_by_profiles(setup.index, setup.topics, person_vectors, setup.blend)
-
-
-def rank_by_published_groups(setup: SearchSetup, group: IntArray, rule: PublicationRule) -> IntArray:
-    """Rank the queries by groups as the rule would publish them."""
-    return _rank_by_group(setup, publish(sum_members(setup.members, group), setup.members, rule), group)
-
-
-def _rank_without_self(setup: SearchSetup, group: IntArray, rule: PublicationRule) -> IntArray:
-    """Rank the queries by groups as the rule would publish them if the searching person were not in the log."""
-    people, sums = setup.topics.people, sum_members(setup.members, group)
-    vectors: list[ProfileVector] = []
-    for start in range(0, len(people), _PEOPLE_PER_BATCH):
-        batch = people[start : start + _PEOPLE_PER_BATCH]
-        vectors += setup.mapping.vectors(publish_without_self(sums, group, batch, setup.members, rule))
-    return rank_by_profiles(setup.index, setup.topics, vectors, setup.blend)
-
-
-def metrics_of(topics: Topics, order: IntArray) -> MetricValues:
-    """Return every metric of every query for a ranking."""
-    return compute_metrics(np.take_along_axis(topics.is_relevant, order, axis=1), topics.n_relevant)
-
-
 def trec_files(evaluation: SearchEvaluation, ids: Sequence[str], rng: np.random.Generator) -> Mapping[str, bytes]:
     """Return TREC files by name: the relevance judgments (qrels), and one run per variant; `ids` names the documents.
 
@@ -154,15 +131,15 @@ def trec_files(evaluation: SearchEvaluation, ids: Sequence[str], rng: np.random.
     a document's id is percent-encoded, because it separates columns.
     """
     topics = evaluation.topics
-    numbers = (rng.permutation(len(topics.queries)) + 1).tolist()
+    rows = np.argsort(rng.permutation(len(topics.queries)))  # of topic 1, 2, …
     used = np.unique(topics.documents[topics.documents >= 0]).tolist()
     names = {document: re.sub(r"[\s%]", lambda m: f"%{ord(m[0]):02X}", ids[document]) for document in used}
-    judged = zip(numbers, topics.documents, topics.is_relevant.astype(np.int64).tolist(), strict=True)
-    lines = {QRELS_FILE: {number: _qrels(number, row, relevant, names) for number, row, relevant in judged}}
+    judged = zip(topics.documents[rows].tolist(), topics.is_relevant[rows].astype(np.int64).tolist(), strict=True)
+    lines = {QRELS_FILE: [_qrels(topic, *row, names) for topic, row in enumerate(judged, 1)]}
     for variant, order in evaluation.orders.items():
-        documents, tag = np.take_along_axis(topics.documents, order, axis=1), run_name(variant)
-        lines[f"{tag}.run"] = {n: _run(n, row, tag, names) for n, row in zip(numbers, documents, strict=True)}
-    return {name: "".join(text[number] for number in sorted(text)).encode() for name, text in lines.items()}
+        documents, tag = np.take_along_axis(topics.documents, order, axis=1)[rows].tolist(), run_name(variant)
+        lines[f"{tag}.run"] = [_run(topic, row, tag, names) for topic, row in enumerate(documents, 1)]
+    return {name: "".join(texts).encode() for name, texts in lines.items()}
 
 
 def run_name(variant: str) -> str:
@@ -170,11 +147,11 @@ def run_name(variant: str) -> str:
     return variant.replace(",", "").replace(" ", "-")
 
 
-def _qrels(topic: int, documents: NDArray[np.int32], relevant: Sequence[int], names: Mapping[int, str]) -> str:
-    judged = zip(documents.tolist(), relevant, strict=True)
+def _qrels(topic: int, documents: Sequence[int], relevant: Sequence[int], names: Mapping[int, str]) -> str:
+    judged = zip(documents, relevant, strict=True)
     return "".join(f"{topic} 0 {names[document]} {judgment}\n" for document, judgment in judged if document >= 0)
 
 
-def _run(topic: int, documents: NDArray[np.int32], tag: str, names: Mapping[int, str]) -> str:
-    found = [names[document] for document in documents.tolist() if document >= 0]
+def _run(topic: int, documents: Sequence[int], tag: str, names: Mapping[int, str]) -> str:
+    found = [names[document] for document in documents if document >= 0]
     return "".join(f"{topic} Q0 {name} {rank} {len(found) - rank + 1} {tag}\n" for rank, name in enumerate(found, 1))
