@@ -29,7 +29,8 @@ from queryveil.core.rows import (
     row_numbers,
     select_entries,
 )
-from queryveil.kernels.attacks import Published, post
+from queryveil.kernels.attacks import Published
+from queryveil.kernels.histories import gather
 
 LEFT_OUT = "the same people, each taken out of the release"
 OTHER_PEOPLE = "people of another log"
@@ -240,7 +241,9 @@ def build_game(setting: Setting, tables: ItemTables) -> Game:
     ones = np.ones(max(len(original), len(everybody)), np.int64)
 
     def view(table: ItemTable, ids: Int32Array, held: IntArray, people: IntArray, owner_of: Int32Array) -> View:
-        published = Published(table.indptr, ids, held, table.owner, people, *post(table.indptr, ids, held, len(keys)))
+        start, pairs = gather(ids, np.arange(len(ids), dtype=np.int32), len(keys))  # sorted by item
+        posted = (start, row_numbers(table.indptr, np.int32)[pairs], held[pairs])
+        published = Published(table.indptr, ids, held, table.owner, people, *posted)
         return View(published, owner_of, 1 / np.log1p(np.maximum(1, np.diff(published.post_start))))
 
     strangers = None

@@ -1,17 +1,14 @@
-"""Who matches what an attacker knows: the crowd of those who match it best.
+"""Who matches what an attacker knows, what that says about a target, and what deletions reveal.
 
-What is known of a person is a row of items (terms, or terms with how often, or moments). Every unit of what is
-published, a history or a group, scores the weights of the known items that it shows; the crowd are those behind the
-units with the highest score, or, exactly, those behind units that show every known item. People are counted once,
-however many of their histories match.
+The known facts about a person are a row of items (terms, terms with counts, or moments). Every unit of a release, a
+history or a group, scores the weights of the known items that it shows; the crowd are the people of the units with the
+highest score, or, for exact matches, of units that show every known item. People are counted once, however many of
+their histories match.
 
-What a crowd says about its members: how surely each holds another item, and which item it says most about.
-
-Whether a term that a released history lacks could have stayed in it under (k, m)-anonymity.
-
-It could, if every combination of at most m terms that it would make with the history's others is held by k people,
-the history's owner included. Combinations are looked at by size; each is the intersection of bits, one for each history
-that holds the term, and the first that too few people hold ends the search.
+A term that a released history lacks could have stayed under (k, m)-anonymity if every combination of at most m terms
+that it would make with the history's others is held by k people, the history's owner included. Combinations are
+enumerated by size; each is the intersection of bit sets, one bit for each history that holds the term, and the first
+with too few people ends the search.
 """
 
 from typing import NamedTuple
@@ -23,11 +20,11 @@ from queryveil.kernels import jit
 
 
 class Published(NamedTuple):
-    """Units by row and by item, and who is behind them."""
+    """Units by row and by item, and the people of each."""
 
     indptr: NDArray[np.int64]  # (units + 1,)
     ids: NDArray[np.int32]  # (pairs,): items, ascending and unique within a row
-    held: NDArray[np.int64]  # (pairs,): how many of the people behind the unit hold the item
+    held: NDArray[np.int64]  # (pairs,): how many people of the unit hold the item
     owner: NDArray[np.int32]  # (units,): ascending; a person, or for groups the group
     people: NDArray[np.int64]  # (owners,): how many people an owner is
     post_start: NDArray[np.int64]  # (items + 1,)
@@ -35,88 +32,29 @@ class Published(NamedTuple):
     post_held: NDArray[np.int64]  # (pairs,): `held` in that order
 
 
-class Scratch(NamedTuple):
-    """Room for one attack after the other."""
+class CrowdScratch(NamedTuple):
+    """Scratch space that is reused from target to target."""
 
-    score: NDArray[np.float64]  # (units,): zeros between attacks
+    score: NDArray[np.float64]  # (units,): zeros between targets
     touched: NDArray[np.int32]  # (units,)
-    seen: NDArray[np.int64]  # (owners,): the last attack in whose crowd the owner was
 
 
 @jit
-def post(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], held: NDArray[np.int64], n_items: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return, for every item, the units that show it and how many people behind each hold it."""
-    start = np.zeros(n_items + 1, np.int64)
-    for item in ids:
-        start[item + 1] += 1
-    for item in range(n_items):
-        start[item + 1] += start[item]
-    place = start[:-1].copy()
-    post_unit = np.empty(len(ids), np.int32)
-    post_held = np.empty(len(ids), np.int64)
-    for unit in range(len(indptr) - 1):
-        for pair in range(indptr[unit], indptr[unit + 1]):
-            at = place[ids[pair]]
-            post_unit[at], post_held[at] = unit, held[pair]
-            place[ids[pair]] += 1
-    return start, post_unit, post_held
-
-
-@jit
-def find_crowds(
+def _find_crowd(
     published: Published,
-    known: NDArray[np.int32],  # (targets, items known): those that the target holds first, -1 where there is none
-    n_right: int,  # so many columns hold items of the target; the others are wrong
-    me: NDArray[np.int32],  # (targets,): the owner behind whom the target is, -1 for nobody
-    weights: NDArray[np.float64],  # (items,): what a match scores
-    exact: bool,  # every known item must match
-    left_out: bool,  # the target is taken out of what is published first
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return, for every target, how many people and owners are in the crowd, and whether the target is."""
-    scratch = Scratch(
-        np.zeros(len(published.owner)),
-        np.empty(len(published.owner), np.int32),
-        np.full(len(published.people), -1, np.int64),
-    )
-    people, owners = np.zeros(len(known), np.int64), np.zeros(len(known), np.int64)
-    is_in = np.zeros(len(known), np.bool_)
-    for target in range(len(known)):
-        n_touched, needed = score_units(published, scratch, known[target], n_right, me[target], weights, left_out)
-        if exact:
-            needed = 0.0
-            for item in known[target]:
-                if item >= 0:
-                    needed += weights[item]
-        for i in range(n_touched):
-            unit = scratch.touched[i]
-            owner = published.owner[unit]
-            if scratch.score[unit] == needed and scratch.seen[owner] != target:
-                scratch.seen[owner] = target
-                is_mine = owner == me[target]
-                is_in[target] = is_in[target] or is_mine
-                owners[target] += 1
-                people[target] += published.people[owner] - (1 if left_out and is_mine else 0)
-        clear(scratch, n_touched)
-    return people, owners, is_in
-
-
-@jit
-def score_units(
-    published: Published,
-    scratch: Scratch,
+    scratch: CrowdScratch,
     known: NDArray[np.int32],
     n_right: int,
     me: int,
     weights: NDArray[np.float64],
+    exact: bool,
     left_out: bool,
-) -> tuple[int, float]:
-    """Score every unit that shows a known item; return how many do, and the highest score.
+) -> NDArray[np.int32]:
+    """Return the units that match what is known best, or exactly, ascending.
 
-    Without the target, a history of the target's is gone, and a group shows what another member holds too.
+    If the target is left out, a history of the target is gone, and a group only shows what another member holds too.
     """
-    n_touched, highest = 0, 0.0
+    n_touched, needed = 0, 0.0
     for column in range(len(known)):
         item = known[column]
         if item < 0:
@@ -133,15 +71,43 @@ def score_units(
                 scratch.touched[n_touched] = unit
                 n_touched += 1
             scratch.score[unit] += weights[item]
-            highest = max(highest, scratch.score[unit])
-    return n_touched, highest
+            needed = max(needed, scratch.score[unit])
+    if exact:
+        needed = 0.0
+        for item in known[known >= 0]:
+            needed += weights[item]
+    n_crowd = 0
+    for unit in scratch.touched[:n_touched]:
+        scratch.touched[n_crowd] = unit
+        n_crowd += scratch.score[unit] == needed
+        scratch.score[unit] = 0.0
+    return np.sort(scratch.touched[:n_crowd])
 
 
 @jit
-def clear(scratch: Scratch, n_touched: int) -> None:
-    """Forget the scores of an attack."""
-    for i in range(n_touched):
-        scratch.score[scratch.touched[i]] = 0.0
+def find_crowds(
+    published: Published,
+    known: NDArray[np.int32],  # (targets, items known): those that the target holds first, -1 for none
+    n_right: int,  # the number of columns with items of the target; the others are wrong
+    me: NDArray[np.int32],  # (targets,): the owner that the target belongs to, -1 for none
+    weights: NDArray[np.float64],  # (items,): the score of a match
+    exact: bool,  # every known item must match
+    left_out: bool,  # the target is first removed from the release
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return, for every target, how many people and owners are in the crowd, and whether the target is."""
+    scratch = CrowdScratch(np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32))
+    people, owners = np.zeros(len(known), np.int64), np.zeros(len(known), np.int64)
+    is_in = np.zeros(len(known), np.bool_)
+    for target in range(len(known)):
+        before = -1
+        for unit in _find_crowd(published, scratch, known[target], n_right, me[target], weights, exact, left_out):
+            owner = published.owner[unit]
+            if owner != before:  # units of one owner are adjacent
+                is_mine, before = owner == me[target], owner
+                is_in[target] = is_in[target] or is_mine
+                owners[target] += 1
+                people[target] += published.people[owner] - (1 if left_out and is_mine else 0)
+    return people, owners, is_in
 
 
 @jit
@@ -149,49 +115,37 @@ def believe(
     published: Published,
     known: NDArray[np.int32],  # (targets, items known)
     secret: NDArray[np.int32],  # (targets,): another item of the target
-    me: NDArray[np.int32],  # (targets,): the owner behind whom the target is, -1 for nobody
+    me: NDArray[np.int32],  # (targets,): the owner that the target belongs to, -1 for none
     row: NDArray[np.int64],  # (targets,): the target's history
     own_indptr: NDArray[np.int64],  # (histories + 1,)
     own_ids: NDArray[np.int32],  # (pairs,): ascending within a row
     prior: NDArray[np.float64],  # (items,): the share of all people who hold it
-    weights: NDArray[np.float64],  # (items,): what a match scores
-    left_out: bool,  # the target is taken out of what is published first
+    weights: NDArray[np.float64],  # (items,): the score of a match
+    left_out: bool,  # the target is first removed from the release
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return, for every target, the belief in the secret, and the item whose belief rose most, -1 where none did.
+    """Return, for every target, the belief in the secret, and the item whose belief rose most, -1 if none did.
 
-    The belief is the share of the crowd that holds the item; without a crowd it stays what it was before.
+    The belief is the share of the crowd that holds the item; without a crowd it is the prior.
     """
-    scratch = Scratch(np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32), np.empty(0, np.int64))
+    scratch = CrowdScratch(np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32))
     count = np.zeros(len(prior), np.int64)
-    last = np.full(len(prior), -1, np.int32)
-    items = np.empty(len(prior), np.int32)
+    last, items = np.full(len(prior), -1, np.int32), np.empty(len(prior), np.int32)
     belief, guess = np.empty(len(known)), np.empty(len(known), np.int32)
     for target in range(len(known)):
-        n_touched, highest = score_units(
-            published, scratch, known[target], known.shape[1], me[target], weights, left_out
-        )
-        n_crowd = 0
-        for i in range(n_touched):
-            unit = scratch.touched[i]
-            if scratch.score[unit] == highest:
-                scratch.score[unit] = 0.0
-                scratch.touched[i], scratch.touched[n_crowd] = scratch.touched[n_crowd], unit
-                n_crowd += 1
-        clear(scratch, n_touched)
-        crowd = np.sort(scratch.touched[:n_crowd])
+        n_right = known.shape[1]
+        crowd = _find_crowd(published, scratch, known[target], n_right, me[target], weights, False, left_out)
         own = own_ids[own_indptr[row[target]] : own_indptr[row[target] + 1]]
-        n_items, n_people = _count(published, crowd, me[target], own, left_out, count, last, items)
+        n_items, n_people = _count_holders(published, crowd, me[target], own, left_out, count, last, items)
         belief[target] = count[secret[target]] / n_people if n_people else prior[secret[target]]
-        guess[target] = _best(items[:n_items], count, n_people, prior, known[target])
-        for i in range(n_items):
-            count[items[i]], last[items[i]] = 0, -1
+        guess[target] = _most_raised(items[:n_items], count, n_people, prior, known[target])
+        count[items[:n_items]], last[items[:n_items]] = 0, -1
     return belief, guess
 
 
 @jit
-def _count(
+def _count_holders(
     published: Published,
-    crowd: NDArray[np.int32],  # units, ascending, so that those of one owner stand side by side
+    crowd: NDArray[np.int32],  # units, ascending, so that those of one owner are adjacent
     me: int,
     own: NDArray[np.int32],
     left_out: bool,
@@ -221,7 +175,7 @@ def _count(
 
 
 @jit
-def _best(
+def _most_raised(
     items: NDArray[np.int32],
     count: NDArray[np.int64],
     n_people: int,
@@ -243,7 +197,7 @@ def _best(
 
 @jit
 def holds(row: NDArray[np.int32], item: int) -> bool:
-    """Say whether an ascending row has an item."""
+    """Return whether an ascending row has an item."""
     place = np.searchsorted(row, item)
     return bool(place < len(row) and row[place] == item)
 
@@ -255,28 +209,28 @@ COULD_HAVE_STAYED, BLOCKED, SHOWN = 0, 1, 2
 def judge(
     published: Published,
     part: NDArray[np.int32],  # (units,): which part of the log; combinations count within it
-    units: NDArray[np.int64],  # (questions,)
-    items: NDArray[np.int32],  # (questions,)
+    units: NDArray[np.int64],  # (queries,)
+    items: NDArray[np.int32],  # (queries,)
     k: int,
     m: int,
 ) -> NDArray[np.int8]:
-    """Say of each unit and item whether it is shown, could have stayed had it been there, or is blocked."""
+    """Return for each unit and item whether it is shown, could have stayed had it been there, or is blocked."""
     found = np.empty(len(units), np.int8)
-    for question in range(len(units)):
-        unit, item = units[question], items[question]
+    for query in range(len(units)):
+        unit, item = units[query], items[query]
         row = published.ids[published.indptr[unit] : published.indptr[unit + 1]]
         if holds(row, item):
-            found[question] = SHOWN
+            found[query] = SHOWN
             continue
         holders = _holders(published, part, unit, item)
         is_blocked = _is_blocked(published, row, holders, k, m)
-        found[question] = BLOCKED if is_blocked else COULD_HAVE_STAYED
+        found[query] = BLOCKED if is_blocked else COULD_HAVE_STAYED
     return found
 
 
 @jit
 def _holders(published: Published, part: NDArray[np.int32], unit: int, item: int) -> NDArray[np.int32]:
-    """Return the units of other owners in the same part that show an item."""
+    """Return the units of other owners in the same partition that show an item."""
     posted = published.post_unit[published.post_start[item] : published.post_start[item + 1]]
     holders = np.empty(len(posted), np.int32)
     n = 0
@@ -289,7 +243,7 @@ def _holders(published: Published, part: NDArray[np.int32], unit: int, item: int
 
 @jit
 def _is_blocked(published: Published, row: NDArray[np.int32], holders: NDArray[np.int32], k: int, m: int) -> bool:
-    """Say whether the item makes a combination of at most m items with the row that too few owners have."""
+    """Return whether the item makes a combination of at most m items with the row that too few owners have."""
     owner = published.owner[holders]
     n_words = (len(holders) + 63) // 64
     bits = np.zeros((len(row), n_words), np.uint64)
@@ -315,7 +269,7 @@ def _is_blocked(published: Published, row: NDArray[np.int32], holders: NDArray[n
 
 @jit
 def _has_rare(bits: NDArray[np.uint64], owner: NDArray[np.int32], size: int, required: int) -> bool:
-    """Say whether some combination of so many rows of bits has fewer owners than required."""
+    """Return whether some combination of `size` rows of bits has fewer owners than required."""
     n_rows, n_words = bits.shape
     chosen = np.arange(size)
     within = np.empty((size, n_words), np.uint64)  # the intersection of the first rows chosen
@@ -339,7 +293,7 @@ def _has_rare(bits: NDArray[np.uint64], owner: NDArray[np.int32], size: int, req
 
 @jit
 def _has_few(bits: NDArray[np.uint64], owner: NDArray[np.int32], required: int) -> bool:
-    """Say whether the histories whose bits are set have fewer owners; those of one owner stand side by side."""
+    """Return whether the histories whose bits are set have fewer owners than required; equal owners are adjacent."""
     n, before = 0, -1
     for word in range(len(bits)):
         left = bits[word]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from queryveil.kernels import jit
 
 
-class WeightedRows(NamedTuple):
+class WeightedHistories(NamedTuple):
     """Histories × entries of the vocabulary, with weights."""
 
     indptr: NDArray[np.int64]  # (histories + 1,)
@@ -218,7 +218,7 @@ def words_on_paths(
 
 @jit
 def choose_candidates(
-    rows: WeightedRows,
+    rows: WeightedHistories,
     expansion: Expansion,
     first: int,
     last: int,
@@ -255,7 +255,7 @@ def choose_candidates(
 
 @jit
 def count_dimensions(
-    rows: WeightedRows,
+    rows: WeightedHistories,
     expansion: Expansion,
     chosen: NDArray[np.int32],
     first: int,
@@ -294,7 +294,7 @@ def _see(dimension: int, by: int, last: NDArray[np.int64]) -> int:
 
 @jit
 def sum_dimensions(
-    rows: WeightedRows,
+    rows: WeightedHistories,
     expansion: Expansion,  # with numbered dimensions and final factors
     own_factors: NDArray[np.float64],  # (entries,)
     chosen: NDArray[np.int32],

@@ -30,7 +30,7 @@ from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
 from queryveil.kernels.cooccurrence import strongest_related
 from queryveil.kernels.semantics import (
     Expansion,
-    WeightedRows,
+    WeightedHistories,
     choose_candidates,
     count_dimensions,
     paths_up,
@@ -182,7 +182,7 @@ def _expand_by_neighbours(
 class _Meanings:
     """The meanings chosen for all terms, and the resulting counts of dimensions."""
 
-    rows: WeightedRows
+    rows: WeightedHistories
     expansion: Expansion
     chosen: NDArray[np.int32]  # (pairs,): candidates
     lengths: NDArray[np.int64]  # (histories,): number of dimensions
@@ -193,7 +193,7 @@ class _Meanings:
 def _choose_meanings(profiles: Profiles, expansion: Expansion, progress: Progress) -> _Meanings:
     """Choose a candidate for every pair and count the dimensions."""
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
-    rows = WeightedRows(profiles.indptr, profiles.ids, weights, profiles.owner)
+    rows = WeightedHistories(profiles.indptr, profiles.ids, weights, profiles.owner)
     chosen = np.empty(len(profiles.ids), np.int32)
     lengths, people = np.empty(profiles.n_histories, np.int64), np.zeros(expansion.n_dimensions, np.int64)
     mass = np.zeros(len(expansion.candidate_indptr) - 1)

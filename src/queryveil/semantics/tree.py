@@ -84,50 +84,40 @@ def _single_root(nodes: dict[int, _Node], name: str) -> _Node:
     return next(iter(nodes.values())) if len(nodes) == 1 else _Node(name, nodes)
 
 
-@dataclass
-class _NumberedNodes:
-    """The columns of the tree, by node number."""
-
-    parent: list[int] = field(default_factory=list)
-    depth: list[int] = field(default_factory=list)
-    name: list[str] = field(default_factory=list)
-    is_artificial: list[bool] = field(default_factory=list)
-
-    def add(self, parent: int, depth: int, name: str, is_artificial: bool) -> int:
-        self.parent.append(parent)
-        self.depth.append(depth)
-        self.name.append(name)
-        self.is_artificial.append(is_artificial)
-        return len(self.parent) - 1
+_NumberedNode = tuple[int, int, str]  # the number of its parent, its depth and its name
 
 
 def _number_nodes(root: _Node, terms: Sequence[str]) -> TermTree:
     """Number the nodes in preorder: child nodes in the order of the network, then terms in the order of the log."""
-    rows, leaf = _NumberedNodes(), np.empty(len(terms), np.int32)
+    rows: list[_NumberedNode] = []
+    leaf = np.empty(len(terms), np.int32)
     stack: list[tuple[_Node | int, int, int]] = [(root, -1, 0)]  # a node or a term, the number of its parent, its depth
     while stack:
         node, parent, depth = stack.pop()
         while isinstance(node, _Node) and len(node.children) + len(node.terms) == 1:
             node = next(iter(node.children.values()), None) or node.terms[0]
             depth += isinstance(node, _Node)
+        number = len(rows)
         if not isinstance(node, _Node):
-            leaf[node] = rows.add(parent, depth, terms[node], False)
+            leaf[node] = number
+            rows.append((parent, depth, terms[node]))
             continue
-        number = rows.add(parent, depth, node.name, node.name in NO_MEANING)
+        rows.append((parent, depth, node.name))
         inner = [(node.children[key], number, depth + 1) for key in sorted(node.children)]
         stack += reversed([*inner, *((term, number, depth + 1) for term in node.terms)])
     return _count_leaves(rows, leaf)
 
 
-def _count_leaves(rows: _NumberedNodes, leaf: NDArray[np.int32]) -> TermTree:
+def _count_leaves(rows: Sequence[_NumberedNode], leaf: NDArray[np.int32]) -> TermTree:
     """Return the tree with the number of leaves and the end of every subtree."""
-    n_nodes = len(rows.parent)
-    end, n_leaves = np.arange(1, n_nodes + 1, dtype=np.int32), np.zeros(n_nodes, np.int64)
+    parents, depths, names = zip(*rows, strict=True)
+    end, n_leaves = np.arange(1, len(rows) + 1, dtype=np.int32), np.zeros(len(rows), np.int64)
     n_leaves[leaf] = 1
-    for node in range(n_nodes - 1, 0, -1):
-        parent_node = rows.parent[node]
-        end[parent_node] = max(end[parent_node], end[node])
-        n_leaves[parent_node] += n_leaves[node]
-    parent, depth = (np.array(column, np.int32) for column in (rows.parent, rows.depth))
-    doubt = np.where(rows.is_artificial, n_leaves[0], n_leaves) - 1
-    return TermTree(parent, end, depth, n_leaves, doubt, leaf, tuple(rows.name))
+    for node in range(len(rows) - 1, 0, -1):
+        parent = parents[node]
+        end[parent] = max(end[parent], end[node])
+        n_leaves[parent] += n_leaves[node]
+    is_artificial = np.array([name in NO_MEANING for name in names])
+    is_artificial[leaf] = False  # a term may be called like an artificial node
+    doubt = np.where(is_artificial, n_leaves[0], n_leaves) - 1
+    return TermTree(np.array(parents, np.int32), end, np.array(depths, np.int32), n_leaves, doubt, leaf, names)

@@ -13,8 +13,8 @@ from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.methods.generalize import divide
 from queryveil.methods.generalize import publish as run
-from queryveil.methods.generalize.parts import divide
 from queryveil.semantics.network import Network, wordnet
 from queryveil.semantics.tree import TermTree, term_tree
 from tests.builders import profiles_of

@@ -1,14 +1,10 @@
 """Greedy groups of similar rows, each grown until a principle is satisfied; leftovers join the closest groups.
 
-Similarity is the cosine of feature rows, which have unit length: the dot product of a row with the sum of a group's
-rows is its cosine with the centroid, up to the length of that sum. A new member changes the dot products only of rows
-that share a dimension with it, so they are updated through an inverted index, which is rebuilt without grouped rows
-whenever half of its rows have a group. All sums are computed in one order (member by member, dimension by dimension),
-so that ties are ties everywhere; they go to the lowest row.
-
-A leftover row joins the group with the closest centroid that stays legal with it. Rows that fit nowhere are merged,
-all together, with as many of the nearest groups as it takes to be legal: two legal groups are one legal group by every
-principle.
+Similarity is the cosine of feature rows of unit length. A new member changes the dot products with the group's sum only
+of rows that share a dimension with it, so they are updated through an inverted index, which is rebuilt without grouped
+rows whenever half of its rows have a group. All sums are computed in one order (member by member, dimension by
+dimension), so that ties are ties everywhere; they go to the lowest row. Leftover rows that fit nowhere are merged with
+as many of the nearest groups as it takes to be legal: two legal groups are one legal group by every principle.
 """
 
 from typing import NamedTuple
@@ -69,7 +65,7 @@ class GreedyState(NamedTuple):
     counters: NDArray[np.int64]  # groups, rows without a group, rows of the index, the next seed (-1: finished)
 
 
-class GroupMembers(NamedTuple):
+class MemberLists(NamedTuple):
     """The members of groups as linked lists, and the lengths of their sums."""
 
     group: NDArray[np.int32]  # (rows,): LEFT_OVER or a number
@@ -97,27 +93,39 @@ def start_greedy(rows: FeatureRows, seed: int) -> GreedyState:
 
 
 @jit
+def invert_rows(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    chosen: NDArray[np.int32],
+    start: NDArray[np.int64],  # output: (ids + 1,)
+    post_row: NDArray[np.int32],  # output: (pairs,)
+    post_place: NDArray[np.int64],  # output: (pairs,)
+) -> None:
+    """Write the inverted index of chosen CSR rows: for every id the rows that have it, and where."""
+    start[:] = 0
+    for row in chosen:
+        for j in range(indptr[row], indptr[row + 1]):
+            start[ids[j] + 1] += 1
+    start[:] = np.cumsum(start)
+    at = start[:-1].copy()
+    for row in chosen:
+        for j in range(indptr[row], indptr[row + 1]):
+            post_row[at[ids[j]]], post_place[at[ids[j]]] = row, j
+            at[ids[j]] += 1
+
+
+@jit
 def build_index(rows: FeatureRows, state: GreedyState) -> None:
     """Build the inverted index of the features of rows without a group."""
-    free, start, counters = state.free, state.post_start, state.counters
-    n_free = 0
-    for i in range(counters[N_INDEXED]):
+    free, place, n_free = state.free, np.empty(len(state.post_row), np.int64), 0
+    for i in range(state.counters[N_INDEXED]):
         if state.group[free[i]] == FREE:
             free[n_free] = free[i]
             n_free += 1
-    counters[N_INDEXED] = n_free
-    start[:] = 0
-    for row in free[:n_free]:
-        for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
-            start[rows.feature_ids[j] + 1] += 1
-    start[:] = np.cumsum(start)
-    at = start[:-1].copy()
-    for row in free[:n_free]:
-        for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
-            dimension = rows.feature_ids[j]
-            state.post_row[at[dimension]] = row
-            state.post_value[at[dimension]] = rows.feature_values[j]
-            at[dimension] += 1
+    state.counters[N_INDEXED] = n_free
+    invert_rows(rows.feature_indptr, rows.feature_ids, free[:n_free], state.post_start, state.post_row, place)
+    for i in range(state.post_start[-1]):
+        state.post_value[i] = rows.feature_values[place[i]]
 
 
 @jit
@@ -279,7 +287,7 @@ def _clear(rows: FeatureRows, row: int, dense: NDArray[np.float64]) -> None:
 
 
 @jit
-def collect_members(rows: FeatureRows, group: NDArray[np.int32], n_groups: int) -> GroupMembers:
+def collect_members(rows: FeatureRows, group: NDArray[np.int32], n_groups: int) -> MemberLists:
     """List the members of every group and compute the length of its sum, member by member in the order of rows."""
     first, after = np.full(n_groups, -1, np.int32), np.full(len(group), -1, np.int32)
     for row in range(len(group) - 1, -1, -1):
@@ -297,11 +305,11 @@ def collect_members(rows: FeatureRows, group: NDArray[np.int32], n_groups: int) 
         while row >= 0:
             _clear(rows, row, dense)
             row = after[row]
-    return GroupMembers(group, first, after, length, dense, np.zeros(n_groups))
+    return MemberLists(group, first, after, length, dense, np.zeros(n_groups))
 
 
 @jit
-def _score_groups(rows: FeatureRows, groups: GroupMembers) -> None:
+def _score_groups(rows: FeatureRows, groups: MemberLists) -> None:
     """Set the cosine of every group's sum with the dense vector, up to the length of the latter."""
     groups.score[:] = 0.0
     for row in range(len(groups.group)):
@@ -313,7 +321,7 @@ def _score_groups(rows: FeatureRows, groups: GroupMembers) -> None:
 
 
 @jit
-def _count_group(rows: FeatureRows, tally: GroupTally, groups: GroupMembers, g: int) -> None:
+def _count_group(rows: FeatureRows, tally: GroupTally, groups: MemberLists, g: int) -> None:
     row = groups.first[g]
     while row >= 0:
         count_row(tally, rows, row)
@@ -321,7 +329,7 @@ def _count_group(rows: FeatureRows, tally: GroupTally, groups: GroupMembers, g: 
 
 
 @jit
-def _place(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: GroupMembers, row: int, least: float) -> None:
+def _place(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: MemberLists, row: int, least: float) -> None:
     """Put one row into the closest group that stays legal, if there is one."""
     _add_to(rows, row, groups.dense)
     _score_groups(rows, groups)
@@ -347,7 +355,7 @@ def place_rows(
     rows: FeatureRows,
     rule: GroupRule,
     tally: GroupTally,
-    groups: GroupMembers,
+    groups: MemberLists,
     left: NDArray[np.int64],
     turn: int,
     least: float,
@@ -363,7 +371,7 @@ def place_rows(
 
 
 @jit
-def merge_leftovers(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: GroupMembers) -> None:
+def merge_leftovers(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: MemberLists) -> None:
     """Put all leftover rows into one group with as many of the nearest groups as it takes to be legal.
 
     Nothing changes if even all groups together are not legal with them.

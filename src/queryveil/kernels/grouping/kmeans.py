@@ -9,12 +9,15 @@ from queryveil.kernels.grouping.greedy import FeatureRows
 
 @jit
 def nearest_centres(
-    rows: FeatureRows, which: NDArray[np.int64], number: NDArray[np.int32], centres: NDArray[np.float32],
+    rows: FeatureRows,
+    which: NDArray[np.int64],
+    number: NDArray[np.int32],
+    centres: NDArray[np.float32],
     part: NDArray[np.int32],
-) -> None:  # fmt: skip
+) -> None:
     """Set, for every row of `which`, the centre with the highest dot product; ties go to the first.
 
-    `centres` is (dimensions that some centre has, centres); `number` says where a dimension stands there, -1: nowhere.
+    `centres` is (dimensions of the sample, centres); `number` is the position of a dimension there, -1 for none.
     """
     n_centres = centres.shape[1]
     score = np.empty(n_centres, np.float32)
@@ -31,9 +34,12 @@ def nearest_centres(
 
 @jit
 def sum_parts(
-    rows: FeatureRows, which: NDArray[np.int64], number: NDArray[np.int32], part: NDArray[np.int32],
+    rows: FeatureRows,
+    which: NDArray[np.int64],
+    number: NDArray[np.int32],
+    part: NDArray[np.int32],
     centres: NDArray[np.float32],
-) -> None:  # fmt: skip
+) -> None:
     """Set each centre to the direction of the sum of its rows; one without rows is zero."""
     centres[:] = 0.0
     for i in range(len(which)):
@@ -52,7 +58,7 @@ def sum_parts(
 
 @jit
 def number_dimensions(rows: FeatureRows, which: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
-    """Number the dimensions of some rows as they come; return the numbers, -1 for others, and how many there are."""
+    """Number the dimensions of some rows by first occurrence; return the numbers, -1 for others, and how many."""
     number = np.full(rows.n_dimensions, -1, np.int32)
     n_known = 0
     for i in range(len(which)):
@@ -106,7 +112,7 @@ def sum_groups(
     n_groups: int,
     n_entries: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
-    """Return, group by group and by ascending entry, how many members hold an entry and the sum of its weights."""
+    """Return CSR rows of the entries of every group, ascending, with the number of holders and the sum of weights."""
     held, total = np.zeros(n_entries, np.int64), np.zeros(n_entries)
     entry, holders, weight = np.empty(len(ids), np.int32), np.empty(len(ids), np.int64), np.empty(len(ids))
     start = np.zeros(n_groups + 1, np.int64)

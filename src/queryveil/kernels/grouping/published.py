@@ -25,6 +25,7 @@ from queryveil.kernels.grouping.greedy import (
     GreedyState,
     add_scores,
     build_index,
+    invert_rows,
     release_members,
     square_of,
 )
@@ -74,18 +75,8 @@ def find_candidates(rows: FeatureRows, weights: EntryWeights, size: int) -> Cand
 @jit
 def _index_entries(rows: FeatureRows, state: GreedyState, found: Candidates) -> None:
     """Build the inverted index of the entries of free rows."""
-    start, indexed = found.post_start, state.free[: state.counters[N_INDEXED]]
-    start[:] = 0
-    for row in indexed:
-        for entry in rows.ids[rows.indptr[row] : rows.indptr[row + 1]]:
-            start[entry + 1] += 1
-    start[:] = np.cumsum(start)
-    at = start[:-1].copy()
-    for row in indexed:
-        for j in range(rows.indptr[row], rows.indptr[row + 1]):
-            entry = rows.ids[j]
-            found.post_row[at[entry]], found.post_place[at[entry]] = row, j
-            at[entry] += 1
+    free = state.free[: state.counters[N_INDEXED]]
+    invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_place)
 
 
 @jit

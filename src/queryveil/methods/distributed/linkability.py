@@ -75,12 +75,11 @@ def group_profiles(
     if meaning.unknown_terms == "drop":
         histories = work.keep(known_only(histories, network), "known")
     n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
-    floor = floor_of(method)
     progress("blocks", 0, 1)
     raw = raw_blocks(work, histories, -(-n_people // people_per_block))
-    terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor)
+    terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor_of(method))
     by_content = method.word("weighting") == "content"
-    options = FeatureOptions(network, meaning.weights, method.integer("a"), by_content, n_people, floor)
+    options = FeatureOptions(network, meaning.weights, method.integer("a"), by_content, n_people, floor_of(method))
     known = terms_of_blocks(raw, with_totals(raw, terms, meaning.weights)).selectExpr(
         "block", "entry", "CAST(number AS INT) AS number", "people", "total"
     )
