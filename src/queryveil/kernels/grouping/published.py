@@ -145,9 +145,8 @@ def _grow_group(
     """Grow one group of the given size from a seed; return the work done."""
     counters = state.counters
     indexed = state.free[: counters[N_INDEXED]]
-    state.score[indexed] = 0.0
-    for row in indexed:
-        found.change[row, 0] = found.change[row, 1] = 0.0
+    for each in indexed:
+        state.score[each] = found.change[each, 0] = found.change[each, 1] = 0.0
     work, n_members, row = 3 * len(indexed), 0, seed
     product, square, length = 0.0, 0.0, 0.0
     while row >= 0 and n_members < size:

@@ -125,6 +125,8 @@ def group_rows(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.
     for group in found:
         if (group == LEFT_OVER).any():
             place_leftovers(task, group, report)
+    if len(found) == 1:
+        return without_gaps(found[0])
     return max(map(without_gaps, found), key=lambda group: _published_similarity(task, group))
 
 
