@@ -1,10 +1,10 @@
-"""Global suppression: terms go from the whole log, those of fewest people first, until every vocabulary is that of k.
+"""Global suppression: terms are deleted from the whole log, the rarest first, until k people share every vocabulary.
 
-What Liu and Wang 2010 compare with as suppression: over 90 % of the terms have to go. Vocabularies are alike if they
-hold the same terms; of each term as many occurrences are published as all who share the vocabulary have. Whose terms
-are all gone is suppressed. Of terms that equally many people hold those later in the alphabet go first.
+Liu and Wang 2010 compare with it as suppression: over 90 % of the terms are deleted. Vocabularies are equal if they
+hold the same terms; a term is published with the minimum of its occurrences over the people who share the vocabulary.
+A history without any kept term is suppressed. Of terms with equally many holders those later in the alphabet go first.
 
-Deleting a term never parts people who were alike, so terms are put in, the most common first, until the first one that
+Deleting a term never separates people with equal vocabularies, so terms are added, the most common first, until one
 leaves somebody with fewer than k: the same terms stay as if the rarest were deleted one by one.
 """
 
@@ -35,7 +35,7 @@ def publish(
     n_terms = _most_terms(profiles, method)
     left = profiles.select(profiles.ids < n_terms)  # ids fall with the number of people
     history = left.row_numbers()
-    cell = _alike(left)[history] * np.int64(max(n_terms, 1)) + left.ids
+    cell = _vocabulary_labels(left)[history] * np.int64(max(n_terms, 1)) + left.ids
     _, place = np.unique(cell, return_inverse=True)
     shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(shared, place, left.counts)
@@ -53,11 +53,10 @@ def publish(
 
 def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
     """Return how many of the most common terms can be kept so that k people share every vocabulary."""
-    people = profiles.holders()
-    most = int(np.count_nonzero(people >= floor_of(method)))
+    most = int(np.count_nonzero(profiles.holders() >= floor_of(method)))
     history = profiles.row_numbers(dtype=np.int32)
     starts, holders = gather(profiles.ids, history, len(profiles.vocabulary))
-    group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is left of them
+    group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is kept of them
     for term in range(most):
         those = holders[starts[term] : starts[term + 1]]
         _, parts = np.unique(group[those], return_inverse=True)
@@ -77,7 +76,7 @@ def _fewest_people(group: NDArray[np.int64], owner: NDArray[np.int32]) -> int:
     return int(np.unique(pairs[0], return_counts=True)[1].min()) if pairs.shape[1] else 0
 
 
-def _alike(profiles: Profiles) -> NDArray[np.int64]:
+def _vocabulary_labels(profiles: Profiles) -> NDArray[np.int64]:
     """Return a label for each history; histories with the same terms have the same label."""
     rows = [profiles.ids[a:b].tobytes() for a, b in zip(profiles.indptr[:-1], profiles.indptr[1:], strict=True)]
     numbers: dict[bytes, int] = {}

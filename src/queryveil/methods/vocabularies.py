@@ -1,4 +1,4 @@
-"""What all methods that publish vocabularies refuse, and what may be published at all."""
+"""Checks that all methods of vocabularies share, and their floor."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from queryveil.histories.profiles import Profiles
 
 
 def floor_of(method: ResolvedName) -> int:
-    """Return how many people must hold a term that is published: k, if not given."""
+    """Return how many people must hold a published term: k by default."""
     return int(method.values.get("floor", method["k"]))
 
 
 def refuse_too_few_people(profiles: Profiles, method: ResolvedName) -> None:
-    """Refuse a log in which fewer than k people have a vocabulary at all."""
+    """Refuse a log in which fewer than k people have a vocabulary."""
     n_people = len(np.unique(profiles.owner[np.diff(profiles.indptr) > 0]))
     if n_people < method.integer("k"):
         raise GuaranteeError(
@@ -24,7 +24,7 @@ def refuse_too_few_people(profiles: Profiles, method: ResolvedName) -> None:
 
 
 def not_empty(published: PublishedVocabularies, method: ResolvedName) -> PublishedVocabularies:
-    """Return what is published if it is anything."""
+    """Return the published vocabularies; refuse to publish nothing."""
     if not len(published.ids):
         raise GuaranteeError(
             f"{method}: nothing would be left to publish; lower k or floor, allow more, or give a larger log."

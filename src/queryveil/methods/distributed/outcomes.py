@@ -1,4 +1,4 @@
-"""What a method is given and returns on a cluster."""
+"""The task of a method on a Spark cluster, and the outcomes it may return."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Figures = tuple[int, int, int, int, int]  # people, histories, terms, pairs, occ
 
 @dataclass(frozen=True)
 class SparkTask:
-    """What a method works on."""
+    """The histories and the parameters that a method is run with."""
 
     histories: "DataFrame"  # `person, history, part, entries, counts`
     method: ResolvedName  # its name and parameters
@@ -30,7 +30,7 @@ class SparkTask:
 
 @dataclass(frozen=True)
 class KeptOnCluster:
-    """What a deleting method kept: `person, history, part, entries, counts` of the histories that are not empty."""
+    """The histories that a deleting method kept, without empty ones: `person, history, part, entries, counts`."""
 
     frame: "DataFrame"
     summary: Mapping[str, Any]
@@ -51,7 +51,7 @@ class KeptOnCluster:
 
 @dataclass(frozen=True)
 class GroupedOnCluster:
-    """What a grouping method made."""
+    """The groups that a grouping method made."""
 
     frame: "DataFrame"  # what is published: `block, group, entries, weights`, in the order of the texts
     group_members: "DataFrame"  # `block, group, person`
