@@ -22,7 +22,7 @@ from queryveil.core.results import AttackResult
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import Reading
 from queryveil.release.reader import load_release
-from queryveil.workflows.attack_setting import build_setting, read_side
+from queryveil.workflows.attack import build_setting, read_side
 
 PEOPLE, K, M = 5_000, 10, 2
 ATTACKS = (

@@ -17,7 +17,7 @@ from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.linkability import group_profiles as run
 from queryveil.verifiers import group_arrays
-from queryveil.verifiers.group_findings import exact
+from queryveil.verifiers.group_tables import exact
 from tests.builders import profiles_of, rows
 from tests.twins.linkability import Person, Row, arrays, count_violations
 

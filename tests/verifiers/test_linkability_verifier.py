@@ -14,7 +14,7 @@ from queryveil.core.names import resolve
 from queryveil.core.results import Verdict, Violation
 from queryveil.guarantees import LINKABILITY
 from queryveil.verifiers import group_arrays
-from queryveil.verifiers.group_findings import exact
+from queryveil.verifiers.group_tables import exact
 from tests.twins.linkability import Person, Row, arrays
 
 

@@ -13,7 +13,7 @@ from queryveil.core.results import AttackResult
 from queryveil.kinds.vocabularies import VOCABULARIES
 from queryveil.report.attacks import AttackReport
 from queryveil.workflows.attack import attack as run
-from queryveil.workflows.attack_setting import pairs_of
+from queryveil.workflows.attack import pairs_of
 from queryveil.workflows.requests import AttackRequest
 from tests.workflows.small_log import write_log
 

@@ -29,10 +29,6 @@ class Engine(Declaration):
     options: tuple[str, ...] = ()
     workflows: Mapping[str, str] = field(default_factory=dict)  # action → "module:function"
 
-    def load_workflow(self, action: str) -> Any:
-        """Import and return the class or function for an action (`release`, `verify`, `measure`) on the engine."""
-        return replace(self, functions=self.workflows).load(action)
-
 
 LOCAL = Engine(
     name="local",
@@ -93,11 +89,11 @@ class EngineOptions(OptionGroup):
                 raise InputError(f"{each.flag} goes with --engine {engine}; add that, or leave it out.")
 
     def workflow(self, action: str) -> Any:
-        """Return the class or function for an action on the chosen engine."""
+        """Import and return what does an action (`release`, `verify` or `measure`) on the chosen engine."""
         engine = declarations("engine")[self.engine]
         if not isinstance(engine, Engine):
             raise TypeError(f"{self.engine} is registered as an engine but is not an Engine")
-        return engine.load_workflow(action)
+        return replace(engine, functions=engine.workflows).load(action)
 
     def cluster(self) -> "SparkCluster":
         """Return the cluster to run on."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InternalError, ReleaseError
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress
-from queryveil.verifiers.group_findings import Fault, Finding, fault_of
+from queryveil.verifiers.group_tables import Fault, Finding, fault_of
 
 PAIRS_AT_ONCE = 4_000_000  # sorted in well under a second, so that an interrupt is noticed
 

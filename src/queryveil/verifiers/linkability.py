@@ -26,8 +26,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 from queryveil.engines.sql import GroupTables
 from queryveil.verifiers.group_arrays import ArrayGroupFinder
-from queryveil.verifiers.group_findings import Fault, exact, fault_of
-from queryveil.verifiers.group_tables import SqlGroupFinder
+from queryveil.verifiers.group_tables import Fault, SqlGroupFinder, exact, fault_of
 
 GroupFinder = ArrayGroupFinder | SqlGroupFinder
 

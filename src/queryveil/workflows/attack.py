@@ -1,25 +1,37 @@
-"""Attacking a release: what the guarantee is worth against somebody who knows something about a person."""
+"""Attacking a release with knowledge about people; for the control, people of another log are attacked as well."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.attacks import Attack, attack_of
-from queryveil.attacks.base import Setting
+from queryveil.attacks.base import ItemTable, ItemTables, Queries, Setting
+from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import ReleasedGroups
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
+from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers, row_numbers_of
+from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.histories.build import build
+from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import Kind
+from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.logs.options import Cleaning, Reading
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
-from queryveil.workflows.attack_setting import LogSide, build_setting, read_side
 from queryveil.workflows.requests import AttackRequest
 
 DEFAULT_M = 2  # where the release's guarantee names none
@@ -28,6 +40,245 @@ NEEDS_PRIVATE = (
     "whether an attack succeeds is known only from who is behind the release, and that stands in its private folder; "
     "give --private."
 )
+
+
+@dataclass(frozen=True, eq=False)
+class LogSide:
+    """A log as attacks need it: its profiles, and queries and times where an attack needs them."""
+
+    profiles: Profiles
+    queries: Profiles | None  # over whole queries
+    moments: tuple[IntArray, IntArray] | None  # (queries,): place of the history in the profiles, and second
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedUnits:
+    """Released histories ordered by person, or released groups, and whose they are; fields as in `Setting`."""
+
+    terms: ItemTable
+    owner_of: NDArray[np.int32]
+    people: IntArray
+    held: IntArray
+    history_of: IntArray
+    part: NDArray[np.int32]
+    moments: ItemTable | None = None
+
+
+def read_side(
+    paths: Sequence[Path], cleaning: Cleaning, reading: Reading, needs: frozenset[str], progress: Progress
+) -> LogSide:
+    """Read a log cleaned as the release's was, or a profile file."""
+    if len(paths) == 1 and is_profile_file(paths[0]):
+        return LogSide(read_profiles(paths[0]), None, None)
+    with open_log(LogSource(tuple(paths), reading, cleaning), progress=progress) as log:
+        profiles = build(log, progress=progress)
+        queries = build(log, unit="query", progress=progress) if "names" in needs else None
+        moments = _moments(log, profiles) if "times" in needs and "time" in log.columns else None
+    return LogSide(profiles, queries, moments)
+
+
+def _moments(log: QueryLog, profiles: Profiles) -> tuple[IntArray, IntArray]:
+    """Return the history and the second of every query that has a time, of histories that have terms."""
+    place = np.full(len(log.histories()[0]), -1, np.int64)
+    place[profiles.log_history] = np.arange(profiles.n_histories)
+    rows = pa.Table.from_batches(log.batches(("time",))).filter(pc.is_valid(pc.field("time")))
+    history = place[as_array(rows["history"])]
+    return history[history >= 0], _seconds(rows["time"])[history >= 0]
+
+
+def _seconds(times: pa.ChunkedArray) -> IntArray:
+    return as_array(times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) // 1_000_000
+
+
+def build_setting(
+    release: Release, private: PrivateFolder, side: LogSide, others: LogSide | None, most_targets: int
+) -> Setting:
+    """Return everything that attacks need; the private folder tells whose the released histories or groups are."""
+    private.check_belongs(release.manifest.content_sha256)
+    membership, evidence = private.membership(), release.kind.read_evidence(release.rows, private, 1)
+    person = _people_of(membership, side.profiles, release)
+    if others is not None:
+        _refuse_common(side.profiles, others.profiles)
+    number = {entry: i for i, entry in enumerate(side.profiles.vocabulary.entries)}
+    groups = evidence.find(ReleasedGroups)
+    if groups is not None:
+        shown = _shown_groups(groups, membership, person, side.profiles, number)
+    else:
+        shown = _shown_histories(release, private, person, side.profiles, number)
+    return Setting(
+        kind=release.manifest.kind,
+        claim=release.manifest.claim,
+        terms=ItemTables(
+            shown.terms, _table(side.profiles, number), None if others is None else _table(others.profiles, number)
+        ),
+        term_number=number,
+        owner_of=shown.owner_of,
+        people=shown.people,
+        held=shown.held,
+        history_of=shown.history_of,
+        part=shown.part,
+        most_targets=most_targets,
+        moments=_moment_tables(shown, side, others),
+        queries=_queries(side),
+        other_queries=None if others is None else _queries(others),
+    )
+
+
+def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> IntArray:
+    """Return the number in the log of the person behind every history of the private folder, -1 for none.
+
+    Another log than the one the release was made from would make every figure meaningless.
+    """
+    person = pc.fill_null(pc.index_in(membership["person"], pa.array(profiles.persons, pa.string())), -1)
+    found = as_array(person.combine_chunks().cast(pa.int64()))
+    if not (found >= 0).any():
+        raise InputError(
+            "--against: nobody in this log is behind the release; give the log that the release was made from."
+        )
+    is_whole = len(np.unique(found[found >= 0])) == profiles.n_people
+    if release.kind.deletes_terms:
+        is_whole = is_whole and np.array_equal(found, profiles.owner)
+    if not is_whole:
+        raise InputError(
+            "--against: this is not the log that the release was made from, other people are in it; give that one."
+        )
+    return found
+
+
+def _refuse_common(profiles: Profiles, others: Profiles) -> None:
+    """Refuse a control log of people who may be in the release."""
+    n_common = len(set(profiles.persons) & set(others.persons))
+    if n_common:
+        raise InputError(
+            f"--control: {n_common:,} of its people have an identifier that is in the log too; give a log of other "
+            "people, with identifiers of their own."
+        )
+
+
+def _shown_histories(
+    release: Release, private: PrivateFolder, person: IntArray, profiles: Profiles, number: dict[str, int]
+) -> ReleasedUnits:
+    """Return released histories ordered by person."""
+    users = np.unique(as_array(release.rows["user"]))
+    _, history = private.owners(users)
+    owner = person[history]
+    order = np.argsort(owner, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))  # the released history's row among those by person
+    unit, term, counts = pairs_of(release.kind, release.rows, number)
+    owner_of = np.full(profiles.n_people, -1, np.int32)
+    owner_of[owner] = owner
+    owners = owner[order].astype(np.int32)
+    terms = _rows(place[unit], term, owners, counts)
+    moments = None
+    if "time" in release.rows.column_names:
+        timed = release.rows.filter(pc.is_valid(pc.field("time")))
+        user = np.searchsorted(users, as_array(timed["user"]))
+        moments = _rows(place[user], _seconds(timed["time"]), owners)
+    partition = decode_histories(release.rows, release.kind.unit).partition
+    part = np.zeros(len(order), np.int32) if partition is None else partition[order]
+    return ReleasedUnits(
+        terms,
+        owner_of,
+        np.ones(profiles.n_people, np.int64),
+        np.ones(len(terms.keys), np.int64),
+        history[order],
+        part,
+        moments,
+    )
+
+
+def pairs_of(kind: Kind, rows: pa.Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray | None]:
+    """Return the released history, the term's number and its count of every released pair.
+
+    Whole queries are cut into their terms. Terms that the log does not have are numbered after it.
+    """
+    if "count" in rows.column_names:  # of vocabularies: as many rows as there are occurrences
+        rows = rows.take(pa.array(row_numbers_of(as_array(rows["count"]))))
+    released = decode_histories(rows, kind.unit)
+    unit = row_numbers(released.indptr)
+    split = [text.split(" ") if kind.unit == "query" else [text] for text in released.terms]
+    lengths = np.array([len(set(words)) for words in split], np.int64)
+    numbers = np.array(
+        [number.setdefault(word, len(number)) for words in split for word in sorted(set(words))], np.int64
+    )
+    indptr, at = gather_rows(indptr_of(lengths), released.ids)
+    pair = row_numbers(indptr)
+    counts = None if not kind.has_occurrences else released.counts[pair].astype(np.int64)
+    return unit[pair], numbers[at], counts
+
+
+def _shown_groups(
+    released: ReleasedGroups, membership: pa.Table, person: IntArray, profiles: Profiles, number: dict[str, int]
+) -> ReleasedUnits:
+    """Return released groups, and how many members hold each published term."""
+    release_id = as_array(pc.coalesce(membership["release_id"], pa.scalar(-1, pa.int64())))
+    group = np.searchsorted(released.groups, release_id)
+    is_member = np.isin(release_id, released.groups) & (person >= 0)
+    owner_of = np.full(profiles.n_people, -1, np.int32)
+    owner_of[person[is_member]] = group[is_member]
+    unit = row_numbers(released.indptr)
+    terms = np.array([number.setdefault(term, len(number)) for term in released.terms], np.int64)
+    table = _rows(unit, terms[released.ids], np.arange(len(released.groups), dtype=np.int32))
+    return ReleasedUnits(
+        table,
+        owner_of,
+        np.bincount(owner_of[owner_of >= 0], minlength=len(released.groups)),
+        _held(table, owner_of, profiles, len(number)),
+        np.full(len(released.groups), -1, np.int64),
+        np.zeros(len(released.groups), np.int32),
+    )
+
+
+def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, width: int) -> IntArray:
+    """Count the members of each group who hold each of its terms."""
+    row_owner = owner_of[profiles.owner_per_pair()].astype(np.int64)
+    cells, count = np.unique((row_owner * width + profiles.ids)[row_owner >= 0], return_counts=True)
+    wanted = row_numbers(table.indptr) * width + table.keys
+    place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[place] == wanted, count[place], 0)
+
+
+def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], counts: IntArray | None = None) -> ItemTable:
+    """Return pairs as rows of ascending keys; the counts of equal pairs are added."""
+    lowest = key.min(initial=0)  # a moment may lie before 1970
+    width = key.max(initial=0) - lowest + 1
+    cells, at = np.unique(row * width + key - lowest, return_inverse=True)
+    total = None if counts is None else np.bincount(at, counts, minlength=len(cells)).astype(np.int64)
+    indptr = np.searchsorted(cells // width, np.arange(len(owner) + 1)).astype(np.int64)
+    return ItemTable(indptr, cells % width + lowest, owner, total)
+
+
+def _table(profiles: Profiles, number: dict[str, int]) -> ItemTable:
+    """Return the terms of a log's histories by the common numbers."""
+    numbers = np.array([number.setdefault(entry, len(number)) for entry in profiles.vocabulary.entries], np.int64)
+    row = profiles.row_numbers()
+    return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
+
+
+def _moment_tables(shown: ReleasedUnits, side: LogSide, others: LogSide | None) -> ItemTables | None:
+    """Return the times of queries where release and log have them; of other people where their log has them too."""
+    if shown.moments is None or side.moments is None:
+        return None
+    strangers = None if others is None or others.moments is None else _rows(*others.moments, others.profiles.owner)
+    return ItemTables(shown.moments, _rows(*side.moments, side.profiles.owner), strangers)
+
+
+def _queries(side: LogSide) -> Queries | None:
+    """Return whole queries by the number of the person among those who have terms."""
+    if side.queries is None:
+        return None
+    given = side.queries
+    number = {person: i for i, person in enumerate(side.profiles.persons)}
+    person = np.array([number.get(name, -1) for name in given.persons], np.int32)
+    of_pair = person[given.owner_per_pair()]
+    is_known = of_pair >= 0
+    return Queries(
+        given.vocabulary.entries,
+        of_pair[is_known],
+        given.ids[is_known].astype(np.int64),
+        given.counts[is_known].astype(np.int64),
+    )
 
 
 def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:

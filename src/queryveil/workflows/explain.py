@@ -33,7 +33,7 @@ COULD_STAY = "it could have stayed: every combination with the kept terms would 
 
 @dataclass(frozen=True)
 class RareCombination:
-    """A combination that is too rare: the terms besides the one asked about, and how many people would hold it."""
+    """A combination that is too rare: the terms besides the removed one, and how many people would hold it."""
 
     others: tuple[int, ...]
     people: int
@@ -89,7 +89,7 @@ class ReasonSearch:
         """
         holders = self._postings.of(term)
         holders = holders[self._postings.owner[holders] != self._person]
-        people = self._postings.count_people(holders) + 1  # and the person asked about
+        people = self._postings.count_people(holders) + 1  # and the person of this history
         if people < self._k:
             return RareCombination((), people)
         if self._m == 1 or not self._kept:
@@ -137,7 +137,7 @@ def _layers(
 
 
 def _rarest(bits: NDArray[np.uint64], within: NDArray[np.uint64], first: int, size: int) -> tuple[int, tuple[int, ...]]:
-    """Return how few people hold a combination of so many kept terms from `first` on, and the first of these."""
+    """Return the fewest people who hold a combination of `size` kept terms from `first` on, and the first such."""
     if size == 1:
         people = np.bitwise_count(np.bitwise_or.reduce(bits[first:] & within, axis=1)).sum(axis=1, dtype=np.int64)
         place = int(np.argmin(people))
@@ -179,7 +179,7 @@ class HoldingRows:
 
 @dataclass(frozen=True, eq=False)
 class LogHoldings:
-    """The log as the method saw it, and where each history went."""
+    """The log as the method saw it, and the released id of each history."""
 
     rows: HoldingRows
     count: NDArray[np.int32]  # (rows,): queries of the history that hold the term
@@ -187,7 +187,7 @@ class LogHoldings:
     release_id: NDArray[np.int64]  # (histories,): -1 where nothing was released
 
     def row(self, history: int) -> slice:
-        """Return where the terms of a history stand."""
+        """Return the rows of a history."""
         begin, end = np.searchsorted(self.rows.history, [history, history + 1])
         return slice(int(begin), int(end))
 
@@ -208,9 +208,9 @@ class LogHoldings:
         is_new = np.concatenate((keys[:1] >= 0, keys[1:] != keys[:-1]))  # a term may stand in several queries
         user, place = np.divmod(keys[is_new], max(len(numbers), 1))
         is_released = self.release_id >= 0
-        behind = np.empty(np.count_nonzero(is_released), np.int64)  # released history → history
-        behind[self.release_id[is_released]] = np.flatnonzero(is_released)
-        return HoldingRows(user, numbers[place].astype(np.int32), self.rows.owner[behind], self.rows.part[behind])
+        original = np.empty(np.count_nonzero(is_released), np.int64)  # released history → history
+        original[self.release_id[is_released]] = np.flatnonzero(is_released)
+        return HoldingRows(user, numbers[place].astype(np.int32), self.rows.owner[original], self.rows.part[original])
 
 
 def load_holdings(private: PrivateFolder, membership: pa.Table) -> LogHoldings:
@@ -225,7 +225,7 @@ def load_holdings(private: PrivateFolder, membership: pa.Table) -> LogHoldings:
 
 
 def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
-    """Return a number for each text, the same for the same."""
+    """Return a number for each text; equal texts have equal numbers."""
     return as_array(texts.combine_chunks().dictionary_encode().indices).astype(np.int32)
 
 
@@ -255,7 +255,7 @@ class Fate:
 
 @dataclass(frozen=True)
 class TermExplanation(Tabular):
-    """What became of every term that was asked about."""
+    """What became of every requested term."""
 
     person: str
     guarantee: str

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.reader import Release, load_release
 from queryveil.workflows.explain import explain
@@ -21,32 +20,28 @@ from queryveil.workflows.requests import WhyRequest
 
 @dataclass(frozen=True)
 class Crowds:
-    """The sizes of the crowds behind what a release publishes."""
+    """How many people share the things that a release publishes: terms, queries, vocabularies or groups."""
 
-    unit: str  # what is published
-    number: int  # of these
+    unit: str  # the kind of thing that is published
+    number: int  # of published things
     smallest: int
     median: float
     largest: int
 
 
 def crowds(release: Path, private: Path) -> Crowds:
-    """Count the people behind each published thing; a person with several histories counts once."""
+    """Count the people who share each published thing; a person with several histories counts once."""
     loaded = load_release(release, check_rows=False)
     membership = PrivateFolder(private).membership()
     membership = membership.filter(membership["release_id"].is_valid())
     person = as_array(membership["person"].combine_chunks().dictionary_encode().indices).astype(np.int64)
     evidence = loaded.kind.read_evidence(loaded.rows, None, 1)
     things, persons = loaded.kind.crowd_members(evidence, as_array(membership["release_id"]), person)
-    return _sizes(loaded.kind.crowd, things, persons)
-
-
-def _sizes(unit: str, things: IntArray, persons: IntArray) -> Crowds:
     pairs = np.unique(np.stack((things, persons)), axis=1)
     _, sizes = np.unique(pairs[0], return_counts=True)
     if not len(sizes):
-        return Crowds(unit, 0, 0, 0.0, 0)
-    return Crowds(unit, len(sizes), int(sizes.min()), float(np.median(sizes)), int(sizes.max()))
+        return Crowds(loaded.kind.crowd, 0, 0, 0.0, 0)
+    return Crowds(loaded.kind.crowd, len(sizes), int(sizes.min()), float(np.median(sizes)), int(sizes.max()))
 
 
 UNKNOWN_PERSON = (
@@ -78,7 +73,7 @@ class PersonView:
     """A person's histories, and what a release shows of them."""
 
     kind: str
-    before: tuple[OriginalItem, ...]  # what went first
+    before: tuple[OriginalItem, ...]  # removed items first
     after: tuple[PublishedItem, ...]
     histories: int
     released: int  # of these
@@ -106,7 +101,7 @@ def sample_people(private: Path, most: int) -> list[SamplePerson]:
 
 
 def person_of(private: Path, number: int) -> str:
-    """Return the user behind a number."""
+    """Return the identifier of the person with a number."""
     _, persons, _ = _people(private)
     if not 0 <= number < len(persons):
         raise InputError(f"there are {len(persons):,} people, numbered from 1; choose one of them.", field="number")

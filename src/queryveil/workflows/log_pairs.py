@@ -1,4 +1,4 @@
-"""Pairs of logs: an original and what was released of it, person by person; a release of ours, or anybody's log."""
+"""Pairs of logs, an original and what was released of it, person by person: of a release, or of anybody's log."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,12 +41,12 @@ NEEDS_MEMBERS = (
 
 
 def load_sensitivity(pairing: PairingOptions) -> Sensitivity:
-    """Return the function that tells how likely texts are sensitive."""
+    """Return the function that estimates how likely texts are sensitive."""
     return load_model(pairing.model, words=pairing.words).probabilities
 
 
 def original_persons(pairing: PairingOptions) -> Mapping[str, str] | None:
-    """Return who the people of the release are in the original, where a map was given."""
+    """Return the original identifier of each released one, where a map was given."""
     return None if pairing.map is None else read_map(pairing.map)
 
 
@@ -141,7 +141,7 @@ def _cut(user: pa.Array, text: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _persons(release: Release, pairing: PairingOptions, private: PrivateFolder | None) -> Mapping[str, str]:
-    """Return the person of the original behind each released id."""
+    """Return the original identifier of each released id."""
     given = original_persons(pairing)
     if given is not None:
         return given
@@ -153,7 +153,7 @@ def _persons(release: Release, pairing: PairingOptions, private: PrivateFolder |
 
 
 def read_map(path: Path) -> dict[str, str]:
-    """Read who is who: a CSV file with the columns original and released; returns released → original."""
+    """Read a CSV file with the columns original and released; return released → original."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             lines = list(csv.reader(stream, strict=True))
