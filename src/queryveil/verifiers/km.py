@@ -73,12 +73,10 @@ def check_combinations(
     smallest size that break the claim. A combination counts once for each partition it occurs in. The
     counterexample has the lowest support of that size; among equals it is the first in the order of the texts.
     """
-    _refuse_wrong_array("indptr", indptr, np.int64, len(owner) + 1)
-    _refuse_wrong_array("ids", ids, np.int32, len(ids))
     _refuse_wrong_array("owner", owner, np.int32, len(owner))
     if partition is not None:
         _refuse_wrong_array("partition", partition, np.int32, len(owner))
-    _refuse_wrong_rows(indptr, ids, len(terms))
+    _refuse_wrong_rows(indptr, ids, len(owner), len(terms))
     k, m = claim.integer("k"), claim.integer("m")
     if len(ids) == 0:
         return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
@@ -174,8 +172,10 @@ def _refuse_wrong_array(name: str, array: NDArray[np.generic], kind: type[np.gen
         )
 
 
-def _refuse_wrong_rows(indptr: NDArray[np.int64], ids: NDArray[np.int32], n_terms: int) -> None:
-    """Raise unless the rows cover all pairs, each with ascending ids that are terms: kernels do not look."""
+def _refuse_wrong_rows(indptr: NDArray[np.int64], ids: NDArray[np.int32], n_rows: int, n_terms: int) -> None:
+    """Raise unless the rows cover all pairs, each with ascending ids that are terms: kernels do not check."""
+    _refuse_wrong_array("indptr", indptr, np.int64, n_rows + 1)
+    _refuse_wrong_array("ids", ids, np.int32, len(ids))
     if indptr[0] != 0 or indptr[-1] != len(ids) or (indptr[1:] < indptr[:-1]).any():
         raise InternalError("the histories do not cover the pairs of the release; please report this.")
     if len(ids) == 0:

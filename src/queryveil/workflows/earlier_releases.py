@@ -1,17 +1,15 @@
 """Building on an earlier release: starting from one under a weaker guarantee, or extending the groups of one.
 
 Burghardt, Böhm, Guttman, Clifton 2010, section 5.2, start (2,3) from the result of (2,2). What the weaker guarantee
-deleted is not looked at again, which saves time and may keep slightly less than a run from the whole log; decision
-0010 says how much. The result is verified like any other.
+deleted is not considered again, which saves time and may keep slightly less than a run from the whole log (decision
+0010). The result is verified like any other.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
@@ -68,7 +66,12 @@ class WeakerRelease:
 
     def mask(self, profiles: Profiles) -> NDArray[np.bool_]:
         """Return which pairs of the log's profiles the release holds."""
-        self._refuse_another_log(profiles)
+        for ours, theirs in zip(tables_of(profiles), self.private.profiles(), strict=True):
+            if not ours.equals(theirs.select(ours.column_names)):
+                raise InputError(
+                    f"--start-from {self.release.path} is a release of another log: its private folder holds other "
+                    "histories; give a release of this log."
+                )
         evidence = self.release.kind.read_evidence(self.release.rows, None, 1)
         released = evidence.get(ReleasedHistories)
         _, history_of = self.private.owners(released.users)
@@ -77,18 +80,6 @@ class WeakerRelease:
         mask = np.zeros(len(profiles.ids), np.bool_)
         mask[find_pairs(profiles, per_entry(history_of, released.indptr), terms[released.ids])] = True
         return mask
-
-    def _refuse_another_log(self, profiles: Profiles) -> None:
-        ours, theirs = tables_of(profiles), self.private.profiles()
-        if not all(_is_same(a, b) for a, b in zip(ours, theirs, strict=True)):
-            raise InputError(
-                f"--start-from {self.release.path} is a release of another log: its private folder holds other "
-                "histories; give a release of this log."
-            )
-
-
-def _is_same(ours: pa.Table, theirs: pa.Table) -> bool:
-    return bool(ours.equals(theirs.select(ours.column_names)))
 
 
 def open_weaker_release(
@@ -110,7 +101,12 @@ def open_weaker_release(
         raise InputError(f"{where} is of kind {manifest.kind}, not {kind.name}; start from a release of the same kind.")
     if not may_start_from(made_by, method):
         raise InputError(f"{where} was made by {made_by}: {_why_not(made_by, method)}")
-    _refuse_other_cleaning(where, manifest.cleaning.options, cleaning)
+    ours, theirs = cleaning.as_record(), manifest.cleaning.options
+    different = sorted(key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key))
+    if different:
+        raise InputError(
+            f"{where}: its log was cleaned in another way ({', '.join(different)}); give the same options."
+        )
     evidence, faults = collect_evidence(release, folder)
     verdict = verify(manifest.claim, kind, evidence, faults=faults, progress=progress)
     if not verdict.holds:
@@ -124,15 +120,6 @@ def _why_not(made_by: ResolvedName, method: ResolvedName) -> str:
         return f"{method} can start only from a release made in the same way, with k and m no larger."
     limits = " and ".join(f"{name} of at most {method[name]}" for name in growing)
     return f"its guarantee is stronger than that of {method}; start from a release with {limits}."
-
-
-def _refuse_other_cleaning(where: str, theirs: Mapping[str, Any], cleaning: Cleaning) -> None:
-    ours = cleaning.as_record()
-    different = sorted(key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key))
-    if different:
-        raise InputError(
-            f"{where}: its log was cleaned in another way ({', '.join(different)}); give the same options."
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,9 @@ from queryveil.workflows.earlier_releases import (
 )
 from queryveil.workflows.requests import ReleaseRequest
 
+_NO_START = "--start-from is for methods that delete terms, and {} does not; leave it out."
+_NO_TAXONOMY = "--taxonomy is for methods that compare meanings, and {} does not; leave it out."
+_NO_GROUPS = "--groups goes on with groups, and {} makes none; leave it out."
 LEAST_KNOWN = 0.01  # share of a log's occurrences that a taxonomy must know, else it is the wrong one
 
 
@@ -52,8 +55,6 @@ def file_digest(path: Path | None) -> str | None:
 
 class MethodInput:
     """One input of a run; subclasses override what they need."""
-
-    refused: Mapping[str, str] = MappingProxyType({})  # option → why a method that does not take the input refuses it
 
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Open and check the input before the log is read."""
@@ -77,13 +78,6 @@ class MethodInput:
 
 class TermValuesInput(MethodInput):
     """What terms are worth: a file of values, a market table, or neither."""
-
-    refused = MappingProxyType(
-        {
-            name: f"--{name} is for methods that weigh terms, and {{}} does not; leave it out."
-            for name in ("values", "market")
-        }
-    )
 
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read the files; a target that needs one that is not given is refused."""
@@ -120,10 +114,6 @@ class TermValuesInput(MethodInput):
 class WordListsInput(MethodInput):
     """The lists of names, places and private words."""
 
-    refused = MappingProxyType(
-        {"places": "--places is for methods that look for places, and {} does not; leave it out."}
-    )
-
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read the lists."""
         super().__init__(request, method, kind, progress)
@@ -138,13 +128,6 @@ class WordListsInput(MethodInput):
 
 class WeakerReleaseInput(MethodInput):
     """A release of the same log under a weaker guarantee, from which the run starts."""
-
-    refused = MappingProxyType(
-        dict.fromkeys(
-            ("start_from", "start_from_private"),
-            "--start-from is for methods that delete terms, and {} does not; leave it out.",
-        )
-    )
 
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read and verify the release."""
@@ -176,10 +159,6 @@ class WeakerReleaseInput(MethodInput):
 
 class NetworkInput(MethodInput):
     """The semantic network by which terms are compared."""
-
-    refused = MappingProxyType(
-        {"semantics.taxonomy": "--taxonomy is for methods that compare meanings, and {} does not; leave it out."}
-    )
 
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Keep the options."""
@@ -248,10 +227,6 @@ def known_terms(profiles: Profiles, network: Network, meaning: SemanticOptions) 
 class WeightsInput(MethodInput):
     """How much of a profile each of its terms is."""
 
-    refused = MappingProxyType(
-        {"semantics.weights": "--weights is for methods that make groups; {} counts occurrences, leave it out."}
-    )
-
     def prepare(self, profiles: Profiles) -> Profiles:
         """Return the profiles with weights: those of their file, else of the kind asked for."""
         weights = self.request.semantics.weights
@@ -267,10 +242,6 @@ class WeightsInput(MethodInput):
 
 class PreviousGroupsInput(MethodInput):
     """An earlier release of groups that is extended: newcomers join, and nobody moves without need."""
-
-    refused = MappingProxyType(
-        dict.fromkeys(("groups", "groups_private"), "--groups goes on with groups, and {} makes none; leave it out.")
-    )
 
     def __init__(self, request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress) -> None:
         """Read the earlier release."""
@@ -305,7 +276,18 @@ INPUTS: Mapping[str, type[MethodInput]] = MappingProxyType(
         "previous_groups": PreviousGroupsInput,
     }
 )
-_SAME_OPTIONS: Mapping[str, str] = {"hierarchy": "network", "network": "hierarchy"}
+# inputs, an option that belongs to them, and why a method that takes none of these inputs refuses the option
+_REFUSALS = (
+    ("term_values", "values", "--values is for methods that weigh terms, and {} does not; leave it out."),
+    ("term_values", "market", "--market is for methods that weigh terms, and {} does not; leave it out."),
+    ("word_lists", "places", "--places is for methods that look for places, and {} does not; leave it out."),
+    ("weaker_release", "start_from", _NO_START),
+    ("weaker_release", "start_from_private", _NO_START),
+    ("network hierarchy", "semantics.taxonomy", _NO_TAXONOMY),
+    ("weights", "semantics.weights", "--weights is for methods that make groups; {} counts occurrences, leave it out."),
+    ("previous_groups", "groups", _NO_GROUPS),
+    ("previous_groups", "groups_private", _NO_GROUPS),
+)
 _NOT_GIVEN = (None, SemanticOptions().weights)  # values of options that were not given
 
 
@@ -314,9 +296,7 @@ def open_inputs(
 ) -> tuple[MethodInput, ...]:
     """Open the inputs of a method; options of inputs that it does not take are refused."""
     taken = method_of(method).inputs
-    for name, each in INPUTS.items():
-        if name not in taken and _SAME_OPTIONS.get(name) not in taken:
-            for option, sentence in each.refused.items():
-                if attrgetter(option)(request) not in _NOT_GIVEN:
-                    raise InputError(sentence.format(method))
+    for inputs, option, sentence in _REFUSALS:
+        if not set(inputs.split()) & set(taken) and attrgetter(option)(request) not in _NOT_GIVEN:
+            raise InputError(sentence.format(method))
     return tuple(INPUTS[name](request, method, kind, progress) for name in taken)
