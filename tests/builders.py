@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
 from queryveil.core.names import resolve
 from queryveil.core.results import Verdict
-from queryveil.histories.assembly import assemble
+from queryveil.histories.build import assemble
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import ReleaseContent

@@ -1,4 +1,4 @@
-"""What a release can promise: one declaration each, with the promise and its limits in plain words."""
+"""Guarantees: one declaration each, with the promise and its limits in plain words."""
 
 import math
 from collections.abc import Mapping
@@ -13,8 +13,6 @@ COMMON_LIMITS = (
     "It covers the columns it names; order, times and clicks are outside it.",
     "It holds against the attacker it names, not against every attacker.",
 )
-
-
 GLOBAL_MEAN = "mean of all people"
 ROUNDING = 1e-9  # a quotient that is a whole number but for rounding counts as that number
 
@@ -29,9 +27,9 @@ class Principle:
 
 @dataclass(frozen=True)
 class Guarantee(Declaration):
-    """A guarantee: besides the declaration, its promise as a sentence and what it does not cover.
+    """A guarantee: the declaration, its promise as a sentence and what it does not cover.
 
-    Where the guarantee has several forms, a parameter, and `average` where there is one, say which is promised.
+    If it has several forms, a parameter (and `average`, if there is one) selects the form.
     """
 
     promise: str = ""  # a sentence with {parameter} in it
@@ -39,24 +37,24 @@ class Guarantee(Declaration):
     principles: Mapping[str, Principle] = field(default_factory=dict)
     principle_parameter: str = "principle"  # whose value names the form
     kinds: tuple[str, ...] = ()  # the kinds of release it can be claimed of
-    unit: Literal["term", "query"] = "term"  # what it counts in a file that is no release
+    unit: Literal["term", "query"] = "term"  # what it counts in a file that is not a release
     inputs: tuple[str, ...] = ()  # what a verifier needs besides the release, such as word lists
     stronger_when: Mapping[str, Literal["larger", "smaller"]] = field(default_factory=dict)
     # parameter → the direction in which the promise gets stronger; a sweep starts runs along the last one
 
     def smallest_crowd(self, claim: ResolvedName) -> int:
-        """Return how many people at least share what is published."""
+        """Return the smallest number of people who share what is published."""
         if "k" in claim.values:
             return claim.integer("k")
         return math.ceil(1 / claim.real("p") * (1 - ROUNDING)) if "p" in claim.values else 1
 
     def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:
-        """Say whether a claim promises no more than another of the same guarantee in every parameter."""
+        """Return whether a claim promises no more than another of the same guarantee in every parameter."""
         signs = {name: 1 if way == "larger" else -1 for name, way in self.stronger_when.items()}
         return bool(signs) and all(sign * weaker.real(name) <= sign * claim.real(name) for name, sign in signs.items())
 
     def _form(self, claim: ResolvedName) -> Principle:
-        """Return the form that is promised."""
+        """Return the form that a claim selects."""
         if not self.principles:
             return Principle(self.promise)
         chosen = claim.word(self.principle_parameter)
@@ -159,10 +157,7 @@ LINKABILITY = Guarantee(
         ),
     ),
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
-    functions={
-        "local": "queryveil.verifiers.linkability:verify",
-        "spark": "queryveil.verifiers.linkability:verify",
-    },
+    functions={"local": "queryveil.verifiers.linkability:verify", "spark": "queryveil.verifiers.linkability:verify"},
     kinds=("groups",),
     stronger_when={"p": "smaller"},
     limits=(
@@ -210,10 +205,7 @@ QUERY_K = Guarantee(
     purpose="every released query was issued by at least k people",
     parameters=(Parameter("k", Integer(minimum=1), "how many people must have issued a query"),),
     paper="Adar: User 4XXXXX9: Anonymizing Query Logs, 2007",
-    functions={
-        "local": "queryveil.verifiers.query_k:verify",
-        "spark": "queryveil.verifiers.query_k:verify",
-    },
+    functions={"local": "queryveil.verifiers.query_k:verify", "spark": "queryveil.verifiers.query_k:verify"},
     kinds=("queries",),
     unit="query",
     stronger_when={"k": "larger"},

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 import queryveil
-from queryveil.histories.assembly import assemble, partition_profiles
+from queryveil.histories.build import assemble, partition_profiles
 from tests.histories.test_build import table
 from tests.histories.twin import Row
 

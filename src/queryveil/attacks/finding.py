@@ -4,16 +4,14 @@ The people who match what is known best are the crowd. Success against a target 
 in the crowd if the target is in it, else 0. Nothing can succeed against people who are not there, so the control is
 how strongly the attacker would believe to have found them: one divided by the number of people in the crowd.
 
-`known_terms` draws terms that the person searched for, since that is what a neighbour knows; with `of=release` only
-those that the release still shows, which no attacker can choose but which is the case that a guarantee is about. On a
-(k, m)-anonymous release no success with at most m right terms exceeds 1/k, whatever the weights and the wrong terms: if
-the target is in the crowd of those who score most, everybody who shows the right terms that the target still shows
-scores as much, and these are k people. The scoring attacker (Narayanan, Shmatikov: Robust De-anonymization of Large
-Sparse Datasets, 2008) tolerates known terms that were deleted or are wrong; a term scores 1/ln(1 + units that show it).
-
-`multiplicity` knows terms with the number of queries that contain them, which guarantees about sets of terms do not
-cover. `time` knows moments, which are outside every guarantee. `vanity` knows a name: a log has no true names, so the
-first and last name that a person searched for most often is taken to be the person's own if few others searched for it.
+`known_terms` draws terms that the person searched for; with `of=release` only those that the release still shows, the
+case that a guarantee is about. On a (k, m)-anonymous release no success with at most m right terms exceeds 1/k,
+whatever the weights and the wrong terms: if the target is in the crowd of those who score most, everybody who shows the
+right terms that the target still shows scores as much, and these are k people. The scoring attacker (Narayanan,
+Shmatikov: Robust De-anonymization of Large Sparse Datasets, 2008) tolerates known terms that were deleted or are wrong;
+a term scores 1/ln(1 + units that show it). `multiplicity` and `time` know counts of terms and moments, which guarantees
+about sets of terms do not cover. `vanity` knows a name: a log has no true names, so the first and last name that a
+person searched for most often is taken to be the person's own if few others searched for it.
 """
 
 from collections import Counter, defaultdict

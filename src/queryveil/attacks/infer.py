@@ -13,8 +13,7 @@ and the attack gains what this exceeds P(t ∈ V | V_b) by, the belief before th
   who hold t, which the owner of the release knows. The paper takes the mean of that over all terms of the group.
 - P(t ∈ V | V_b) is the share of all people in the log who hold t. The paper assumes 0.
 
-The control takes the person out first (or attacks people of another log): what is still learnt then is learnt from
-others, and would be learnt whether the person is in the log or not.
+What the control still learns is learnt from others, whether the person is in the log or not.
 """
 
 from dataclasses import dataclass

@@ -3,9 +3,8 @@
 Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing, 2007. Whoever knows that a release is
 (k, m)-anonymous and that its method reinserts what it can concludes that a term which could be added to a history was
 never in it. The attacker is shown two terms that the release has elsewhere: one was deleted from the history, the other
-was never in it. A term in the history is right, one that could have stayed is wrong; otherwise both look alike. The
-control asks the same about somebody else's history: its success comes from the two terms, not from the person's
-history. Guessing reaches a half.
+was never in it. One that could have stayed is wrong; otherwise both look alike, and guessing reaches a half. The
+control asks the same about somebody else's history.
 """
 
 import numpy as np

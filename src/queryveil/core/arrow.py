@@ -17,12 +17,12 @@ def as_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return np.array(np.from_dlpack(array))
 
 
-def parquet_bytes(table: pa.Table) -> bytes:
-    """Return a table as the bytes of a Parquet file."""
+def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
+    """Return a table as the bytes of a Parquet file; `options` are those of pyarrow."""
     import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
 
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_BYTES)
+    pq.write_table(table, sink, compression="zstd", **{"dictionary_pagesize_limit": _DICTIONARY_BYTES, **options})
     data: bytes = sink.getvalue().to_pybytes()
     return data
 

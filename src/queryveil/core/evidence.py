@@ -1,4 +1,4 @@
-"""What verifiers, measures and attacks look at: the decoded release and, where it is available, the private side."""
+"""What verifiers, measures and attacks look at: the decoded release and, if available, the private side."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,10 +7,9 @@ from itertools import pairwise
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError
-from queryveil.core.rows import row_numbers, row_sums
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, row_numbers, row_sums
 
 View = TypeVar("View")
 
@@ -60,10 +59,10 @@ class Views:
 
 
 class Evidence(Views):
-    """Everything that a verifier, measure or attack may look at: the decoded release and, if available, private data.
+    """What a verifier, measure or attack may look at; kinds of release and workflows supply the views.
 
     `evidence.get(ReleasedHistories)` returns the decoded rows; `evidence.find(GroupMembers)` returns who is in which
-    group, or None without the private folder. Kinds of release and workflows say which views there are.
+    group, or None without the private folder.
     """
 
 
@@ -71,12 +70,12 @@ class Evidence(Views):
 class ReleasedHistories:
     """The histories of a release over numbered terms (or whole queries, see `unit`)."""
 
-    users: NDArray[np.int64]  # (histories,): the ids in the release, ascending
-    indptr: NDArray[np.int64]  # (histories + 1,)
-    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a history
-    counts: NDArray[np.int32]  # (pairs,): occurrences where the kind has them, else 1
+    users: IntArray  # (histories,): the ids in the release, ascending
+    indptr: IntArray  # (histories + 1,)
+    ids: Int32Array  # (pairs,): ascending and unique within a history
+    counts: Int32Array  # (pairs,): occurrences where the kind has them, else 1
     terms: tuple[str, ...]
-    partition: NDArray[np.int32] | None  # (histories,)
+    partition: Int32Array | None  # (histories,)
     unit: Literal["term", "query"] = "term"  # what an item is
 
 
@@ -84,8 +83,8 @@ class ReleasedHistories:
 class Owners:
     """Who is behind every released history, from the private folder."""
 
-    person: NDArray[np.int32]  # (released histories,): a number for each person
-    history: NDArray[np.int64]  # (released histories,): the original history
+    person: Int32Array  # (released histories,): a number for each person
+    history: IntArray  # (released histories,): the original history
     holders: Callable[[], Mapping[str, int]]  # how many people of the whole log hold each term
 
 
@@ -100,14 +99,14 @@ class Floor:
 class ReleasedVocabularies:
     """The vocabularies of a release over numbered terms."""
 
-    users: NDArray[np.int64]  # (histories,): the ids in the release, ascending
-    indptr: NDArray[np.int64]  # (histories + 1,)
-    ids: NDArray[np.int32]  # (rows,): ascending within a history, then by level
-    counts: NDArray[np.int32]  # (rows,)
-    levels: NDArray[np.int32]  # (rows,)
+    users: IntArray  # (histories,): the ids in the release, ascending
+    indptr: IntArray  # (histories + 1,)
+    ids: Int32Array  # (rows,): ascending within a history, then by level
+    counts: Int32Array  # (rows,)
+    levels: Int32Array  # (rows,)
     terms: tuple[str, ...]  # in the order of the texts
 
-    def number_equal(self) -> NDArray[np.int64]:
+    def number_equal(self) -> IntArray:
         """Return a number for every history, by first occurrence; equal vocabularies have the same number."""
         rows = np.stack((self.ids, self.counts, self.levels), axis=1)
         numbers: dict[bytes, int] = {}
@@ -119,10 +118,10 @@ class ReleasedVocabularies:
 class ReleasedGroups:
     """The groups of a release over numbered terms."""
 
-    groups: NDArray[np.int64]  # (groups,): the ids in the release, ascending
-    indptr: NDArray[np.int64]  # (groups + 1,)
-    ids: NDArray[np.int32]  # (rows,): terms in the order of the rows, which is that of the texts if nothing is wrong
-    weights: NDArray[np.float64]  # (rows,)
+    groups: IntArray  # (groups,): the ids in the release, ascending
+    indptr: IntArray  # (groups + 1,)
+    ids: Int32Array  # (rows,): terms in the order of the rows, which is that of the texts if nothing is wrong
+    weights: FloatArray  # (rows,)
     terms: tuple[str, ...]
 
 
@@ -130,10 +129,10 @@ class ReleasedGroups:
 class GroupMembers:
     """Who is in which group, and what each person's profile was: the private side of a release of groups."""
 
-    group: NDArray[np.int32]  # (people,): the place among the released groups; −1 where the person is suppressed
-    indptr: NDArray[np.int64]  # (people + 1,)
-    ids: NDArray[np.int32]  # (pairs,): places in `terms`, ascending and unique within a person
-    weights: NDArray[np.float64]  # (pairs,)
+    group: Int32Array  # (people,): the position among the released groups; −1 if the person is suppressed
+    indptr: IntArray  # (people + 1,)
+    ids: Int32Array  # (pairs,): positions in `terms`, ascending and unique within a person
+    weights: FloatArray  # (pairs,)
     terms: tuple[str, ...]  # begins with the terms of the release, in their order; then those that were not released
 
 
@@ -141,19 +140,16 @@ class GroupMembers:
 class LogPair:
     """People × documents, before and after: how often each person issued each query, and how often it was released.
 
-    A row is a document of a person that is on either side. Every person has something before; people of whom nothing
-    was released have nothing after.
+    A row is a document that a person has on either side. Every person has something before, and maybe nothing after.
     """
 
-    indptr: NDArray[np.int64]  # (people + 1,): the rows of each person
-    ids: NDArray[np.int32]  # (rows,): documents, ascending and unique within a person
-    before: NDArray[np.int64]  # (rows,): the person's queries of the original
-    after: NDArray[np.int64]  # (rows,): those of the release
+    indptr: IntArray  # (people + 1,): the rows of each person
+    ids: Int32Array  # (rows,): documents, ascending and unique within a person
+    before: IntArray  # (rows,): the person's queries of the original
+    after: IntArray  # (rows,): those of the release
     persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the original
-    sensitivity: NDArray[np.float64] | None = (
-        None  # (rows,): how likely what a reader sees of it is sensitive, if asked
-    )
-    own_sensitivity: NDArray[np.float64] | None = None  # (rows,): likewise of the document as it was issued
+    sensitivity: FloatArray | None = None  # (rows,): the probability that what was released of it is sensitive
+    own_sensitivity: FloatArray | None = None  # (rows,): likewise of the document as it was issued
     n_strangers: int = 0  # people of the release who are not in the original
     unit: Literal["query", "term"] = "query"  # what documents are
 
@@ -163,29 +159,26 @@ class LogPair:
         return len(self.indptr) - 1
 
     @cached_property
-    def person(self) -> NDArray[np.int64]:
+    def person(self) -> IntArray:
         """Return the person of every row."""
         return row_numbers(self.indptr)
 
     @cached_property
-    def n_before(self) -> NDArray[np.int64]:
+    def n_before(self) -> IntArray:
         """Count the queries of every person in the original."""
-        return self._by_person(self.before)
+        return row_sums(self.before, self.indptr)
 
     @cached_property
-    def n_after(self) -> NDArray[np.int64]:
+    def n_after(self) -> IntArray:
         """Count the queries of every person in the release."""
-        return self._by_person(self.after)
+        return row_sums(self.after, self.indptr)
 
     @cached_property
-    def share_before(self) -> NDArray[np.float64]:
+    def share_before(self) -> FloatArray:
         """Return how likely each row's document is among the person's queries of the original."""
         return np.asarray(self.before / self.n_before[self.person], np.float64)
 
     @cached_property
-    def share_after(self) -> NDArray[np.float64]:
+    def share_after(self) -> FloatArray:
         """Return the same for those of the release; 0 where nothing was released."""
         return np.asarray(self.after / np.maximum(1, self.n_after)[self.person], np.float64)
-
-    def _by_person(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        return row_sums(values, self.indptr)

@@ -1,8 +1,8 @@
-"""Files that appear whole or not at all, and private temporary folders whose leftovers are swept after a kill.
+"""Atomic writing of files, and private temporary folders that are removed even if the process was killed.
 
-A workspace is a folder that its process holds locked. The lock ends with the process, however it ends, so whoever
-can take the lock of a workspace knows that nobody works in it. That also holds for one that was made a moment ago and
-is not locked yet: it is empty, and its maker sees that it is gone and makes another.
+A workspace is a folder that its process keeps locked. The lock ends with the process, so whoever can lock a workspace
+knows that nobody works in it. A workspace that was just made and is not locked yet may be removed by others: it is
+empty, and its maker sees that it is gone and makes another.
 """
 
 import fcntl
@@ -32,12 +32,12 @@ Settle = Callable[[Path], None]
 
 
 def _nothing_to_settle(folder: Path) -> None:
-    """Settle a workspace in which nothing is kept."""
+    """Do nothing: the workspace contains nothing to be moved to its final place."""
 
 
 @contextmanager
 def workspace(parent: Path, name: str, settle: Settle = _nothing_to_settle) -> Iterator[Path]:
-    """Make a private folder in `parent` and hold it locked; at the end settle and remove it, whatever happened."""
+    """Make a private folder in `parent` and keep it locked; at the end settle and remove it, even after an error."""
     interrupts = Interrupts()
     with interrupts.held():
         folder, lock = _claim(parent, name, settle)
@@ -50,7 +50,7 @@ def workspace(parent: Path, name: str, settle: Settle = _nothing_to_settle) -> I
 
 @contextmanager
 def scratch(purpose: str) -> Iterator[Path]:
-    """Make a workspace among the system's temporary files."""
+    """Make a workspace in the system's temporary folder."""
     parent = Path(tempfile.gettempdir())
     sweep(parent, purpose)
     with workspace(parent, f"{purpose}-{secrets.token_hex(8)}") as folder:
@@ -58,17 +58,17 @@ def scratch(purpose: str) -> Iterator[Path]:
 
 
 def sweep(parent: Path, purpose: str, settle: Settle = _nothing_to_settle) -> None:
-    """Settle and remove the workspaces of a purpose whose process is gone."""
+    """Settle and remove the workspaces of a purpose whose process has ended."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}{purpose}-*")):
             _sweep_one(folder, settle)
 
 
 def _sweep_one(folder: Path, settle: Settle) -> None:
-    """Settle and remove a workspace of ours that nobody holds; what cannot be settled stays for another time."""
+    """Settle and remove our own workspace if nobody has it locked; if that fails, it is left for the next sweep."""
     with suppress(OSError):
         status = folder.lstat()
-        # In a folder that everybody can write, others could lay out a workspace that makes us move their files.
+        # in a folder that everybody can write to, another user could plant a workspace that makes us move files
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             return
         lock = _lock(folder)
@@ -77,7 +77,7 @@ def _sweep_one(folder: Path, settle: Settle) -> None:
 
 
 def _claim(parent: Path, name: str, settle: Settle) -> tuple[Path, int]:
-    """Make and lock a workspace; one of that name that nobody holds any more is swept first."""
+    """Make and lock a workspace; an abandoned one of the same name is swept first."""
     folder = parent / f"{PREFIX}{name}"
     try:
         for attempt in range(_ATTEMPTS):
@@ -87,7 +87,11 @@ def _claim(parent: Path, name: str, settle: Settle) -> tuple[Path, int]:
             except FileExistsError:
                 _sweep_one(folder, settle)
                 continue
-            lock = _lock_new(folder)
+            try:
+                lock = _lock(folder)
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
             if lock is not None:
                 return folder, lock
     except OSError as error:
@@ -95,17 +99,8 @@ def _claim(parent: Path, name: str, settle: Settle) -> tuple[Path, int]:
     raise OutputError(f"another run is writing to the same place in {parent}; wait for it, or choose another place.")
 
 
-def _lock_new(folder: Path) -> int | None:
-    """Lock a workspace that was just made; where that is impossible, leave nothing."""
-    try:
-        return _lock(folder)
-    except OSError:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
 def _lock(folder: Path) -> int | None:
-    """Return the lock of a workspace, or None where another process has it or has just removed the folder."""
+    """Return the lock of a workspace, or None if another process has it or has just removed the folder."""
     try:
         lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     except FileNotFoundError:
@@ -132,7 +127,7 @@ def _discard(folder: Path, lock: int, settle: Settle) -> None:
 
 
 def check_new_file(out: Path, *, overwrite: bool) -> None:
-    """Refuse a place where a file cannot or must not be written, before any work is done."""
+    """Raise an error before any work is done if a file cannot or must not be written."""
     if out.is_dir():
         raise OutputError(f"{out} is a folder; give the name of a file.")
     if out.exists() and not overwrite:
@@ -157,7 +152,7 @@ def begins_with(path: Path, text: str, *, within: int = 2_000) -> bool:
 
 
 def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644) -> None:
-    """Write a file beside its place and move it there, so that it appears whole or not at all."""
+    """Write a file atomically: in a workspace next to it, then renamed."""
     check_new_file(out, overwrite=overwrite)
     sweep(out.parent, _FILE)
     try:
@@ -169,7 +164,7 @@ def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644
 
 
 def write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a file under a temporary name, force it to disk, then give it its name."""
+    """Write a file under a temporary name, sync it to disk, then rename it."""
     temporary = path.with_name(f"{path.name}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as stream:
@@ -180,7 +175,7 @@ def write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Force a folder's entries to disk."""
+    """Sync a folder's entries to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -189,10 +184,10 @@ def sync_folder(path: Path) -> None:
 
 
 class Interrupts:
-    """Ctrl-C and a polite kill, held back while something must not be left half done.
+    """Defers SIGINT and SIGTERM while something must not be left half done.
 
-    Only Python's main thread takes signals, so elsewhere there is nothing to hold. Blocking them for one thread would
-    not do: another thread of a library may take the signal, and the main thread is interrupted all the same.
+    Only Python's main thread handles signals, so in other threads nothing is deferred. Blocking signals for one thread
+    would not suffice: a thread of a library may receive the signal, and the main thread is interrupted all the same.
     """
 
     def __init__(self) -> None:
@@ -201,7 +196,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold interrupts back; one that came meanwhile acts at the end."""
+        """Defer interrupts; one that came meanwhile is handled at the end."""
         self.hold()
         try:
             yield
@@ -210,7 +205,7 @@ class Interrupts:
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """Let interrupts act for a while; one that came before acts now."""
+        """Handle interrupts normally for a while; a deferred one is handled now."""
         try:
             self.release()
             yield
@@ -218,7 +213,7 @@ class Interrupts:
             self.hold()
 
     def hold(self) -> None:
-        """Hold interrupts back from now on."""
+        """Defer interrupts from now on."""
         if threading.current_thread() is not threading.main_thread():
             return
         for number in _SIGNALS:
@@ -228,14 +223,14 @@ class Interrupts:
                 signal.signal(number, self._note)
 
     def release(self) -> None:
-        """Hold nothing back any more; an interrupt that came meanwhile acts now."""
+        """Stop deferring; an interrupt that came meanwhile is handled now."""
         handlers, came = self._handlers, self._came
         self.forget()
         if came is not None:
             handlers[came](came, None)
 
     def forget(self) -> None:
-        """Hold nothing back any more; an interrupt that came meanwhile came too late."""
+        """Stop deferring, and drop an interrupt that came meanwhile."""
         handlers, self._handlers, self._came = self._handlers, {}, None
         for number, handler in handlers.items():
             signal.signal(number, handler)

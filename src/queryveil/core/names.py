@@ -177,6 +177,12 @@ class Parameter:
         """Return whether a name may lack the parameter, always or unless another parameter has a certain value."""
         return self.optional or self.goes_with is not None
 
+    def signature(self) -> str:
+        """Return the name with the default, or with an ellipsis if there is none and it may be left out."""
+        if self.default is not None:
+            return f"{self.name}={_text(self.default)}"
+        return f"{self.name}=…" if self.is_optional else self.name
+
     def check(self, value: Value, subject: str) -> Value:
         """Return the value if it is allowed, else raise an error that begins with the subject."""
         if self.type.accepts(value):
@@ -206,7 +212,7 @@ class Declaration:
 
     def signature(self) -> str:
         """Return the name with its parameters and defaults, as `queryveil list` shows it."""
-        shown = ", ".join(p.name + _shown_default(p) for p in self.parameters)
+        shown = ", ".join(parameter.signature() for parameter in self.parameters)
         return f"{self.name}({shown})" if self.parameters else self.name
 
 
@@ -280,19 +286,18 @@ def parse_sweep(text: str | Name) -> list[Name]:
     match = _NAME.fullmatch(text)
     if match is None:
         raise UnknownNameError(f"{text!r} is not a name; write it like km(k=10, m=2).")
-    name, inside = match.group(1), match.group(2)
-    keys: list[str] = []
-    alternatives: list[list[Value]] = []
+    name, inside = match.groups()
+    alternatives: dict[str, list[Value]] = {}
     for part in inside.split(",") if inside and inside.strip() else []:
         argument = _ARGUMENT.fullmatch(part)
         if argument is None:
             raise UnknownNameError(f"{text}: {part.strip()!r} is not key=value; write it like {name}(k=10).")
-        if argument.group(1) in keys:
-            raise UnknownNameError(f"{text}: {argument.group(1)} is given twice; give it once.")
-        keys.append(argument.group(1))
-        alternatives.append([_value(word.strip(), text) for word in argument.group(2).split("|")])
-    refuse_too_many(math.prod(map(len, alternatives)))
-    return [Name(name, tuple(zip(keys, values, strict=True))) for values in itertools.product(*alternatives)]
+        if argument[1] in alternatives:
+            raise UnknownNameError(f"{text}: {argument[1]} is given twice; give it once.")
+        alternatives[argument[1]] = [_value(word.strip(), text) for word in argument[2].split("|")]
+    refuse_too_many(math.prod(map(len, alternatives.values())))
+    combinations = itertools.product(*alternatives.values())
+    return [Name(name, tuple(zip(alternatives, values, strict=True))) for values in combinations]
 
 
 def refuse_too_many(runs: int) -> None:
@@ -319,12 +324,6 @@ def _text(value: Value) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))  # 1 and 1.0 are one value, so they have one text
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _shown_default(parameter: Parameter) -> str:
-    if parameter.default is not None:
-        return f"={_text(parameter.default)}"
-    return "=…" if parameter.is_optional else ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -369,11 +368,11 @@ def resolve(category: str, name: str | Name) -> ResolvedName:
         if key not in by_name:
             hint = nearest(key, by_name) if by_name else "it takes none."
             raise UnknownNameError(f"{parsed}: {declaration.name} has no parameter {key!r}; {hint}", field=key)
-    values: dict[str, Value] = {}
-    for parameter in declaration.parameters:
-        value = given.get(parameter.name, parameter.default)
-        if value is not None:
-            values[parameter.name] = parameter.check(value, f"{parsed}: {parameter.name}")
+    values = {
+        name: parameter.check(value, f"{parsed}: {name}")
+        for name, parameter in by_name.items()
+        if (value := given.get(name, parameter.default)) is not None
+    }
     for parameter in declaration.parameters:
         _check_presence(parameter, values, str(parsed))
     return ResolvedName(declaration, MappingProxyType(values))

@@ -165,10 +165,8 @@ class OptionGroup:
     @classmethod
     def options(cls) -> tuple[Option, ...]:
         """Return all options: arguments and required ones first, then the class's own, then those of nested groups."""
-        nested = (each for _, group in cls._groups() for each in group.options())
-        return tuple(
-            sorted((*cls.own_options(), *nested), key=lambda each: (not each.is_argument, not each.is_required))
-        )
+        found = [*cls.own_options(), *(each for _, group in cls._groups() for each in group.options())]
+        return tuple(sorted(found, key=lambda each: (not each.is_argument, not each.is_required)))
 
     @classmethod
     def _groups(cls) -> Iterator[tuple[str, "type[OptionGroup]"]]:
@@ -180,19 +178,15 @@ class OptionGroup:
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Build the group and its nested groups from a mapping of option names; a value of None counts as not given."""
         known = [each.name for each in cls.options()]
-        for name in values:
-            if name not in known:
-                raise UnknownNameError(f"there is no option {name!r}; {nearest(name, known)}", field=name)
-        own = {
-            each.name: each.convert(values[each.name])
-            for each in cls.own_options()
-            if values.get(each.name) is not None
-        }
-        nested = {
-            name: group.from_values({each.name: values[each.name] for each in group.options() if each.name in values})
-            for name, group in cls._groups()
-        }
-        return cls(**own, **nested)
+        unknown = next((name for name in values if name not in known), None)
+        if unknown is not None:
+            raise UnknownNameError(f"there is no option {unknown!r}; {nearest(unknown, known)}", field=unknown)
+        given = {name: value for name, value in values.items() if value is not None}
+        found = {each.name: each.convert(given[each.name]) for each in cls.own_options() if each.name in given}
+        for name, group in cls._groups():
+            names = {each.name for each in group.options()}
+            found[name] = group.from_values({key: value for key, value in given.items() if key in names})
+        return cls(**found)
 
     def as_record(self) -> dict[str, Any]:
         """Return the values of the group's own options as JSON, for a manifest."""

@@ -1,4 +1,4 @@
-"""What verifiers, measures and attacks find: verdicts, scores and rates of success."""
+"""The results of verifiers, measures and attacks: verdicts, scores and rates of success."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -36,11 +36,11 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Say whether the claim was checked and holds."""
+        """Return whether the claim was checked and holds."""
         return self.state == "holds"
 
     def sentence(self) -> str:
-        """Say in a sentence what the verifier found."""
+        """Return in a sentence what the verifier found."""
         counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
         if self.holds:
             counting = "" if self.counted == "nothing" else f", counting {counted}"
@@ -59,15 +59,10 @@ class Verdict:
 
     def record(self) -> dict[str, Any]:
         """Return everything for JSON."""
-        found = self.counterexample
-        return {
-            "claim": self.claim,
-            "state": self.state,
-            "counted": self.counted,
-            "checked": self.checked,
-            "violations": self.violations,
-            "counterexample": None if found is None else {"terms": list(found.entries), "support": found.support},
-            "reason": self.reason,
+        record, found = asdict(self), self.counterexample
+        del record["unit"]
+        return record | {
+            "counterexample": None if found is None else {"terms": list(found.entries), "support": found.support}
         }
 
     def _repr_html_(self) -> str:
@@ -76,20 +71,20 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Score:
-    """One figure of a measure: its value, how it was got, and which way is better."""
+    """One figure of a measure: its value, how it was computed, and whether higher is better."""
 
     measure: str  # the measure's text name
     label: str
-    value: float | None  # None: it cannot be known from what was given
-    original: float | None = None  # the same figure of the original log, where it has one
+    value: float | None  # None: it cannot be computed from what was given
+    original: float | None = None  # the same figure of the original log, if it has one
     unit: str = "%"
-    units_counted: int = 0  # over how many people, terms or pairs
+    units_counted: int = 0  # the number of people, terms or pairs
     interval: tuple[float, float] | None = None
     better: Literal["higher", "lower", ""] = "higher"  # "": neither
     note: str = ""
 
     def figure(self, value: float | None) -> str:
-        """Write one of the score's figures with its unit."""
+        """Format one of the score's figures with its unit."""
         if value is None:
             return "–"
         return f"{value:.1f} %" if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
@@ -135,7 +130,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What an attack reached with so much knowledge, beside its control, a guess, and the same attack on the log."""
+    """The success of an attack with some knowledge, of its control, of a guess, and of the same attack on the log."""
 
     attack: str  # the attack's text name
     risk_of: Risk
@@ -143,8 +138,8 @@ class AttackResult:
     rate: Rate  # of success against the release
     control: Rate  # the same attack on people who are not in what is attacked
     baseline: Rate  # guessing
-    risk: Rate  # what the attack reaches above its control, of what there is to reach
-    original: Rate  # the same attack on the log, merely pseudonymised: low, the attack is too weak to show anything
+    risk: Rate  # what the attack reaches above its control, relative to what could be reached
+    original: Rate  # the same attack on the log with pseudonyms; if low, the attack is too weak to show anything
     targets: int
     controls: int
     controlled_by: str  # who is attacked in the control

@@ -1,31 +1,36 @@
-"""Builds `Profiles` from a cleaned log, and the occurrences of their entries in single queries."""
+"""Builds `Profiles` from a cleaned log or from (history, entry) pairs, and finds their entries in single queries.
 
+Entries are in the reference order: by falling number of people, ties by text.
+"""
+
+import itertools
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from queryveil.core.arrow import break_ties
 from queryveil.core.errors import LogError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray
+from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of
 from queryveil.engines import QueryLog, Step
-from queryveil.histories.assembly import WORKERS, assemble
-from queryveil.histories.profiles import Profiles
-from queryveil.histories.tokens import Tokenizer, TokenizerPool, WholeTexts
+from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.tokens import Tokenizer, TokenizerPool, WholeTexts, text_bytes
+from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.word_lists import STOP_WORDS
 
+WORKERS = min(4, os.cpu_count() or 1)
 Unit = Literal["term", "query", "entry"]
+NO_TERMS = "no query of the log holds a term; check --columns, --charset and the cleaning options."
 
 
 class NoTermsError(LogError):
     """No query of a log contains a term."""
-
-
-NO_TERMS = "no query of the log holds a term; check --columns, --charset and the cleaning options."
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +38,7 @@ class Occurrences:
     """The entries of every single query, each as a pair of `Profiles`: the content of a release of kind `log`."""
 
     history: IntArray  # (queries,): the history of each query in the profiles
-    query: NDArray[np.int32]  # (occurrences,)
+    query: Int32Array  # (occurrences,)
     pair: IntArray  # (occurrences,): position in the profiles' `ids`
     extra: Mapping[str, pa.Array]  # (queries,): times, ranks, URLs that are kept
 
@@ -53,8 +58,8 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
 
 
 def _drop_stop_words(
-    log: QueryLog, history: NDArray[np.int32], term: NDArray[np.int32], words: pa.Array
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    log: QueryLog, history: Int32Array, term: Int32Array, words: pa.Array
+) -> tuple[Int32Array, Int32Array]:
     unit = "stop words left out"
     if log.source.cleaning.stop_words == "none":
         log.record(Step("stop words", 0, unit, "off"))
@@ -64,34 +69,119 @@ def _drop_stop_words(
     return history[kept], term[kept]
 
 
-def tokenizer_of(log: QueryLog, unit: Unit) -> Tokenizer | WholeTexts:
-    """Return a new tokenizer of a log's queries for a unit."""
-    if unit == "entry":
-        return WholeTexts()
-    return Tokenizer(log.source.cleaning.charset, whole=unit == "query")
+def _tokenizer_of(log: QueryLog, unit: Unit) -> Tokenizer | WholeTexts:
+    return WholeTexts() if unit == "entry" else Tokenizer(log.source.cleaning.charset, whole=unit == "query")
 
 
-def _tokenize(log: QueryLog, unit: Unit, progress: Progress) -> tuple[NDArray[np.int32], NDArray[np.int32], pa.Array]:
+def _tokenize(log: QueryLog, unit: Unit, progress: Progress) -> tuple[Int32Array, Int32Array, pa.Array]:
     """Return the history and entry number of every occurrence, and the entries by number."""
-    histories: list[NDArray[np.int32]] = []
-    with TokenizerPool([tokenizer_of(log, unit) for _ in range(WORKERS)]) as pool:
+    histories: list[Int32Array] = []
+    with TokenizerPool([_tokenizer_of(log, unit) for _ in range(WORKERS)]) as pool:
         for n_batches, batch in enumerate(log.batches()):
             histories.append(batch["history"].to_numpy().astype(np.int32))
             pool.add(batch["query"])
             progress("finding terms", n_batches, 0)
         found, words = pool.finish()
+    none = np.empty(0, np.int32)
     history = [numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True)]
-    term = [terms for _, terms in found]
-    if not found:
-        return np.empty(0, np.int32), np.empty(0, np.int32), words
-    return np.concatenate(history), np.concatenate(term), words
+    return np.concatenate([none, *history]), np.concatenate([none, *(terms for _, terms in found)]), words
+
+
+def assemble(
+    history: Int32Array,
+    term: Int32Array,
+    words: pa.Array,
+    owner: Int32Array,
+    persons: tuple[str, ...],
+    *,
+    partition: Int32Array | None = None,
+    partition_values: tuple[str, ...] = (),
+) -> Profiles:
+    """Return the profiles of (history, term) pairs; empty histories are left out."""
+    order = np.arange(len(owner))
+    if (owner[1:] < owner[:-1]).any():  # the histories of a person must be adjacent
+        order = np.argsort(owner, kind="stable")
+        position = np.empty(len(owner), np.int32)
+        position[order] = np.arange(len(owner), dtype=np.int32)
+        history = position[history]
+    starts, terms = gather(history, term, len(owner))
+    filled = np.flatnonzero(np.diff(starts))
+    starts = np.concatenate((starts[:1], starts[filled + 1]))
+    order = order[filled]
+    is_first = np.diff(owner[order], prepend=-1) > 0  # the first history of its person
+    used, number = owner[order[is_first]], (np.cumsum(is_first) - 1).astype(np.int32)
+    by_rank, rank = entry_order(starts, terms, number, words)
+    indptr, ids, counts = _sort_rows_in_threads(starts, terms, rank, len(by_rank))
+    return Profiles(
+        Vocabulary(tuple(words.take(pa.array(by_rank)).to_pylist())),
+        indptr,
+        ids,
+        counts,
+        number,
+        persons if len(used) == len(persons) else tuple(persons[person] for person in used.tolist()),
+        order,
+        None if partition is None else partition[order],
+        partition_values,
+    )
+
+
+def _sort_rows_in_threads(
+    starts: IntArray, terms: Int32Array, rank: Int32Array, n_ranks: int
+) -> tuple[IntArray, Int32Array, Int32Array]:
+    """Sort the rows, runs of histories in parallel; return indptr, ranks and counts."""
+    share = np.arange(1, WORKERS) * len(terms) // WORKERS
+    cuts = [0, *np.searchsorted(starts, share).tolist(), len(starts) - 1]
+    with ThreadPoolExecutor(WORKERS) as threads:
+        work = [
+            threads.submit(sort_rows, starts[a : b + 1] - starts[a], terms[starts[a] : starts[b]], rank, n_ranks)
+            for a, b in itertools.pairwise(cuts)
+        ]
+        runs = [run.result() for run in work]
+    indptr = indptr_of(np.concatenate([np.diff(indptr) for indptr, _, _ in runs]))
+    return indptr, np.concatenate([ids for _, ids, _ in runs]), np.concatenate([counts for _, _, counts in runs])
+
+
+def entry_order(indptr: IntArray, ids: Int32Array, owner: Int32Array, words: pa.Array) -> tuple[IntArray, Int32Array]:
+    """Return the used entries in the reference order, and the rank of every entry in it (−1 for unused ones)."""
+    people = count_people(indptr, ids, owner, len(words))
+    keys = first_bytes(*text_bytes(words))
+    order = by_falling(people, np.argsort(keys))
+    equals_next = (people[order[1:]] == people[order[:-1]]) & (keys[order[1:]] == keys[order[:-1]])
+    break_ties(order, equals_next, lambda tied: words.take(pa.array(tied)))
+    rank = np.full(len(people), -1, np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return order, rank
+
+
+def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArray]:
+    """Return the profiles of a partition in their own reference order, and the original positions of their pairs."""
+    if profiles.partition is None:
+        return profiles, np.arange(len(profiles.ids))
+    histories = np.flatnonzero(profiles.partition == part)
+    indptr, inside = gather_rows(profiles.indptr, histories)
+    owner, ids = profiles.owner[histories], profiles.ids[inside]
+    order, rank = entry_order(indptr, ids, owner, pa.array(profiles.vocabulary.entries, pa.large_string()))
+    selected = replace(
+        profiles,
+        vocabulary=Vocabulary(tuple(profiles.vocabulary[i] for i in order)),
+        indptr=indptr,
+        ids=rank[ids],
+        counts=profiles.counts[inside],
+        owner=owner,
+        log_history=profiles.log_history[histories],
+        partition=None,
+        partition_values=(),
+    )
+    position = np.lexsort((selected.ids, selected.row_numbers()))
+    sorted_rows = replace(selected, ids=selected.ids[position], counts=selected.counts[position])
+    return sorted_rows, inside[position]
 
 
 def find_occurrences(
     log: QueryLog, profiles: Profiles, keep: Sequence[str] = (), *, unit: Unit = "term"
 ) -> Occurrences:
     """Stream the log again and find the pair of every entry of every query; `keep` names the columns to add."""
-    tokenizer = tokenizer_of(log, unit)
+    tokenizer = _tokenizer_of(log, unit)
     queries, terms, histories = [], [], []
     extra: dict[str, list[pa.Array]] = {name: [] for name in keep}
     n_queries = 0
@@ -104,20 +194,16 @@ def find_occurrences(
             parts.append(batch[name])
         n_queries += len(batch)
     query, term = np.concatenate(queries), np.concatenate(terms)
-    history = _history_positions(log, profiles)[np.concatenate(histories)]
+    history = history_positions(log, profiles)[np.concatenate(histories)]
     ids = {entry: number for number, entry in enumerate(profiles.vocabulary.entries)}
     known = np.array([ids.get(word, -1) for word in tokenizer.vocabulary().to_pylist()], np.int64)[term]
     is_known = known >= 0  # false for stop words
     query, known = query[is_known], known[is_known]
-    return Occurrences(
-        history,
-        query,
-        find_pairs(profiles, history[query], known),
-        {name: pa.concat_arrays(parts) for name, parts in extra.items()},
-    )
+    columns = {name: pa.concat_arrays(parts) for name, parts in extra.items()}
+    return Occurrences(history, query, find_pairs(profiles, history[query], known), columns)
 
 
-def _history_positions(log: QueryLog, profiles: Profiles) -> IntArray:
+def history_positions(log: QueryLog, profiles: Profiles) -> IntArray:
     """Return the position in the profiles of every history of the log, −1 for empty ones."""
     position = np.full(len(log.histories()[0]), -1, np.int64)
     position[profiles.log_history] = np.arange(profiles.n_histories)

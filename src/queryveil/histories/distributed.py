@@ -8,7 +8,7 @@ anybody is left) are made on the driver from counts.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,8 @@ def clean_histories(
     frame = persisted.where("person IS NOT NULL").drop("steps")
     if not n_histories:
         persisted.unpersist()
-        raise LogError(_why_nobody_is_left(steps))
+        only_bots = "all users of the log are bots by --bots; raise it, or give 0 to keep everybody."
+        raise LogError(only_bots if steps["bots"].count else NO_TERMS)
     if parts:
         notes = steps["histories"].note.split(", ")[:-1]
         note = ", ".join([*notes, f"{len(parts):,} parts by {source.cleaning.partition_by}"])
@@ -98,7 +99,9 @@ class _CleaningTask:
         received = list(batches)
         if not received:
             return
-        table = _sort_by_content(pa.Table.from_batches(received))
+        table = pa.Table.from_batches(received)
+        # sort by all columns, so that the order in which a shuffle delivers rows does not matter
+        table = table.sort_by([(name, "ascending") for name in table.column_names])
         from queryveil.engines.local.reading import open_rows
 
         with open_rows(table, self.layout, self.source, has_times=self.has_times) as log:
@@ -112,11 +115,6 @@ class _CleaningTask:
         yield from rows.to_batches(max_chunksize=20_000)
         empty: dict[str, list[Any]] = {name: [None] for name in _SCHEMA.names}
         yield pa.RecordBatch.from_pydict({**empty, "steps": [report]}, _SCHEMA)
-
-
-def _sort_by_content(table: pa.Table) -> pa.Table:
-    """Sort rows by all columns, so that the order in which a shuffle delivers them does not matter."""
-    return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
 def _history_rows(profiles: Profiles, parts: Sequence[str]) -> pa.Table:
@@ -190,9 +188,3 @@ def _merge_notes(notes: Iterable[str]) -> str:
         counts[counted[2]] += int(counted[1].replace(",", ""))
     order = sorted(counts, key=lambda word: KINDS.index(word) if word in KINDS else 0)
     return ", ".join(f"{counts[word]:,} {word}" for word in order)
-
-
-def _why_nobody_is_left(steps: Mapping[str, Step]) -> str:
-    if steps["bots"].count:
-        return "all users of the log are bots by --bots; raise it, or give 0 to keep everybody."
-    return NO_TERMS

@@ -3,11 +3,9 @@
 Where queries were changed, `match` decides which query of a person a released one stands for:
 
 - `exact`: the same query, folded.
-- `words`: a query with the same set of words, in any order and number. Documents are sets of words.
-- `partial`: sets of words too. A released one stands for the person's query that contains all its words: the one with
-  the fewest words (itself, if the person issued it), among these the one issued most often, among these the first by
-  its words in alphabetical order. Several may stand for the same query; one that no query of the person contains
-  remains a document of its own.
+- `words`: a query with the same set of words; documents are sets of words.
+- `partial`: sets of words too. A released set stands for the person's query that contains it: the one with the fewest
+  words, ties by how often it was issued, then by its words. A set that no query contains is a document of its own.
 - `terms`: documents are single words, each counted once per query that contains it.
 """
 
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import LogPair
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray, per_entry
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, per_entry
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer, TokenizerPool
@@ -33,46 +31,43 @@ from queryveil.lexicons.word_lists import STOP_WORDS
 Match = Literal["exact", "words", "partial", "terms"]
 MATCHES: tuple[Match, ...] = get_args(Match)
 _QUEUED_BATCHES = 40  # so that the next log is opened while the last is processed, within bounded memory
-Sensitivity = Callable[[pa.Array], NDArray[np.float64]]  # texts → the probability that each is sensitive
+Sensitivity = Callable[[pa.Array], FloatArray]  # texts → the probability that each is sensitive
 
 
 @dataclass(frozen=True, eq=False)
 class LogDocuments:
     """A log as documents of people; a document is a query, a set of words or a term."""
 
-    person: NDArray[np.int32]  # (queries,)
-    document: NDArray[np.int32]  # (queries,): numbers that the compared logs share
+    person: Int32Array  # (queries,)
+    document: Int32Array  # (queries,): numbers that the compared logs share
     persons: tuple[str, ...]  # person → identifier
-    times: NDArray[np.int32] | None = None  # (queries,): how often each was issued; None: once
+    times: Int32Array | None = None  # (queries,): how often each was issued; None: once
 
 
 def read_documents(
     logs: Iterable[QueryLog], n_logs: int, *, charset: str, match: Match = "exact", progress: Progress = silent
 ) -> tuple[list[LogDocuments], pa.Array]:
     """Return the documents of each log, with common numbers, and their texts; logs are read one after the other."""
-    owners: list[NDArray[np.int32]] = []
+    owners: list[Int32Array] = []
     persons: list[tuple[str, ...]] = []
-    histories: list[tuple[int, NDArray[np.int32]]] = []  # of every batch: the log, and the history of each query
+    batches: list[tuple[int, Int32Array]] = []  # the log of every batch, and the person of each query
     tokenizers = [Tokenizer(charset, whole=match != "terms") for _ in range(n_logs)]  # more per log would cost more
     with TokenizerPool(tokenizers, queued_batches=_QUEUED_BATCHES) as pool:
         for number, log in enumerate(logs):
             owners.append(log.histories()[0])
             persons.append(log.persons())
             for batch in log.batches():
-                histories.append((number, batch["history"].to_numpy()))
+                batches.append((number, owners[number][batch["history"].to_numpy()]))
                 pool.add(batch["query"], worker=number)
-                progress("finding queries", len(histories), 0)
+                progress("finding queries", len(batches), 0)
         found, texts = pool.finish()
-    people: list[list[NDArray[np.int32]]] = [[] for _ in owners]
-    documents: list[list[NDArray[np.int32]]] = [[] for _ in owners]
-    for (number, history), (rows, terms) in zip(histories, found, strict=True):
-        people[number].append(owners[number][history[rows]])
-        documents[number].append(terms)
     none = np.empty(0, np.int32)
-    return [
-        LogDocuments(np.concatenate([none, *people[number]]), np.concatenate([none, *documents[number]]), names)
-        for number, names in enumerate(persons)
-    ], texts
+    people, documents = [[none] for _ in owners], [[none] for _ in owners]
+    for (number, person), (rows, terms) in zip(batches, found, strict=True):
+        people[number].append(person[rows])
+        documents[number].append(terms)
+    parts = zip(map(np.concatenate, people), map(np.concatenate, documents), persons, strict=True)
+    return [LogDocuments(*part) for part in parts], texts
 
 
 def documents_of_texts(
@@ -89,7 +84,7 @@ def documents_of_texts(
 
 
 def documents_of_profiles(
-    original: Profiles, released: Profiles, owner: NDArray[np.int32], times: NDArray[np.int32]
+    original: Profiles, released: Profiles, owner: Int32Array, times: Int32Array
 ) -> tuple[list[LogDocuments], pa.Array]:
     """Return the terms of two profiles as documents; `owner` and `times` are those of the released rows and pairs."""
     entries = pa.array(original.vocabulary.entries, pa.large_string())
@@ -120,7 +115,8 @@ def pair_logs(
         number, texts = word_sets(texts, STOP_WORDS if stop_words == "english" else frozenset())
         original, released = (replace(log, document=number[log.document]) for log in (original, released))
     with ThreadPoolExecutor(2) as threads:  # scoring and sorting release the global interpreter lock
-        halves = () if sensitivity is None else threads.map(sensitivity, _halves(texts))
+        half = len(texts) // 2
+        halves = () if sensitivity is None else threads.map(sensitivity, (texts.slice(0, half), texts.slice(half)))
         found = _align(original, released, texts, match, original_of, progress)
         levels = list(halves)
     shown, own = _row_sensitivity(found, np.concatenate(levels)) if levels else (None, None)
@@ -137,14 +133,10 @@ def pair_logs(
     )
 
 
-def _halves(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    return texts.slice(0, len(texts) // 2), texts.slice(len(texts) // 2)
-
-
 class _Alignment(NamedTuple):
     """Both logs by a common key, which is person · number of documents + document."""
 
-    people: NDArray[np.int32]  # people who have a query in the original
+    people: Int32Array  # people who have a query in the original
     keys: IntArray  # (rows,): ascending
     before: IntArray  # (rows,): how often in the original
     released: IntArray  # (released keys,)
@@ -178,15 +170,13 @@ def _align(
     return _Alignment(people, keys, counts, after, n_after, np.searchsorted(keys, target), n_strangers)
 
 
-def _find(keys: IntArray, ascending: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+def _find(keys: IntArray, ascending: IntArray) -> tuple[IntArray, BoolArray]:
     """Return the position of every key in a sorted array, and whether it is there; np.isin would sort again."""
     position = np.searchsorted(ascending, keys)
     return position, np.equal(ascending[np.minimum(position, len(ascending) - 1)], keys)
 
 
-def _row_sensitivity(
-    found: _Alignment, by_document: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _row_sensitivity(found: _Alignment, by_document: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the sensitivity of what was released of each row's document, and that of the document itself."""
     own = by_document[found.keys % len(by_document)]
     shown = own.copy()
@@ -196,7 +186,7 @@ def _row_sensitivity(
 
 
 def _identify(
-    original: LogDocuments, released: LogDocuments, people: NDArray[np.int32], original_of: Mapping[str, str] | None
+    original: LogDocuments, released: LogDocuments, people: Int32Array, original_of: Mapping[str, str] | None
 ) -> IntArray:
     """Return the position of every released person among the original people, −1 for strangers."""
     number = {original.persons[person]: position for position, person in enumerate(people.tolist())}
@@ -229,22 +219,15 @@ def _match_partially(
     for number, positions in enumerate(np.split(changed, starts[1:])[: len(people)]):
         progress("matching queries", number, len(people))
         first, end = bounds[number]
-        issued = zip(before[first:end].tolist(), n_before[first:end].tolist(), strict=True)
-        matcher = _PartialMatcher([IssuedQuery(words[key % width], n) for key, n in issued])
+        issued = [words[key % width] for key in before[first:end].tolist()]
+        matcher = _PartialMatcher(issued, n_before[first:end].tolist())
         for position in positions.tolist():
             found = matcher.find(words[after[position] % width])
             target[position] = after[position] if found is None else before[first + found]
     return target
 
 
-class IssuedQuery(NamedTuple):
-    """A query of a person as a set of words."""
-
-    words: tuple[str, ...]  # sorted and unique
-    times: int
-
-
-def word_sets(texts: pa.Array, ignored: frozenset[str] = frozenset()) -> tuple[NDArray[np.int32], pa.Array]:
+def word_sets(texts: pa.Array, ignored: frozenset[str] = frozenset()) -> tuple[Int32Array, pa.Array]:
     """Return the number of every text's set of words, without ignored words, and the sets as texts by number."""
     sets = [" ".join(sorted({*text.split()} - ignored)) for text in texts.to_pylist()]
     encoded = pa.array(sets, pa.large_string()).dictionary_encode()
@@ -254,12 +237,13 @@ def word_sets(texts: pa.Array, ignored: frozenset[str] = frozenset()) -> tuple[N
 class _PartialMatcher:
     """Finds the query of a person that a released set of words stands for."""
 
-    def __init__(self, issued: Sequence[IssuedQuery]) -> None:
-        best_first = sorted(range(len(issued)), key=lambda i: (len(issued[i].words), -issued[i].times, issued[i].words))
-        self._sets = [frozenset(query.words) for query in issued]
+    def __init__(self, issued: Sequence[tuple[str, ...]], times: Sequence[int]) -> None:
+        """Index the person's queries, given as sorted distinct words, and how often each was issued."""
+        best_first = sorted(range(len(issued)), key=lambda i: (len(issued[i]), -times[i], issued[i]))
+        self._sets = [frozenset(words) for words in issued]
         self._postings: dict[str, list[int]] = {}  # word → queries that contain it, the best match first
         for query in best_first:
-            for word in issued[query].words:
+            for word in issued[query]:
                 self._postings.setdefault(word, []).append(query)
 
     def find(self, words: tuple[str, ...]) -> int | None:

@@ -10,26 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from queryveil.core.errors import LogError
-from queryveil.core.rows import indptr_of_sorted
-from queryveil.histories.assembly import entry_order
+from queryveil.core.rows import FloatArray, Int32Array, indptr_of_sorted
+from queryveil.histories.build import entry_order
 from queryveil.histories.profiles import Profiles, Vocabulary
 
 COLUMNS = ("user", "term", "weight")
-_PARQUET = b"PAR1"
 
 
 def is_profile_file(path: Path) -> bool:
     """Return whether a file has the columns of a profile file; unreadable files are left to the log reader."""
     try:
-        with path.open("rb") as stream:
-            if stream.read(4) == _PARQUET:
-                names = pq.read_schema(path).names
-            else:
-                with pa.input_stream(str(path), compression="detect") as text:
-                    names = _parse_header(text.read(1 << 12).split(b"\n")[0])[1]
+        _, names = _read_header(path)
     except (OSError, ValueError, pa.ArrowException):
         return False
     return set(COLUMNS) <= set(map(str.lower, names))
@@ -69,23 +62,24 @@ def profile_bytes(profiles: Profiles, path: Path) -> bytes:
     return data
 
 
-def _parse_header(line: bytes) -> tuple[str, list[str]]:
-    """Return the delimiter and the column names of a header line."""
-    text = line.decode().strip("\ufeff\r\n")
-    delimiter = "\t" if "\t" in text else ","
-    return delimiter, [name.strip().strip('"') for name in text.split(delimiter)]
+def _read_header(path: Path) -> tuple[str, list[str]]:
+    """Return the delimiter of a text file ("" for Parquet) and the column names."""
+    with path.open("rb") as stream:
+        if stream.read(4) == b"PAR1":
+            return "", pq.read_schema(path).names
+    with pa.input_stream(str(path), compression="detect") as stream:
+        line = stream.read(1 << 12).split(b"\n")[0].decode().strip("\ufeff\r\n")
+    delimiter = "\t" if "\t" in line else ","
+    return delimiter, [name.strip().strip('"') for name in line.split(delimiter)]
 
 
 def _read_columns(path: Path) -> pa.Table:
     """Return the three columns as texts, with names in lower case."""
     try:
-        with path.open("rb") as stream:
-            is_parquet = stream.read(4) == _PARQUET
-        if is_parquet:
+        delimiter, names = _read_header(path)
+        if not delimiter:
             table = pq.read_table(path)
         else:
-            with pa.input_stream(str(path), compression="detect") as text:
-                delimiter, names = _parse_header(text.read(1 << 12).split(b"\n")[0])
             table = csv.read_csv(
                 pa.input_stream(str(path), compression="detect"),
                 parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
@@ -99,10 +93,9 @@ def _read_columns(path: Path) -> pa.Table:
     return pa.table({name: table[name].cast(pa.string()) for name in COLUMNS})
 
 
-def _parse_weights(path: Path, column: pa.ChunkedArray) -> NDArray[np.float64]:
+def _parse_weights(path: Path, column: pa.ChunkedArray) -> FloatArray:
     """Return the weights as numbers; refuse the first that is not a number of at least 0."""
-    texts = column.to_pylist()
-    weights = np.array([_parse_number(text) for text in texts])
+    weights = np.array([_parse_number(text) for text in column.to_pylist()])
     _refuse_rows(path, pa.array(np.isnan(weights)), "has a weight that is missing or no number", "give a number")
     _refuse_rows(path, pa.array(weights < 0), "has a negative weight", "give 0 or more")
     _refuse_rows(path, pa.array(np.isinf(weights)), "has an infinite weight", "give a number")
@@ -125,11 +118,7 @@ def _refuse_rows(path: Path, is_bad: pa.Array | pa.ChunkedArray, fault: str, rem
 
 
 def _assemble(
-    history: NDArray[np.int32],
-    word: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    words: pa.Array,
-    people: pa.Array,
+    history: Int32Array, word: Int32Array, weights: FloatArray, words: pa.Array, people: pa.Array
 ) -> Profiles:
     """Return the profiles of rows; terms with weight 0 are left out."""
     is_held = weights > 0

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.display import Tabular
-from queryveil.core.rows import IntArray, count_runs, per_entry, row_numbers, select_entries
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, count_runs, per_entry, row_numbers, select_entries
 from queryveil.kernels.histories import count_people
 
 
@@ -33,16 +33,16 @@ class Profiles(Tabular):
     """
 
     vocabulary: Vocabulary
-    indptr: NDArray[np.int64]  # (histories + 1,): row h is ids[indptr[h]:indptr[h + 1]]
-    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row
-    counts: NDArray[np.int32]  # (pairs,): queries of the history that contain the entry
-    owner: NDArray[np.int32]  # (histories,): the person of each history, ascending
+    indptr: IntArray  # (histories + 1,): row h is ids[indptr[h]:indptr[h + 1]]
+    ids: Int32Array  # (pairs,): ascending and unique within a row
+    counts: Int32Array  # (pairs,): queries of the history that contain the entry
+    owner: Int32Array  # (histories,): the person of each history, ascending
     persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the log
-    log_history: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    log_history: IntArray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
     # (histories,): the history's number in the log the profiles were built from
-    partition: NDArray[np.int32] | None = None  # (histories,): the number of the partition, if the log has any
+    partition: Int32Array | None = None  # (histories,): the number of the partition, if the log has any
     partition_values: tuple[str, ...] = ()
-    weights: NDArray[np.float64] | None = None  # (pairs,): the weight of the entry in the history; None: 1 each
+    weights: FloatArray | None = None  # (pairs,): the weight of the entry in the history; None: 1 each
 
     @property
     def n_histories(self) -> int:
@@ -53,16 +53,9 @@ class Profiles(Tabular):
         """Return the rows `history, person, entry, count`; the person is the identifier in the log."""
         import pyarrow as pa
 
-        history = self.row_numbers()
-        persons = pa.array(self.persons, pa.string())
-        return pa.table(
-            {
-                "history": history,
-                "person": persons.take(pa.array(self.owner[history])),
-                "entry": pa.array(self.vocabulary.entries, pa.string()).take(pa.array(self.ids)),
-                "count": self.counts,
-            }
-        )
+        person = pa.array(self.persons, pa.string()).take(pa.array(self.owner_per_pair()))
+        entry = pa.array(self.vocabulary.entries, pa.string()).take(pa.array(self.ids))
+        return pa.table({"history": self.row_numbers(), "person": person, "entry": entry, "count": self.counts})
 
     def _repr_html_(self) -> str:
         return (
@@ -83,7 +76,7 @@ class Profiles(Tabular):
         """Return the history of every pair."""
         return row_numbers(self.indptr, dtype)
 
-    def owner_per_pair(self) -> NDArray[np.int32]:
+    def owner_per_pair(self) -> Int32Array:
         """Return the person of every pair."""
         return per_entry(self.owner, self.indptr)
 
@@ -110,7 +103,7 @@ class Profiles(Tabular):
 class FeatureMatrix:
     """Histories × semantic dimensions in compressed sparse rows: what histories are compared by; never published."""
 
-    indptr: NDArray[np.int64]  # (histories + 1,)
-    ids: NDArray[np.int32]  # (pairs,): ascending and unique within a row
-    values: NDArray[np.float64]  # (pairs,): above 0
+    indptr: IntArray  # (histories + 1,)
+    ids: Int32Array  # (pairs,): ascending and unique within a row
+    values: FloatArray  # (pairs,): above 0
     n_dimensions: int

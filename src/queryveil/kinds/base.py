@@ -101,6 +101,15 @@ class ComparisonView:
 
 
 @dataclass(frozen=True)
+class DefaultMeasure:
+    """A measure that is taken of a release of a kind unless others are named."""
+
+    name: str  # with {parameter} for parameters of the claim
+    needs_any: frozenset[str] = frozenset()  # inputs of which at least one must be given; empty: none is needed
+    when_made: bool = True  # it is also taken when the release is made
+
+
+@dataclass(frozen=True)
 class Kind(Declaration):
     """A kind of release: its schema, how it is encoded and decoded, and what can be done with it."""
 
@@ -126,6 +135,7 @@ class Kind(Declaration):
     comparison: ComparisonView | None = None  # None: its releases are not put side by side
     comparison_note: str = ""  # how its figures differ from those of other kinds with the same view
     figure: tuple[str, str] = ("", ",d")  # the column that weighs an item, and its format; "": its rows are counted
+    usual_measures: tuple[DefaultMeasure, ...] = ()  # taken unless some are named
     checked: str = "Combinations checked"  # what the verifier of its claims counts
     measures: tuple[str, ...] = ()  # measures that name other kinds and apply to this one as well
     attacks: tuple[str, ...] = ()  # likewise
@@ -187,13 +197,12 @@ class Kind(Declaration):
 
     # ---- defaults
 
-    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
+    def default_measures(
+        self, claim: ResolvedName, available: frozenset[str], *, when_made: bool = False
+    ) -> tuple[str, ...]:
         """Return the measures taken unless some are named; `available` are the inputs that were given."""
-        raise NotImplementedError
-
-    def measures_when_made(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
-        """Return the measures taken when the release is made."""
-        return self.default_measures(claim, available)
+        usual = (each for each in self.usual_measures if each.when_made or not when_made)
+        return tuple(m.name.format(**claim.values) for m in usual if not m.needs_any or m.needs_any & available)
 
     def match(self, wanted: str | None) -> Match:
         """Return how the release's queries are matched with the log's; refuse a match that the kind does not allow."""

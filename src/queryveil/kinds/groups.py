@@ -10,11 +10,19 @@ import pyarrow as pa
 from queryveil.core.arrow import as_array, encode_texts
 from queryveil.core.errors import GuaranteeError, ReleaseError
 from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
-from queryveil.core.names import ResolvedName
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles, Vocabulary
-from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, FrameLayout, Kind, ReleaseContent, rank_texts
+from queryveil.kinds.base import (
+    ComparedFigure,
+    ComparisonView,
+    Counts,
+    DefaultMeasure,
+    FrameLayout,
+    Kind,
+    ReleaseContent,
+    rank_texts,
+)
 from queryveil.kinds.private_folder import PrivateFolder
 
 UNRELEASED_GROUPS = "the private folder has members of groups that are not released"
@@ -94,10 +102,6 @@ class GroupsKind(Kind):
         """Return every person with the group: all members have its release id."""
         return units, persons
 
-    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
-        """Return how far members can be linked to terms, and how search works with the groups."""
-        return (f"linkability(p={claim['p']})", *(("search",) if "index" in available else ()))
-
 
 def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGroups) -> GroupMembers:
     """Return who is in which group, over the terms of the release followed by those that were not released."""
@@ -167,6 +171,7 @@ GROUPS = GroupsKind(
     comparison=GROUPS_VIEW,
     figure=("weight", ".2f"),
     checked="Terms of groups checked",
+    usual_measures=(DefaultMeasure("linkability(p={p})"), DefaultMeasure("search", frozenset({"index"}))),
     report_section="kinds/groups.html.j2",
     frame=FrameLayout(
         arrays=("entries ARRAY<STRING>", "weights ARRAY<DOUBLE>"), order=("entries", "weights", "block", "group")

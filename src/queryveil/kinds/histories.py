@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
-from queryveil.core.names import ResolvedName
 from queryveil.core.rows import IntArray, gather_rows, per_entry, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
@@ -21,6 +20,7 @@ from queryveil.kinds.base import (
     ComparedFigure,
     ComparisonView,
     Counts,
+    DefaultMeasure,
     FrameLayout,
     Kind,
     ReleaseContent,
@@ -138,11 +138,6 @@ class HistoriesKind(Kind):
             per_entry(released.users, released.indptr)
         ]
 
-    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
-        """Return what is kept, what it is worth, and how many are singled out."""
-        market = ("market",) if "market" in available else ()
-        return ("retention", *market, "unique(m=1)", "unique(m=2)", "unique(m=3)")
-
 
 def history_faults(n_invented: int, n_people: int, counts: Mapping[str, int]) -> list[str]:
     """Return sentences for released terms that the private folder does not have, and for a wrong number of people."""
@@ -170,6 +165,11 @@ HISTORIES_VIEW = ComparisonView(
         ComparedFigure("unique(m=3)", "", "singled out by 3 random terms"),
     ),
 )
+HISTORIES_MEASURES = (
+    DefaultMeasure("retention"),
+    DefaultMeasure("market", frozenset({"market"})),
+    *(DefaultMeasure(f"unique(m={m})") for m in (1, 2, 3)),
+)
 HISTORIES = HistoriesKind(
     name="histories",
     purpose="the terms that stay of every history, each once",
@@ -180,6 +180,7 @@ HISTORIES = HistoriesKind(
     matches=("terms",),
     deletes_terms=True,
     comparison=HISTORIES_VIEW,
+    usual_measures=HISTORIES_MEASURES,
     report_section="kinds/histories.html.j2",
     frame=FrameLayout(
         arrays=("entries ARRAY<STRING>", "part STRING"),

@@ -17,7 +17,7 @@ from queryveil.histories.build import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import Kind, ReleaseContent, ids_of_keys, rank_texts, sort_keys, with_partition
-from queryveil.kinds.histories import HISTORIES_VIEW, HistoriesKind
+from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 
 KEEPABLE = ("time", "rank", "url")
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes
@@ -97,14 +97,12 @@ def _order_queries(
     contents: list[list[bytes]] = [[] for _ in range(profiles.n_histories)]
     for query in by_history:
         contents[queries.history[query]].append(keys[query])
-    history_keys = [_partition_key(profiles, h) + b"".join(parts) for h, parts in enumerate(contents)]
-    release_ids = ids_of_keys(history_keys, np.array([bool(parts) for parts in contents]))
+    parts = np.zeros(0) if profiles.partition is None else profiles.partition
+    prefixes = [int(part).to_bytes(4, "big") for part in parts] or [b""] * len(contents)
+    history_keys = [prefix + b"".join(keys) for prefix, keys in zip(prefixes, contents, strict=True)]
+    release_ids = ids_of_keys(history_keys, np.array([bool(keys) for keys in contents]))
     in_order = np.array(by_history, np.int64)
     return in_order[np.argsort(release_ids[queries.history[in_order]], kind="stable")], release_ids
-
-
-def _partition_key(profiles: Profiles, history: int) -> bytes:
-    return b"" if profiles.partition is None else int(profiles.partition[history]).to_bytes(4, "big")
 
 
 LOG = LogKind(
@@ -119,5 +117,6 @@ LOG = LogKind(
     matches=("partial", "words", "terms"),
     deletes_terms=True,
     comparison=HISTORIES_VIEW,
+    usual_measures=HISTORIES_MEASURES,
     report_section="kinds/histories.html.j2",
 )

@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from queryveil.core.names import ResolvedName
 from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
 from queryveil.engines import QueryLog
-from queryveil.histories.build import Occurrences
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import PAIR_MEASURES, FrameLayout, ReleaseContent, ids_of_order, order_rows, rank_texts
-from queryveil.kinds.histories import HISTORIES_VIEW, HistoriesKind
+from queryveil.kinds.base import (
+    PAIR_MEASURES,
+    DefaultMeasure,
+    FrameLayout,
+    ReleaseContent,
+    ids_of_order,
+    order_rows,
+    rank_texts,
+)
+from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 from queryveil.kinds.log import KEEPABLE, find_occurrences, kept_column_keys
 
 _ISSUED = "flatten(transform(arrays_zip(entries, counts), each -> array_repeat(each.entries, each.counts)))"
@@ -35,7 +40,11 @@ class QueriesKind(HistoriesKind):
             queries = find_occurrences(self, log, profiles, keep)
             query = queries.query[mask[queries.pair]]
             pair, history = queries.pair[mask[queries.pair]], queries.history[query]
-            key = _joint_ranks(rank[profiles.ids[pair]], queries, query)
+            # the rank of every issued query by its text and then by the columns that are kept of it
+            keys = kept_column_keys(queries)
+            _, number = np.unique(np.array([keys[q] for q in query.tolist()], object), return_inverse=True)
+            joint = rank[profiles.ids[pair]].astype(np.int64) * (len(query) + 1) + number
+            key = np.unique(joint, return_inverse=True)[1].astype(np.int32)
             extra = {name: values.take(pa.array(query)) for name, values in queries.extra.items()}
         else:
             pair = np.repeat(np.flatnonzero(mask), profiles.counts[mask])
@@ -56,24 +65,6 @@ class QueriesKind(HistoriesKind):
         """Return the released id and the text of every query."""
         return rows["user"].combine_chunks(), rows["query"].combine_chunks()
 
-    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
-        """Return those of histories, and of pairs of logs where people can be linked."""
-        usual = super().default_measures(claim, available)
-        return (*usual, *PAIR_MEASURES) if available & {"private", "map"} else usual
-
-    def measures_when_made(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
-        """Return those of histories: the sensitivity model would take longer than making the release."""
-        return super().default_measures(claim, available)
-
-
-def _joint_ranks(rank: NDArray[np.int32], queries: Occurrences, query: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rank of every issued query by its text and then by the columns that are kept of it."""
-    extra = kept_column_keys(queries)
-    _, number = np.unique(np.array([extra[q] for q in query.tolist()], object), return_inverse=True)
-    _, joint = np.unique(rank.astype(np.int64) * (len(query) + 1) + number, return_inverse=True)
-    ranks: NDArray[np.int32] = joint.astype(np.int32)
-    return ranks
-
 
 QUERIES = QueriesKind(
     name="queries",
@@ -90,6 +81,11 @@ QUERIES = QueriesKind(
     checked="Different queries checked",
     comparison=HISTORIES_VIEW,
     comparison_note="Of methods that release whole queries, what is known are queries in place of terms.",
+    # pair measures need to know who is who; their sensitivity model would take longer than making the release
+    usual_measures=(
+        *HISTORIES_MEASURES,
+        *(DefaultMeasure(name, frozenset({"private", "map"}), when_made=False) for name in PAIR_MEASURES),
+    ),
     report_section="kinds/histories.html.j2",
     frame=FrameLayout(
         arrays=("entries ARRAY<STRING>", "part STRING"),

@@ -10,7 +10,6 @@ import pyarrow as pa
 from queryveil.core.arrow import as_array, encode_texts
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Owners, ReleasedVocabularies
-from queryveil.core.names import ResolvedName
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
@@ -18,6 +17,7 @@ from queryveil.kinds.base import (
     ComparedFigure,
     ComparisonView,
     Counts,
+    DefaultMeasure,
     ReleaseContent,
     ids_of_keys,
     rank_texts,
@@ -104,14 +104,6 @@ class VocabulariesKind(HistoriesKind):
         released = evidence.get(ReleasedVocabularies)
         return released.number_equal(), person_of_users(units, persons)[released.users]
 
-    def default_measures(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
-        """Return how precise it still is, and which patterns survive."""
-        return ("blm", "lm", "patterns")
-
-    def measures_when_made(self, claim: ResolvedName, available: frozenset[str]) -> tuple[str, ...]:
-        """Return the same without the measure that flatters."""
-        return ("blm", "patterns")
-
 
 VOCABULARIES_VIEW = ComparisonView(
     "Shared vocabularies",
@@ -135,5 +127,6 @@ VOCABULARIES = VocabulariesKind(
     comparison=VOCABULARIES_VIEW,
     figure=("count", ",d"),
     checked="Different vocabularies checked",
+    usual_measures=(DefaultMeasure("blm"), DefaultMeasure("lm", when_made=False), DefaultMeasure("patterns")),
     report_section="kinds/vocabularies.html.j2",
 )

@@ -12,9 +12,8 @@ from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray, indptr_of_sorted, row_numbers
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, indptr_of_sorted, row_numbers
 from queryveil.lexicons.tables import read_column, read_table
 
 NOUN, VERB, ADJECTIVE, ADVERB = range(4)
@@ -27,17 +26,17 @@ class WordNet:
     """WordNet in arrays; `load_wordnet` reads it once and caches it."""
 
     lemmas: tuple[str, ...] = field(repr=False)  # sorted; a lemma's id is its position
-    gloss_counts: NDArray[np.int32]  # (lemmas,): how often the glosses use it, which tells how familiar it is
-    sense_indptr: NDArray[np.int64]  # (lemmas + 1,): lemma → its senses, nouns first, then by falling frequency
-    sense_synsets: NDArray[np.int32]  # (senses,)
-    sense_counts: NDArray[np.int32]  # (senses,): how often the sense was tagged in the concordance texts
-    word_indptr: NDArray[np.int64]  # (synsets + 1,): synset → its lemmas in WordNet's order
-    word_lemmas: NDArray[np.int32]  # (senses,)
-    parts: NDArray[np.int32]  # (synsets,): NOUN, VERB, ADJECTIVE or ADVERB
-    offsets: NDArray[np.int32]  # (synsets,): the byte offset that identifies the synset in WordNet 3.0's files
-    hypernym_indptr: NDArray[np.int64]  # (synsets + 1,): synset → what it is a kind or an instance of
-    hypernym_synsets: NDArray[np.int32]  # (edges,)
-    hypernym_is_instance: NDArray[np.bool_]  # (edges,)
+    gloss_counts: Int32Array  # (lemmas,): how often the glosses use it, which tells how familiar it is
+    sense_indptr: IntArray  # (lemmas + 1,): lemma → its senses, nouns first, then by falling frequency
+    sense_synsets: Int32Array  # (senses,)
+    sense_counts: Int32Array  # (senses,): how often the sense was tagged in the concordance texts
+    word_indptr: IntArray  # (synsets + 1,): synset → its lemmas in WordNet's order
+    word_lemmas: Int32Array  # (senses,)
+    parts: Int32Array  # (synsets,): NOUN, VERB, ADJECTIVE or ADVERB
+    offsets: Int32Array  # (synsets,): the byte offset that identifies the synset in WordNet 3.0's files
+    hypernym_indptr: IntArray  # (synsets + 1,): synset → what it is a kind or an instance of
+    hypernym_synsets: Int32Array  # (edges,)
+    hypernym_is_instance: BoolArray  # (edges,)
     exceptions: Mapping[str, tuple[str, ...]] = field(repr=False)  # irregular form → base forms
 
     @property
@@ -50,9 +49,9 @@ class WordNet:
         """Map every lemma to its id."""
         return MappingProxyType({lemma: number for number, lemma in enumerate(self.lemmas)})
 
-    def synsets(self, text: str, part: int | None = None) -> NDArray[np.int32]:
+    def synsets(self, text: str, part: int | None = None) -> Int32Array:
         """Return the synsets of a lemma in sense order, nouns first; none for an unknown lemma."""
-        lemma = self.lemma_ids.get(_folded(text))
+        lemma = self.lemma_ids.get(text.replace("_", " ").casefold())
         if lemma is None:
             return _NONE
         found = self.sense_synsets[self.sense_indptr[lemma] : self.sense_indptr[lemma + 1]]
@@ -72,34 +71,30 @@ class WordNet:
         return str(glosses()[synset])
 
     @cached_property
-    def _hyponyms(self) -> tuple[IntArray, NDArray[np.int32]]:
+    def _hyponyms(self) -> tuple[IntArray, Int32Array]:
         """Invert the hypernym edges: synset → its direct hyponyms, as boundaries and values of sparse rows."""
         children = row_numbers(self.hypernym_indptr, dtype=np.int32)
         order = np.argsort(self.hypernym_synsets, kind="stable")
         return _boundaries(self.hypernym_synsets, self.n_synsets), children[order]
 
-    def hyponyms(self, synset: int) -> NDArray[np.int32]:
+    def hyponyms(self, synset: int) -> Int32Array:
         """Return the direct hyponyms of a synset, instances included."""
         indptr, below = self._hyponyms
         return below[indptr[synset] : indptr[synset + 1]]
 
 
-def _boundaries(rows: NDArray[np.int32], n_rows: int) -> IntArray:
+def _boundaries(rows: Int32Array, n_rows: int) -> IntArray:
     """Return the row boundaries of entries sorted by row, as a read-only array."""
     indptr = indptr_of_sorted(rows, n_rows)
     indptr.flags.writeable = False
     return indptr
 
 
-def _folded(text: str) -> str:
-    return text.replace("_", " ").casefold()
-
-
 @cache
 def load_wordnet() -> WordNet:
     """Return WordNet; the first call reads its tables."""
-    lemmas = read_table("wordnet-lemmas")
-    senses, synsets, edges = (read_table(f"wordnet-{name}") for name in ("senses", "synsets", "hypernyms"))
+    tables = (read_table(f"wordnet-{name}") for name in ("lemmas", "senses", "synsets", "hypernyms"))
+    lemmas, senses, synsets, edges = tables
     sense_lemmas, sense_synsets = read_column(senses, "lemma"), read_column(senses, "synset")
     by_synset = np.lexsort((read_column(senses, "position"), sense_synsets))
     return WordNet(

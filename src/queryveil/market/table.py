@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
+from queryveil.core.rows import FloatArray
 from queryveil.logs.characters import terms
 
 COLUMNS = ("bid", "clicks", "impressions")
@@ -32,9 +32,9 @@ class Market:
 
     name: str  # of the file, for messages
     rows: Mapping[str, int]  # term → its row
-    figures: Mapping[str, NDArray[np.float64]]  # FIGURES → a number per row, NaN where it is unknown
+    figures: Mapping[str, FloatArray]  # FIGURES → a number per row, NaN where it is unknown
 
-    def of(self, figure: str, terms: Sequence[str]) -> NDArray[np.float64]:
+    def of(self, figure: str, terms: Sequence[str]) -> FloatArray:
         """Return a figure of every term, NaN where it is unknown."""
         row = np.fromiter((self.rows.get(term, -1) for term in terms), np.int64, len(terms))
         return np.append(self.figures[figure], np.nan)[row]
@@ -42,11 +42,10 @@ class Market:
 
 def read_market(path: Path, charset: str = "letters") -> Market:
     """Read a file with the columns term, bid, clicks and impressions; an empty cell is an unknown value."""
-    rows, numbers = _read_terms(path, "--market", COLUMNS, charset, gaps=True)
-    return make_market(str(path), rows, numbers)
+    return make_market(str(path), *_read_terms(path, "--market", COLUMNS, charset, gaps=True))
 
 
-def make_market(name: str, rows: Mapping[str, int], numbers: NDArray[np.float64]) -> Market:
+def make_market(name: str, rows: Mapping[str, int], numbers: FloatArray) -> Market:
     """Return a market table from a row of bid, clicks and impressions per term."""
     bid, clicks, impressions = numbers.T
     figures = {"bid": bid, "clicks": clicks, "impressions": impressions, "revenue": clicks * bid}
@@ -61,7 +60,7 @@ def read_values(path: Path, charset: str = "letters") -> Mapping[str, float]:
 
 def _read_terms(
     path: Path, option: str, columns: Sequence[str], charset: str, *, gaps: bool
-) -> tuple[dict[str, int], NDArray[np.float64]]:
+) -> tuple[dict[str, int], FloatArray]:
     """Return each term's row number and the numbers, a row per term; with `gaps` an empty cell is allowed (NaN)."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -74,7 +73,7 @@ def _read_terms(
 
 def _parse(
     path: Path, stream: TextIO, columns: Sequence[str], charset: str, gaps: bool
-) -> tuple[dict[str, int], NDArray[np.float64]]:
+) -> tuple[dict[str, int], FloatArray]:
     first = stream.readline()
     rows = csv.reader(chain((first,), stream), delimiter="\t" if "\t" in first else ",")
     header = next(rows, [])
@@ -85,7 +84,10 @@ def _parse(
         try:
             if len(row) != len(header):
                 raise _LineError(f"it has {len(row)} cells, the first line {len(header)}; mend or quote it.")
-            term = _fold_term(row[positions[0]], charset)
+            text = row[positions[0]]
+            term = " ".join(terms(text, charset))  # one of several words matches nothing in a log
+            if not term:
+                raise _LineError(f"the term {text!r} holds no letter or digit; mend it or leave the line out.")
             if term in number:
                 raise _LineError(f"the term {term!r} stands in line {lines[number[term]]} already; keep one of them.")
             cells.extend(_parse_number(row[at], name, gaps) for at, name in zip(positions[1:], columns, strict=True))
@@ -116,14 +118,6 @@ def _find_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> 
                 f"{path}, line 1: the column {name} {fault}; the file needs the columns {', '.join(wanted)}{cut}."
             )
     return [names.index(name) for name in wanted]
-
-
-def _fold_term(text: str, charset: str) -> str:
-    """Return a term folded like those of the log; a term of several words is kept, but matches nothing in a log."""
-    term = " ".join(terms(text, charset))
-    if not term:
-        raise _LineError(f"the term {text!r} holds no letter or digit; mend it or leave the line out.")
-    return term
 
 
 def _parse_number(text: str, column: str, gaps: bool) -> float:

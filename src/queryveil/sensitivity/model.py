@@ -1,8 +1,8 @@
 """Sensitivity models: the probability that a query is sensitive, from a table of word weights.
 
-Naive Bayes with binary features comes down to a sum: the log-odds of a query without a known word, plus a weight for
-every distinct known word of the query. So a model is a table of words and weights, and scoring needs neither
-scikit-learn nor the training texts. A model file is a Parquet table whose metadata holds a version and a digest.
+Naive Bayes with binary features is a sum: the log-odds of a query without a known word, plus a weight for every
+distinct known word. So a model is a table of words and weights, and scoring needs neither scikit-learn nor the training
+texts. A model file is a Parquet table whose metadata holds a version and a digest.
 """
 
 import hashlib
@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import InputError
+from queryveil.core.rows import FloatArray
 from queryveil.histories.tokens import Tokenizer
 from queryveil.lexicons.tables import FOLDER
 from queryveil.logs.characters import terms
@@ -47,7 +48,7 @@ class SensitivityModel:
     """Words in lower case and what each adds to the log-odds that a query is sensitive."""
 
     words: tuple[str, ...] = field(repr=False)  # sorted
-    weights: NDArray[np.float64]  # (words,)
+    weights: FloatArray  # (words,)
     base: float  # log-odds of a query without a known word
     name: str = ""  # what the model was trained on, in a few words
 
@@ -56,7 +57,7 @@ class SensitivityModel:
         return dict(zip(self.words, self.weights.tolist(), strict=True))
 
     @cached_property
-    def _tokenizer(self) -> tuple[Tokenizer, NDArray[np.float64]]:
+    def _tokenizer(self) -> tuple[Tokenizer, FloatArray]:
         """Return a tokenizer that knows the words, and the weight of each by its number there."""
         tokenizer = Tokenizer(whole=True)
         rows, numbers = tokenizer.add(pa.array(self.words, pa.large_string()))
@@ -64,7 +65,7 @@ class SensitivityModel:
         weights[numbers] = self.weights[rows]
         return tokenizer, weights
 
-    def probabilities(self, queries: Sequence[str]) -> NDArray[np.float64]:
+    def probabilities(self, queries: Sequence[str]) -> FloatArray:
         """Return the probability that each query is sensitive."""
         texts = pa.array(queries, pa.large_string())
         if (pc.sum(pc.binary_length(texts)).as_py() or 0) < _FEW_BYTES:
@@ -92,7 +93,7 @@ class SensitivityModel:
         return replace(self, words=tuple(table), weights=np.array(list(table.values()), np.float64))
 
 
-def probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def probability(odds: FloatArray) -> FloatArray:
     """Return the probabilities of log-odds, without overflow."""
     small = np.exp(-np.abs(odds))
     return np.where(odds >= 0, 1.0, small) / (1.0 + small)
@@ -108,18 +109,14 @@ def model_bytes(model: SensitivityModel) -> bytes:
     """Return the bytes of a model file."""
     table = pa.table({"word": pa.array(model.words, pa.string()), "weight": model.weights}, schema=_SCHEMA)
     metadata = {"version": VERSION, "name": model.name, "base": repr(model.base), "sha256": _digest(model)}
-    sink = pa.BufferOutputStream()
-    pq.write_table(
+    return parquet_bytes(
         table.replace_schema_metadata({_PREFIX + key: metadata[key] for key in _METADATA_KEYS}),
-        sink,
-        compression="zstd",
         compression_level=19,
+        dictionary_pagesize_limit=1 << 20,
         use_dictionary=["weight"],
         column_encoding={"word": "DELTA_BYTE_ARRAY"},
         write_statistics=False,
     )
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
 
 
 def is_model(path: Path) -> bool:
@@ -132,7 +129,12 @@ def is_model(path: Path) -> bool:
 
 def read_model(path: Path) -> SensitivityModel:
     """Read a model file; refuse one of another version or with a wrong digest."""
-    table = _read_table(path)
+    if not path.is_file():
+        raise InputError(f"there is no sensitivity model {path}; check the path.")
+    try:
+        table = pq.ParquetFile(path).read()
+    except (OSError, pa.ArrowException):
+        raise InputError(f"{path} is not a sensitivity model, or it is damaged; train the model anew.") from None
     found = {key.decode(): value.decode(errors="replace") for key, value in (table.schema.metadata or {}).items()}
     metadata = {key: found.get(_PREFIX + key) for key in _METADATA_KEYS}
     if metadata["version"] is None:
@@ -152,15 +154,6 @@ def read_model(path: Path) -> SensitivityModel:
     if not is_intact:
         raise InputError(f"{path} is damaged: it has not the digest that it gives; train the model anew.")
     return model
-
-
-def _read_table(path: Path) -> pa.Table:
-    if not path.is_file():
-        raise InputError(f"there is no sensitivity model {path}; check the path.")
-    try:
-        return pq.ParquetFile(path).read()
-    except (OSError, pa.ArrowException):
-        raise InputError(f"{path} is not a sensitivity model, or it is damaged; train the model anew.") from None
 
 
 def _digest(model: SensitivityModel) -> str:

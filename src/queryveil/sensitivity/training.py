@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import BernoulliNB
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import indptr_of
+from queryveil.core.rows import BoolArray, FloatArray, IntArray, indptr_of
 from queryveil.sensitivity.examples import Examples, with_inflections
 from queryveil.sensitivity.model import SensitivityModel, probability
 
@@ -64,8 +63,8 @@ def train(examples: Examples, options: TrainingOptions = TrainingOptions(), *, n
 
 
 def _fit(
-    matrix: Any, is_sensitive: NDArray[np.bool_], importance: NDArray[np.float64], options: TrainingOptions
-) -> tuple[NDArray[np.float64], float]:
+    matrix: Any, is_sensitive: BoolArray, importance: FloatArray, options: TrainingOptions
+) -> tuple[FloatArray, float]:
     """Return what each word adds to the log-odds, and the log-odds without any word.
 
     Both classes get the same total weight: otherwise smoothing, which adds equally to both, would make every absent
@@ -87,10 +86,9 @@ def _matrix(features: Sequence[frozenset[str]]) -> tuple[list[str], Any]:
     """Return all words, sorted, and a sparse 0/1 matrix of texts × words."""
     words = sorted(frozenset().union(*features))
     number = {word: i for i, word in enumerate(words)}
-    rows = [sorted(number[word] for word in text) for text in features]
-    indptr = indptr_of([len(row) for row in rows])
-    ids = np.array([i for row in rows for i in row], np.int64)
-    return words, csr_matrix((np.ones(len(ids)), ids, indptr), shape=(len(rows), len(words)))
+    ids = np.array([i for text in features for i in sorted(number[word] for word in text)], np.int64)
+    indptr = indptr_of([len(text) for text in features])
+    return words, csr_matrix((np.ones(len(ids)), ids, indptr), shape=(len(features), len(words)))
 
 
 def cross_validate(
@@ -98,7 +96,7 @@ def cross_validate(
     options: TrainingOptions = TrainingOptions(),
     *,
     rng: np.random.Generator,
-    scored: NDArray[np.bool_] | None = None,
+    scored: BoolArray | None = None,
     progress: Progress = silent,
 ) -> ClassifierScores:
     """Classify every text by a model trained on the other folds; score all texts, or those marked in `scored`."""
@@ -117,12 +115,11 @@ def cross_validate(
         weights, base = _fit(matrix[~here], examples.is_sensitive[~here], examples.importance[~here], options)
         predicted[here] = probability(matrix[here] @ weights + base)
     progress("cross-validation", FOLDS, FOLDS)
-    if scored is None:
-        return score_predictions(predicted, examples.is_sensitive)
-    return score_predictions(predicted[scored], examples.is_sensitive[scored])
+    chosen = slice(None) if scored is None else scored
+    return score_predictions(predicted[chosen], examples.is_sensitive[chosen])
 
 
-def _folds(examples: Examples, rng: np.random.Generator) -> NDArray[np.int64]:
+def _folds(examples: Examples, rng: np.random.Generator) -> IntArray:
     """Assign groups to folds in random order, those with a sensitive text first, so that every fold gets its share."""
     groups, number = np.unique(examples.group, return_inverse=True)
     has_sensitive = np.bincount(number, examples.is_sensitive) > 0
@@ -133,7 +130,7 @@ def _folds(examples: Examples, rng: np.random.Generator) -> NDArray[np.int64]:
     return fold[number]
 
 
-def score_predictions(predicted: NDArray[np.float64], is_sensitive: NDArray[np.bool_]) -> ClassifierScores:
+def score_predictions(predicted: FloatArray, is_sensitive: BoolArray) -> ClassifierScores:
     """Compare probabilities with labels; a text with a probability of at least one half is classified as sensitive."""
     is_positive = predicted >= 0.5
     recall = float(np.mean(is_positive[is_sensitive]))
@@ -150,7 +147,7 @@ def score_predictions(predicted: NDArray[np.float64], is_sensitive: NDArray[np.b
     )
 
 
-def _calibration(predicted: NDArray[np.float64], is_sensitive: NDArray[np.bool_]) -> tuple[CalibrationBin, ...]:
+def _calibration(predicted: FloatArray, is_sensitive: BoolArray) -> tuple[CalibrationBin, ...]:
     number = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
     return tuple(
         CalibrationBin(int(np.count_nonzero(here)), float(predicted[here].mean()), float(is_sensitive[here].mean()))

@@ -202,7 +202,7 @@ def _evaluate(
     evidence = made_evidence(kind, content.rows, profiles, content, manifest, views)
     verdict = verify_or_raise(claim, plan.method, kind, evidence, engine="local", progress=progress)
     available = frozenset({"market"} if views.find(Market) is not None else ())
-    measures = bench.request.measures or kind.measures_when_made(claim, available)
+    measures = bench.request.measures or kind.default_measures(claim, available, when_made=True)
     return verdict, take_measures(measures, evidence, rng, progress), counts
 
 

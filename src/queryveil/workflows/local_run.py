@@ -18,8 +18,7 @@ from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.local.files import expand_paths
 from queryveil.guarantees import guarantee_of
-from queryveil.histories.assembly import partition_profiles
-from queryveil.histories.build import build
+from queryveil.histories.build import build, partition_profiles
 from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profile_files import COLUMNS, is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
@@ -116,7 +115,7 @@ class LocalRun(ReleaseRun):
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Take the default measures of the kind."""
         available = frozenset({"market"} if self._views.find(Market) is not None else ())
-        names = self.plan.kind.measures_when_made(manifest.claim, available)
+        names = self.plan.kind.default_measures(manifest.claim, available, when_made=True)
         return take_measures(names, evidence, self._rng, self.progress)
 
 

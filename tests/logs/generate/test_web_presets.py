@@ -12,7 +12,7 @@ import pytest
 from queryveil.api import profiles, read
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
-from queryveil.histories.assembly import assemble
+from queryveil.histories.build import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import GeneratedLog, generate
 from queryveil.logs.generate.presets import ALTAVISTA, AOL

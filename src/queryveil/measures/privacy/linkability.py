@@ -1,11 +1,10 @@
 """Linkability: how likely members of published groups are linked to the groups' terms, and properties of the groups.
 
 Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010. A group's linking probability is the share of
-its members who hold a term, averaged over its terms: Figure 6 compares it with the p that was requested, Figure 5 shows
-the mean size of groups. An average hides that some terms are held by nearly all members, so we also give the highest
-share of a term, and how many of the pairs of a member and a published term lie above p: by `posterior` where more than
-a share of p of the members hold the term, by `belief` where that share exceeds the term's share of all people by more
-than p.
+its members who hold a term, averaged over its terms (Figure 6); Figure 5 shows the mean size of groups. An average
+hides that some terms are held by nearly all members, so we also give the highest share of a term, and how many pairs of
+a member and a published term lie above p: by `posterior` where more than a share of p of the members hold the term, by
+`belief` where that share exceeds the term's share of all people by more than p.
 """
 
 from itertools import pairwise
@@ -21,6 +20,7 @@ from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 PAIRS_AT_ONCE = 4_000_000  # looked up in about a second, so that an interrupt is noticed
 SLACK = 1e-12  # relative: numbers that are equal in decimals may differ in binary
 NO_GROUPS = "the release has no groups"
+NO_GROUP = "people who are in no published group"
 PROBABILITIES = {
     "linking probability": (
         "the share of members who hold a term, averaged over a group's terms, then over groups (the paper's Figure 6)"
@@ -50,7 +50,7 @@ def measure_linkability(
     sizes = np.bincount(members.group[members.group >= 0], minlength=n_groups)
     shares = held / np.maximum(1, sizes)[group]
     figures = zip(PROBABILITIES.items(), _probabilities(shares, group, n_groups), strict=True)
-    size_figures = zip(SIZES.items(), _size_figures(sizes), strict=True)
+    spread = (float(sizes.mean()), float(sizes.min()), float(sizes.max())) if n_groups else (None, None, None)
     suppressed = 100.0 * np.count_nonzero(members.group < 0) / n_people if n_people else None
     cosines = _cosines(released, members, products)
     cosine = float(cosines.mean()) if len(cosines) else None
@@ -63,16 +63,9 @@ def measure_linkability(
         *_pairs_above(measure, released, members, shares, held),
         *(
             Score(name, label, value, None, "people", n_groups, better="", note=note)
-            for (label, note), value in size_figures
+            for (label, note), value in zip(SIZES.items(), spread, strict=True)
         ),
-        Score(
-            name,
-            "people suppressed",
-            suppressed,
-            units_counted=n_people,
-            better="lower",
-            note="people who are in no published group",
-        ),
+        Score(name, "people suppressed", suppressed, units_counted=n_people, better="lower", note=NO_GROUP),
         Score(name, "cosine to the published profile", cosine, unit="", units_counted=len(cosines), note=note),
     ]
 
@@ -115,10 +108,6 @@ def _probabilities(shares: FloatArray, group: IntArray, n_groups: int) -> tuple[
     highest = np.zeros(n_groups)
     np.maximum.at(highest, group, shares)
     return float(mean.mean()), float(mean.max()), float(highest.mean())
-
-
-def _size_figures(sizes: IntArray) -> tuple[float | None, ...]:
-    return (float(sizes.mean()), float(sizes.min()), float(sizes.max())) if len(sizes) else (None, None, None)
 
 
 def _pairs_above(

@@ -1,24 +1,16 @@
 """Measures of a pair of logs, person by person: impressions, JSD, SPI, PEL, exposed and worst.
 
-Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018.
+Carpineto, Romano: Sensitive-aware Privacy Index for Sanitized Text Data, 2018. JSD is the Jensen–Shannon divergence of
+a person's queries before and after (base 2, probabilities from counts); SPI weights what each document adds to it by
+one minus the probability that the document is sensitive. We read it differently in one point: a person with nothing
+released has no distribution after, and leaving such people out would make the mean fall as more is suppressed; they get
+one nil document of weight 1. A surely sensitive document has weight 0, released or not, so SPI ranks only releases of
+equal size. `exposed` measures what it misses, the sensitive mass Σ σ(d) · P(d|X) · [d is released] of a person;
+`worst(q)` the `exposed` that q % of people do not exceed and the SPI that q % do not fall below (nearest rank).
 
-- JSD is the Jensen–Shannon divergence of a person's queries before and after (base 2, probabilities from counts). SPI
-  weights what each document adds to it by one minus the probability that the document is sensitive.
-  Where we read it differently: a person with nothing released has no distribution after, and leaving such people out
-  would make the mean fall as more is suppressed; they get one nil document of weight 1, and are counted separately.
-  A document that is surely sensitive has weight 0, released or not, so SPI ranks only releases of equal size.
-- `exposed` and `worst` measure what SPI misses. The exposed sensitive mass of a person is Σ σ(d) · P(d|X) · [d is
-  released]: the probability that a query of the person, drawn from the original, is sensitive and can be read in the
-  release. A document that was released once counts in full. `worst(q)` is the value of `exposed` that q % of people do
-  not exceed, and the SPI that q % of people do not fall below, each by nearest rank, with the interval of the order
-  statistic (95 %, normal).
-- PEL, the profile exposure level (Erola et al. 2011, Navarro-Arribas et al. 2012), is 100 · I(X;Y) / H(X). How joint
-  probabilities are estimated is only cited; we offer two readings. `paper`: a released query is the query it stands
-  for, p(x|y) = [x = y]; p(y) is the share of what is released, p(x) that of the person's own log. It hardly changes as
-  queries are suppressed, as the paper observes, and can exceed 100. `joint`: a query is drawn from the original, and Y
-  is what became of it, itself or "suppressed". People with one distinct query have H = 0 and are left out.
-
-The interval of a mean over people is that of another sample of as many people (95 %, normal).
+PEL (Erola et al. 2011, Navarro-Arribas et al. 2012) is 100 · I(X;Y) / H(X). `paper`: a released query is the query it
+stands for, p(x|y) = [x = y]; it hardly changes as queries are suppressed, and can exceed 100. `joint`: a query is drawn
+from the original, and Y is itself or "suppressed". People with one distinct query have H = 0 and are left out.
 """
 
 import math
@@ -138,9 +130,6 @@ def _sum_by_person(pair: LogPair, values: FloatArray) -> FloatArray:
     return np.bincount(pair.person, values, minlength=pair.n_people).astype(np.float64)
 
 
-# ---- JSD and SPI
-
-
 def spi_by_person(pair: LogPair, measure: ResolvedName) -> FloatArray:
     """Return the SPI of every person."""
     return _divergence(pair, 1.0 - _required(pair.sensitivity))
@@ -182,9 +171,6 @@ spi = PairMeasure(partial(_divergence_figures, spi_by_person), partial(_divergen
 jsd = PairMeasure(partial(_divergence_figures, jsd_by_person), partial(_divergence_scores, ""))
 
 
-# ---- impressions
-
-
 def impressions_by_person(pair: LogPair, measure: ResolvedName) -> FloatArray:
     """Return the share of every person's queries that is released."""
     share: FloatArray = pair.n_after / pair.n_before
@@ -216,9 +202,6 @@ def _impressions_scores(found: Figures, measure: ResolvedName) -> list[Score]:
 
 
 impressions = PairMeasure(_impressions_figures, _impressions_scores)
-
-
-# ---- PEL
 
 
 def pel_by_person(pair: LogPair, measure: ResolvedName) -> FloatArray:
@@ -256,9 +239,6 @@ def _pel_scores(found: Figures, measure: ResolvedName) -> list[Score]:
 
 
 pel = PairMeasure(_pel_figures, _pel_scores)
-
-
-# ---- exposed and worst
 
 
 def exposed_by_person(pair: LogPair, measure: ResolvedName) -> FloatArray:

@@ -1,9 +1,8 @@
 """Search: how much of the benefit of personalised results is left when a group's profile replaces the person's own.
 
-Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010, section 4. The paper compares anonymised groups
-with no personalisation only. Random groups of the same sizes do nearly as well, because in a group of three a third of
-the profile is the person's own; so they are evaluated too, as are one group of everybody, and each kind of group with
-the person's own profile left out. That last figure is what others contribute; the first, what a member gets.
+Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010, section 4. The paper compares groups only with
+no personalisation. Random groups of the same sizes do nearly as well, since in a group of three a third of the profile
+is the person's own; so we also evaluate these, one group of everybody, and all groups without the person's own profile.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,17 +37,13 @@ NOTES = {
 COMPARED = ((GROUPS, UNPERSONALISED), (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF), (GROUPS_WITHOUT_SELF, EVERYBODY))
 
 
-def _ignore(evaluation: SearchEvaluation) -> None:
-    """Discard the rankings."""
-
-
 @dataclass(frozen=True, eq=False)
 class SearchInputs:
     """The index to search, the rule by which the groups were published, and a callback for the rankings."""
 
     index: Index
     rule: PublicationRule
-    keep: Callable[[SearchEvaluation], None] = _ignore
+    keep: Callable[[SearchEvaluation], None] = lambda evaluation: None
 
 
 def measure_search(
@@ -111,16 +106,12 @@ def _comparisons(measure: str, found: SearchEvaluation) -> Iterator[Score]:
 
 def _people(measure: str, topics: Topics, plan: TopicPlan) -> Iterator[Score]:
     """Yield how many people were evaluated and how many could not be."""
+    drawn = f"{len(topics.queries):,} queries; at most {plan.people:,} are drawn"
+    too_few = f"of those drawn; no query of theirs finds {2 * plan.relevant} documents"
     counts = {
-        "people searched for": (
-            len(topics.people),
-            f"{len(topics.queries):,} queries; at most {plan.people:,} are drawn",
-        ),
+        "people searched for": (len(topics.people), drawn),
         "people without a term in the index": (topics.without_term, "of all people; no query of theirs can be made"),
-        "people without a query": (
-            topics.without_query,
-            f"of those drawn; no query of theirs finds {2 * plan.relevant} documents",
-        ),
+        "people without a query": (topics.without_query, too_few),
     }
     for label, (count, note) in counts.items():
         yield Score(measure, label, float(count), unit="people", units_counted=count, better="", note=note)
