@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.pairs import MISSING
 from benchmarks.sides import RUNS, SEED, SMALL, Figures, make_log
 from queryveil.api import profiles
-from queryveil.measures.utility.closed_patterns import closed_patterns
+from queryveil.measures.utility.patterns import closed_patterns
 
 N = 1_000  # patterns
 TERMS, LENGTH = 2_000, 150  # of drawn vocabularies

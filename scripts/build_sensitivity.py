@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.characters import terms
-from queryveil.sensitivity.examples import base_form, with_inflections
 from queryveil.sensitivity.model import model_bytes
-from queryveil.sensitivity.training import ClassifierScores, cross_validate, train
+from queryveil.sensitivity.training import ClassifierScores, base_form, cross_validate, train, with_inflections
 from scripts.build_lexicons import PARTS, fold, lines, write
 from scripts.sensitivity_examples import NAME, OPTIONS, bundled_examples, everyday_words, is_withheld
 from scripts.sensitivity_topics import label_synsets

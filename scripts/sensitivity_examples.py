@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.lexicons.wordnet import WordNet, glosses, load_wordnet
-from queryveil.sensitivity.examples import Examples, base_form, features
-from queryveil.sensitivity.training import TrainingOptions
+from queryveil.sensitivity.training import Examples, TrainingOptions, base_form, features
 from scripts.sensitivity_topics import NEUTRAL, SENSITIVE, LabelledSynset, Topic, definition, label_synsets
 
 NAME = "topics of WordNet 3.0"

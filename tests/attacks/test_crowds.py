@@ -34,7 +34,7 @@ def attack(*arguments: object, name: str = "known_terms(m=1)", seed: int = 1, **
 
 @settings(max_examples=200, deadline=None)
 @given(logs, st.data())
-def test_crowds_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
+def test_crowds_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
     released = [data.draw(st.sets(st.sampled_from(sorted(row)))) for row in original]
@@ -92,7 +92,7 @@ def test_no_success_on_a_km_release_exceeds_one_in_k(
             assert result.smallest is None or result.smallest >= k
 
 
-def test_the_original_is_seen_through() -> None:
+def test_unique_terms_find_everybody_in_the_original() -> None:
     log = [[0, n] for n in range(1, 21)]  # everybody has a term of their own
     found = results_of(attack(log, log, name="known_terms(m=2, wrong=0)"))
     both = found["2 terms"]
@@ -113,7 +113,7 @@ def test_a_release_that_kept_the_common_term_only() -> None:
     assert (found["2 terms, scored"].rate.value, found["2 terms, scored"].smallest) == (1 / 4, 4)
 
 
-def test_other_people_are_the_control_where_they_are_given() -> None:
+def test_other_people_are_the_control_if_given() -> None:
     log = [[0, n] for n in range(1, 5)]
     found = results_of(attack(log, log, others=[[0, 1], [77, 78], [0]], name="known_terms(m=2, wrong=1)"))
     assert (found["2 terms"].control.value, found["2 terms"].controls) == (1 / 2, 2)
@@ -142,14 +142,14 @@ def test_a_target_without_a_history_is_never_found() -> None:
     assert found["2 terms"].baseline.value == pytest.approx(2 / 3 / 2)
 
 
-def test_nobody_has_as_many_terms() -> None:
+def test_an_m_above_all_histories_is_refused() -> None:
     with pytest.raises(InputError, match=r"needs people with 4 terms, and nobody has more than 2; take a smaller m\."):
         attack([[0, 1], [0]], [[0], [0]], name="known_terms(m=4)")
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=9), st.integers(0, 2**32))
-def test_draws(log: list[set[int]], seed: int) -> None:
+def test_draws_are_distinct_and_wrong_items_are_not_held(log: list[set[int]], seed: int) -> None:
     game: Game = build_game(built := setting(log, log), built.terms)
     rng = np.random.default_rng(seed)
     for width in (1, 2, 3):
@@ -166,7 +166,7 @@ def test_draws(log: list[set[int]], seed: int) -> None:
         assert not game.people.holds(chosen, wrong[:, 0]).any()
 
 
-def test_what_the_release_still_shows() -> None:
+def test_released_items_are_those_the_release_shows() -> None:
     game = build_game(built := setting([[0, 1], [2]], [[1]], histories=[0]), built.terms)
     shown = game.released_items()
     assert (shown.indptr.tolist(), shown.ids.tolist()) == ([0, 1, 1], [1])

@@ -29,7 +29,7 @@ def attack(built: Any, m: int = 1) -> tuple[AttackResult, AttackResult]:
 
 @settings(max_examples=200, deadline=None)
 @given(logs, st.data())
-def test_beliefs_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
+def test_beliefs_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
     released = [data.draw(st.sets(st.sampled_from(sorted(row)))) for row in original]
@@ -55,7 +55,7 @@ def test_beliefs_are_the_twins(log: list[tuple[int, set[int]]], data: st.DataObj
         assert found.is_right[0] == (guess >= 0 and game.keys[guess] in original[row])
 
 
-def test_the_original_tells_everything() -> None:
+def test_the_original_reveals_every_term() -> None:
     log = [[0, 3 * n + 1, 3 * n + 2, 3 * n + 3] for n in range(10)]  # three terms of one's own
     belief, guess = attack(setting(log, log), m=2)
     assert belief.rate.value == guess.rate.value == belief.original.value == 1.0
@@ -89,7 +89,7 @@ def test_groups_by_hand() -> None:
     assert (with_target.belief - prior_of(game)[secret]).tolist() == pytest.approx([1 / 3 - 1 / 5, 1 / 2 - 1 / 5])
 
 
-def test_without_a_crowd_the_belief_stays() -> None:
+def test_without_a_crowd_the_belief_is_the_prior() -> None:
     built = setting([[0, 1], [0, 1], [2, 3]], [[0], [0]], histories=[0, 1])
     game = build_game(built, built.terms)
     secrets = Secrets(np.array([[2]], np.int32), np.array([3], np.int32), np.array([2]), game.people)
@@ -104,6 +104,6 @@ def test_other_people_are_the_control() -> None:
     assert belief.controlled_by == "people of another log"
 
 
-def test_nobody_has_a_further_term() -> None:
+def test_an_m_that_leaves_no_secret_is_refused() -> None:
     with pytest.raises(InputError, match="nobody has more than 2; take a smaller m"):
         attack(setting([[0, 1]], [[0, 1]]), m=2)

@@ -30,7 +30,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(2)
 
 
-def test_how_often_tells_people_apart_who_share_all_terms() -> None:
+def test_counts_distinguish_people_who_share_all_terms() -> None:
     counts = [{0: n, 1: 1} for n in range(1, 6)]
     rows = table([[0, 1]] * 5, range(5), counts)
     built = replace(setting([[0, 1]] * 5, [[0, 1]] * 5), terms=ItemTables(rows, rows))
@@ -40,7 +40,7 @@ def test_how_often_tells_people_apart_who_share_all_terms() -> None:
     assert found.knowledge == "2 terms and how often each"
 
 
-def test_a_moment_finds_a_person_as_precisely_as_it_is_known() -> None:
+def test_coarser_moments_find_larger_crowds() -> None:
     minutes = [[60 * n, 86_400] for n in range(4)]
     rows = table(minutes, range(4))
     built = setting([[0]] * 4, [[0]] * 4, moments=ItemTables(rows, rows))
@@ -50,7 +50,7 @@ def test_a_moment_finds_a_person_as_precisely_as_it_is_known() -> None:
     assert (coarse.rate.value, coarse.crowd) == (1 / 4, 4.0)
 
 
-def test_moments_in_coarser_units_stand_once() -> None:
+def test_moments_in_coarser_units_are_unique() -> None:
     coarse = in_units(table([[0, 30, 61], [59], []], [0, 1, 2]), 60)
     assert (coarse.indptr.tolist(), coarse.keys.tolist()) == ([0, 2, 3, 3], [0, 1, 0])
 
@@ -64,14 +64,14 @@ TERMS = ("john", "smith", "mary", "jones", "red", "shoes")
 SEARCHED = [(0, "john smith"), (0, "john smith home"), (0, "mary jones"), (1, "mary jones"), (1, "red shoes")]
 
 
-def test_the_name_searched_most_is_taken_for_ones_own() -> None:
+def test_the_most_searched_rare_name_is_taken_as_the_own_name() -> None:
     built = setting([[0, 1, 2, 3], [2, 3, 4, 5]], [[4]], terms=TERMS, queries=SEARCHED)
     assert built.queries is not None
     assert own_names(built.queries, 3) == {0: ("john", "smith"), 1: ("mary", "jones")}
     assert own_names(built.queries, 1) == {0: ("john", "smith")}  # two people searched for mary jones
 
 
-def test_vanity_finds_who_searches_for_the_own_name() -> None:
+def test_vanity_finds_people_who_searched_for_their_name() -> None:
     log = [[0, 1, 2, 3], [2, 3, 4, 5]]
     (seen,) = attack_by_names(
         Evidence.of(setting(log, log, terms=TERMS, queries=SEARCHED)), resolve("attack", "vanity(shared=1)"), rng=rng()
@@ -96,7 +96,7 @@ logs = st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size
 
 @settings(max_examples=250, deadline=None)
 @given(logs, st.integers(2, 4), st.integers(1, 4))
-def test_what_could_have_stayed_is_the_twins(log: list[tuple[int, set[int]]], k: int, m: int) -> None:
+def test_judgements_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], k: int, m: int) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, released = [numbers[owner] for owner, _ in log], [row for _, row in log]
     game = build_game(built := setting(released, released, owners=owners), built.terms)
@@ -115,7 +115,7 @@ def test_what_could_have_stayed_is_the_twins(log: list[tuple[int, set[int]]], k:
         assert said == (SHOWN if i in units[u][1] else blocked)
 
 
-def test_parts_are_counted_apart() -> None:
+def test_partitions_are_counted_separately() -> None:
     game = build_game(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
     asked = np.array([2]), np.array([1], np.int32)
     together, apart = np.zeros(3, np.int32), np.array([0, 0, 1], np.int32)
@@ -123,7 +123,7 @@ def test_parts_are_counted_apart() -> None:
     assert judge(game.release.published, apart, *asked, 3, 2).tolist() == [BLOCKED]
 
 
-def test_minimality_tells_the_deleted_from_what_could_have_stayed() -> None:
+def test_minimality_distinguishes_deleted_terms_from_terms_never_held() -> None:
     # The last one lost 5, which two others have with 1 but none with 0; all could have had 2 beside 0.
     log = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0, 5]]
     released = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0]]

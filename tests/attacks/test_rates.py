@@ -17,7 +17,7 @@ def test_a_rate_is_the_mean_with_wilsons_interval() -> None:
     assert rate_of(np.ones(5)).high == 1.0
 
 
-def test_the_risk_is_what_the_control_leaves() -> None:
+def test_the_risk_is_relative_to_what_the_control_leaves() -> None:
     # by hand: (0.75 - 0.5) / 0.5; half widths 0.1 / 0.5 and 0.1 * 0.25 / 0.25
     risk = risk_above(Rate(0.75, 0.65, 0.85), Rate(0.5, 0.4, 0.6))
     assert risk.value == 0.5

@@ -171,7 +171,7 @@ def test_everything_declared_has_a_purpose_and_loads(kind: str) -> None:
         assert declaration.signature().startswith(name)
 
 
-def test_types_say_and_accept_their_values() -> None:
+def test_types_describe_and_accept_their_values() -> None:
     assert Integer(maximum=3).describe() == "a whole number of at most 3"
     assert [Integer(1, 3).accepts(value) for value in (0, 1, 3, 4, True, 1.0)] == [
         False,
@@ -236,6 +236,6 @@ def test_every_principle_has_its_own_promise_and_limits(name: str, says: tuple[s
     assert not any("{" in sentence for sentence in (promise, *limits))
 
 
-def test_what_is_near_is_named_else_everything() -> None:
+def test_similar_names_are_suggested_else_all() -> None:
     assert nearest("usres", ("users", "fis")) == "did you mean users?"
     assert nearest("zzz", ("users", "fis")) == "there are fis, users."

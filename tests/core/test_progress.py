@@ -1,6 +1,8 @@
 """Progress reports."""
 
-from queryveil.core.progress import nested_progress, silent
+import pytest
+
+from queryveil.core.progress import batches, nested_progress, silent
 
 
 def test_nested_progress_names_the_outer_stage_first() -> None:
@@ -8,3 +10,12 @@ def test_nested_progress_names_the_outer_stage_first() -> None:
     nested_progress("run 2 of 5", lambda *report: reports.append(report))("verifying", 3, 10)
     assert reports == [("run 2 of 5: verifying", 3, 10)]
     nested_progress("run 2 of 5", silent)("verifying", 3, 10)
+
+
+@pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (3, 3), (7, 3)])
+def test_batches_cover_all_elements_and_report_the_end(n: int, size: int) -> None:
+    reports: list[tuple[str, int, int]] = []
+    found = list(batches(n, size, "work", lambda *report: reports.append(report)))
+    assert [i for part in found for i in range(part.start, part.stop)] == list(range(n))
+    assert all(part.stop - part.start <= size for part in found)
+    assert reports == [*(("work", part.start, n) for part in found), ("work", n, n)]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from queryveil.lexicons.tables import FOLDER
+from queryveil.lexicons import FOLDER
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_lexicons.py"
 WORDNET = Path("/usr/share/wordnet")

@@ -93,7 +93,7 @@ def test_adjectives_lose_their_markers(wordnet: WordNet) -> None:
 
 def test_importing_reads_no_table() -> None:
     code = (
-        "from queryveil.lexicons import tables, word_lists, wordnet\n"
+        "from queryveil.lexicons import word_lists, wordnet\n"
         "assert wordnet.load_wordnet.cache_info().currsize == 0\n"
         "assert wordnet.glosses.cache_info().currsize == 0\n"
         "wordnet.load_wordnet()\n"

@@ -71,7 +71,7 @@ def test_suppressed_occurrences_count_the_penalty(tmp_path: Path) -> None:
     assert twice == pytest.approx(once + 2 / 22)
 
 
-def test_sets_flatter_what_lost_its_counts(tmp_path: Path) -> None:
+def test_lm_ignores_lost_counts(tmp_path: Path) -> None:
     sets = [dict.fromkeys(bag, 1) for bag in LG]
     loss, _ = blm(example(tmp_path, sets, 0))
     flattered = lm(example(tmp_path, sets, 0))
@@ -82,7 +82,7 @@ def test_sets_flatter_what_lost_its_counts(tmp_path: Path) -> None:
     assert flattered == pytest.approx((6 + 12 * 3 / 7) / 18)
 
 
-def test_without_members_nothing_is_known(tmp_path: Path) -> None:
+def test_without_the_private_folder_there_is_no_value(tmp_path: Path) -> None:
     known = example(tmp_path, SSC, 4)
     unknown = Vocabularies(known.original, known.released, None, known.network, 4)
     assert blm(unknown) == (None, None)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.measures.utility.closed_patterns import closed_patterns
+from queryveil.measures.utility.patterns import closed_patterns
 from tests.twins import patterns as twin
 
 Rows = list[set[int]]
@@ -18,13 +18,13 @@ def mine(rows: Rows, n: int) -> list[tuple[int, tuple[int, ...]]]:
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=14), st.integers(1, 60))
-def test_same_as_all_intersections(rows: Rows, n: int) -> None:
+def test_patterns_equal_those_of_all_intersections(rows: Rows, n: int) -> None:
     assert mine(rows, n) == twin.closed_patterns(rows, n)
 
 
 @pytest.mark.parametrize("n", [1, 10, 300])
 @pytest.mark.parametrize("width", [70, 200])
-def test_same_on_more_rows_and_entries_than_a_word_has_bits(n: int, width: int) -> None:
+def test_patterns_of_more_than_64_rows_and_entries(n: int, width: int) -> None:
     rng = np.random.default_rng(width)
     chance = 0.3 / (1 + np.arange(width) / 20)
     rows = [set(np.flatnonzero(rng.random(width) < chance).tolist()) for _ in range(150)]
@@ -39,7 +39,7 @@ def test_same_on_more_rows_and_entries_than_a_word_has_bits(n: int, width: int) 
     assert {e for _, entries in found for e in entries} <= singles
 
 
-def test_what_all_rows_hold_is_the_first_pattern() -> None:
+def test_entries_of_all_rows_are_the_first_pattern() -> None:
     assert mine([{0, 1, 2}, {0, 1, 3}], 5) == [(2, (0, 1)), (1, (0, 1, 2)), (1, (0, 1, 3))]
 
 

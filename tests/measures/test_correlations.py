@@ -70,7 +70,7 @@ def test_significance_with_few_pairs_in_closed_form() -> None:
     assert [significance(r, 9) for r in (1.0, -1.0, 0.0)] == [0.0, 0.0, 0.5]
 
 
-def test_what_does_not_vary_has_no_correlation() -> None:
+def test_a_constant_figure_has_no_correlation() -> None:
     same, two = np.full(5, 3.0), np.array([1.0, 2.0, NAN, NAN, NAN])
     found = correlations({"a": np.arange(5.0), "b": same, "c": two})
     assert [each.n for each in found] == [5, 2, 2]
@@ -89,7 +89,7 @@ def comparison(kind: str, *, private: bool) -> Comparison:
     return Comparison(kind_of(kind), profiles_of(LOG), released, np.arange(4) if private else None, TABLE)
 
 
-def test_only_terms_the_market_knows_are_looked_at() -> None:
+def test_only_terms_of_the_market_table_are_correlated() -> None:
     original = profiles_of(LOG)
     figures = known_to_market(figures_of_terms(original, original.counts, original.owner, TABLE))
     assert tuple(figures) == VARIABLES
@@ -111,7 +111,7 @@ def test_scores_of_original_and_release() -> None:
     assert by_label["clicks – revenue"].units_counted == 3
 
 
-def test_what_a_release_does_not_tell_is_left_open() -> None:
+def test_figures_the_release_does_not_show_have_no_value() -> None:
     scores = measure_correlations(
         Evidence.of(comparison("histories", private=False)),
         resolve("measure", "correlations"),

@@ -65,13 +65,13 @@ def test_histories_take_their_occurrences_from_the_original() -> None:
     assert measure("histories", [["car"], ["wig"]], history_of=[0, 1])["impressions"].value == 80.0
 
 
-def test_what_histories_keep_is_unknown_without_the_private_folder() -> None:
+def test_value_of_histories_is_unknown_without_the_private_folder() -> None:
     score = measure("histories", [["car"]])["bid"]
     assert score.value is None
     assert score.note.endswith("; what is kept needs --private, or a release of kind log")
 
 
-def test_a_figure_that_is_nowhere_above_0_has_no_share() -> None:
+def test_a_figure_that_is_always_0_has_no_share() -> None:
     scores = measure("log", [["car"]], market=market_of({"car": (1.0, 0.0, 5.0)}))
     assert scores["bid"].value == 25.0
     assert [scores[label].value for label in ("clicks", "revenue")] == [None, None]

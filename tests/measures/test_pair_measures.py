@@ -72,7 +72,7 @@ def test_spi_lies_between_0_and_jsd_and_jsd_below_1(given_people: People, sensit
 
 @given(st.lists(some, min_size=1, max_size=6), sensitivities)
 @settings(deadline=None)
-def test_what_is_released_whole_is_at_distance_0(sides: list[dict[str, int]], sensitivity: dict[str, float]) -> None:
+def test_an_unchanged_release_is_at_distance_0(sides: list[dict[str, int]], sensitivity: dict[str, float]) -> None:
     pair = pair_of([(side, side) for side in sides], sensitivity)
     assert value("spi", pair) == value("jsd", pair) == pytest.approx(0, abs=1e-12)
     assert value("impressions", pair) == 100
@@ -100,7 +100,7 @@ def test_the_toy_cases_of_what_spi_misses() -> None:
     assert value("exposed", rest) == 0
 
 
-def test_people_with_nothing_released_are_counted_apart() -> None:
+def test_people_with_nothing_released_are_counted_separately() -> None:
     pair = pair_of([(TEN, TEN), (TEN, {})], ONE_SENSITIVE)
     spi, shown = measure("spi", pair)
     assert spi.value == pytest.approx((0 + 0.95) / 2)  # ½ of the nil document and ½ · 0.9 of the insensitive ones
@@ -129,7 +129,7 @@ def test_queries_that_the_person_never_issued() -> None:
     assert (foreign.value, "--match" in foreign.note) == (100, True)
 
 
-def test_pel_leaves_people_with_nothing_to_learn_out_and_says_so() -> None:
+def test_pel_leaves_out_people_with_one_distinct_query() -> None:
     (score,) = measure("pel", pair_of([({"a": 3}, {"a": 3}), ({"a": 1, "b": 1}, {"a": 1, "b": 1})]))
     assert score.value == pytest.approx(100)
     assert score.units_counted == 1

@@ -58,7 +58,7 @@ rows = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_si
 
 @settings(deadline=None, max_examples=60)
 @given(rows, rows, st.integers(1, 12), st.sampled_from([2, 8]))
-def test_same_as_padded_matchings_of_all_pairs(
+def test_distances_equal_padded_matchings_of_all_pairs(
     before: list[list[str]], after: list[list[str]], n: int, eps: int
 ) -> None:
     bags = [typed(*row) for row in after]

@@ -73,12 +73,12 @@ def test_log_size_of_histories_is_unknown_without_the_private_folder() -> None:
     assert (score.value, score.note, score.units_counted) == (None, UNKNOWN_OCCURRENCES, 10)
 
 
-def test_several_histories_of_a_person_are_one_user_where_that_is_known() -> None:
+def test_histories_of_a_person_are_one_user_if_owners_are_known() -> None:
     scores = measure("histories", [["car"], ["car"], ["loan"]], history_of=[0, 1, 3], owners=[0, 0, 0, 1])
     assert (scores["users"].value, scores["users"].units_counted, scores["users"].note) == (100.0, 2, "")
 
 
-def test_histories_are_compared_with_histories_where_people_are_unknown() -> None:
+def test_histories_are_counted_if_owners_are_unknown() -> None:
     scores = measure("histories", [["car"], ["car"], ["loan"]], owners=[0, 0, 0, 1])
     assert (scores["users"].value, scores["users"].units_counted) == (75.0, 4)
     assert scores["users"].note == HISTORIES_COUNTED

@@ -103,7 +103,7 @@ def test_nobody_can_be_told_from_the_written_files(scores: Scores, trec: Path) -
     assert stat.S_IMODE(trec.stat().st_mode) == 0o700
 
 
-def test_what_the_figures_say(scores: Scores) -> None:
+def test_scores_of_every_metric_and_variant(scores: Scores) -> None:
     for metric in METRICS:
         assert value(scores, metric, GROUPS) > value(scores, metric, GROUPS_WITHOUT_SELF)  # oneself is in one's group
         assert value(scores, metric, RANDOM_GROUPS) > value(scores, metric, RANDOM_WITHOUT_SELF)
@@ -127,7 +127,7 @@ def test_intervals_and_comparisons(scores: Scores) -> None:
     assert share.value == pytest.approx(100 * ours / theirs)
 
 
-def test_who_is_looked_at(scores: Scores) -> None:
+def test_counts_of_evaluated_people(scores: Scores) -> None:
     counted = by_label(scores)
     assert counted["people searched for"].value == 50
     assert counted["people searched for"].note.startswith("150 queries")
@@ -152,7 +152,7 @@ def test_the_engines_score_can_be_blended_in(place: Place, scores: Scores) -> No
     )
 
 
-def test_frozen_or_strict_groups_are_looked_at_too(tmp_path: Path) -> None:
+def test_frozen_and_strict_groups_can_be_measured(tmp_path: Path) -> None:
     strict = make(tmp_path, method="linkability(p=0.5, principle=posterior, representative=union, shrink=0.3)")
     assert 0 < value(measure(strict), AP_ALL, GROUPS_WITHOUT_SELF) < 100
 

@@ -99,7 +99,7 @@ def test_before_and_after_by_hand() -> None:
     assert score.interval == pytest.approx((4.56, 69.94), abs=0.01)  # Wilson's, of 1 in 4
 
 
-def test_histories_of_one_person_are_one_owner_where_that_is_known() -> None:
+def test_histories_of_one_person_are_one_owner_if_owners_are_known() -> None:
     original = profiles_of([["a", "b"], ["a", "b"], ["c"], ["c"]], owners=[0, 0, 1, 2])
     released = profiles_of([["a", "b"], ["c"], ["a", "b"], ["c"]])
     blind = measure(Comparison(kind_of("histories"), original, released, None), 2)
@@ -117,7 +117,7 @@ def test_a_release_without_terms_has_no_value() -> None:
     assert score.label == "singled out by 1 random term"
 
 
-def test_only_the_generator_decides() -> None:
+def test_the_seed_determines_the_result() -> None:
     rng = np.random.default_rng(2)
     profiles = profiles_of([rng.choice(list(LETTERS), 5, replace=False).tolist() for _ in range(20)])
     comparison = Comparison(kind_of("histories"), profiles, profiles, None)

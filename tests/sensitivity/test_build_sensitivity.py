@@ -3,9 +3,8 @@ import pytest
 
 from queryveil.lexicons.word_lists import private_words
 from queryveil.lexicons.wordnet import load_wordnet
-from queryveil.sensitivity.examples import Examples
 from queryveil.sensitivity.model import load_model
-from queryveil.sensitivity.training import cross_validate, train
+from queryveil.sensitivity.training import Examples, cross_validate, train
 from scripts.sensitivity_examples import NAME, OPTIONS, bundled_examples, is_withheld
 from scripts.sensitivity_topics import NEUTRAL, SENSITIVE, LabelledSynset, find_root, label_synsets
 

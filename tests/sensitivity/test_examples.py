@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.sensitivity.examples import features, read_labels, with_inflections
+from queryveil.sensitivity.training import features, read_labels, with_inflections
 
 
 def write_labels(tmp_path: Path, text: str) -> Path:

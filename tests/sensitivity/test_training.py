@@ -5,8 +5,7 @@ import pytest
 from sklearn.naive_bayes import BernoulliNB
 
 from queryveil.core.errors import InputError, OutputError
-from queryveil.sensitivity.examples import Examples, features
-from queryveil.sensitivity.training import TrainingOptions, cross_validate, score_predictions, train
+from queryveil.sensitivity.training import Examples, TrainingOptions, cross_validate, features, score_predictions, train
 from queryveil.workflows.sensitivity import train as train_file
 
 TEXTS = ["flu fever", "fever pill", "flu flu pill", "soup bread", "bread butter", "soup", "butter tea"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from queryveil.kinds.base import (
     ReleaseContent,
     rank_texts,
 )
-from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.kinds.private_folder import PrivateFolder, refuse_damaged
 
 UNRELEASED_GROUPS = "the private folder has members of groups that are not released"
 WEIGHT_DECIMALS = 9  # of a published weight: rounds off what sums in another order differ by
@@ -41,19 +42,13 @@ class GroupsKind(Kind):
         order = np.lexsort((rank[outcome.ids], row_numbers(outcome.indptr)))
         ranks = rank[outcome.ids][order]
         weights = np.maximum(np.round(outcome.weights[order], WEIGHT_DECIMALS), 10.0**-WEIGHT_DECIMALS)
-        bounds = list(zip(outcome.indptr[:-1].tolist(), outcome.indptr[1:].tolist(), strict=True))
-        keys = [(ranks[a:b].tolist(), weights[a:b].tolist()) for a, b in bounds]
+        keys = [(ranks[a:b].tolist(), weights[a:b].tolist()) for a, b in pairwise(outcome.indptr.tolist())]
         in_order = np.array(sorted(range(outcome.n_groups), key=keys.__getitem__), np.int64)
         release_ids = np.full(outcome.n_groups + 1, -1, np.int64)  # the last is that of the suppressed
         release_ids[in_order] = np.arange(outcome.n_groups)
         released, positions = gather_rows(outcome.indptr, in_order)
-        rows = pa.table(
-            {
-                "group": row_numbers(released),
-                "term": texts.take(pa.array(ranks[positions])),
-                "weight": weights[positions],
-            }
-        )
+        terms = texts.take(pa.array(ranks[positions]))
+        rows = pa.table({"group": row_numbers(released), "term": terms, "weight": weights[positions]})
         return ReleaseContent(rows, release_ids[outcome.group])
 
     def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
@@ -105,29 +100,26 @@ class GroupsKind(Kind):
 
 def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGroups) -> GroupMembers:
     """Return who is in which group, over the terms of the release followed by those that were not released."""
-    number = dict(zip(released.terms, range(len(released.terms)), strict=True))
-    others = [entry for entry in profiles.vocabulary.entries if entry not in number]
-    number |= dict(zip(others, range(len(number), len(number) + len(others)), strict=True))
+    terms = tuple(dict.fromkeys((*released.terms, *profiles.vocabulary.entries)))
+    number = {term: i for i, term in enumerate(terms)}
     ids = np.array([number[entry] for entry in profiles.vocabulary.entries], np.int32)[profiles.ids]
     order = np.lexsort((ids, row_numbers(profiles.indptr)))
     weights = np.ones(len(ids)) if profiles.weights is None else profiles.weights
     group = np.searchsorted(released.groups, release_ids).astype(np.int32)
     group[~np.isin(release_ids, released.groups)] = -1
-    return GroupMembers(group, profiles.indptr, ids[order], weights[order], (*released.terms, *others))
+    return GroupMembers(group, profiles.indptr, ids[order], weights[order], terms)
 
 
 def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[GroupMembers, IntArray]:
     """Return who is in which group from the private folder, and the release id of everybody's group."""
     membership, pairs = private.weighted_profiles()
-    try:
+    with refuse_damaged(f"{private.path} is missing something"):
         release_ids = np.array([-1 if i is None else i for i in membership["release_id"].to_pylist()], np.int64)
         history = as_array(pairs["history"])
         terms = pairs["term"].cast(pa.string()).combine_chunks().dictionary_encode()
         number = as_array(terms.indices.cast(pa.int64()))
         weights = as_array(pairs["weight"])
         is_numbered = np.array_equal(as_array(membership["history"]), np.arange(len(release_ids)))
-    except (KeyError, ValueError, pa.ArrowException):
-        raise ReleaseError(f"{private.path} is missing something or damaged; check --private.") from None
     if not is_numbered or not np.all(history[1:] >= history[:-1]) or history.max(initial=-1) >= len(release_ids):
         raise ReleaseError(f"{private.path} is damaged: its histories are not in order; check --private.")
     profiles = Profiles(
@@ -142,6 +134,7 @@ def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[Grou
     return members_of(profiles, release_ids, released), release_ids
 
 
+_WORST_TERM = "linking probability of the worst term"
 GROUPS_VIEW = ComparisonView(
     "Groups of people",
     kept=(
@@ -150,9 +143,7 @@ GROUPS_VIEW = ComparisonView(
     ),
     given_away=(
         ComparedFigure("linkability", "linking probability", "linking probability", 100),
-        ComparedFigure(
-            "linkability", "linking probability of the worst term", "linking probability of the worst term", 100
-        ),
+        ComparedFigure("linkability", _WORST_TERM, _WORST_TERM, 100),
     ),
 )
 GROUPS = GroupsKind(

@@ -69,18 +69,14 @@ class HistoriesKind(Kind):
     ) -> ReleaseContent:
         """Return the rows `user, term` of the kept pairs."""
         mask: NDArray[np.bool_] = outcome.mask
-        history = row_numbers(profiles.indptr).astype(np.int32)[mask]
+        history = row_numbers(profiles.indptr, np.int32)[mask]
         rank, texts = rank_texts(profiles.vocabulary.entries, profiles.ids[mask])
         starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
         indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
         order = order_rows(indptr, ranks, profiles.partition)
         released, positions = gather_rows(indptr, order)
-        lengths = np.diff(released)
-        columns: dict[str, pa.Array] = {
-            "user": pa.array(row_numbers(released)),
-            "term": texts.take(pa.array(ranks[positions])),
-        }
-        rows = pa.table(with_partition(columns, profiles, order, lengths))
+        columns = {"user": pa.array(row_numbers(released)), "term": texts.take(pa.array(ranks[positions]))}
+        rows = pa.table(with_partition(columns, profiles, order, np.diff(released)))
         return ReleaseContent(rows, ids_of_order(order, profiles.n_histories))
 
     def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
@@ -134,9 +130,8 @@ class HistoriesKind(Kind):
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return every item of every released history with the person."""
         released = evidence.get(ReleasedHistories)
-        return released.ids.astype(np.int64), person_of_users(units, persons)[
-            per_entry(released.users, released.indptr)
-        ]
+        users = per_entry(released.users, released.indptr)
+        return released.ids.astype(np.int64), person_of_users(units, persons)[users]
 
 
 def history_faults(n_invented: int, n_people: int, counts: Mapping[str, int]) -> list[str]:

@@ -43,15 +43,9 @@ class VocabulariesKind(HistoriesKind):
         release_ids = ids_of_keys(sort_keys(3 * outcome.indptr, cells), np.diff(outcome.indptr) > 0)
         content = ReleaseContent(pa.table({}), release_ids)
         released, positions = gather_rows(outcome.indptr, content.histories)
-        rows = pa.table(
-            {
-                "user": row_numbers(released),
-                "term": texts.take(pa.array(ranks[positions])),
-                "count": counts[positions].astype(np.int32),
-                "level": levels[positions].astype(np.int32),
-            }
-        )
-        return ReleaseContent(rows, release_ids)
+        terms = texts.take(pa.array(ranks[positions]))
+        columns = {"count": counts[positions].astype(np.int32), "level": levels[positions].astype(np.int32)}
+        return ReleaseContent(pa.table({"user": row_numbers(released), "term": terms, **columns}), release_ids)
 
     def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
         """Count what is published."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.lexicons.tables import read_column, read_table
+from queryveil.lexicons import read_column, read_table
 
 PLACE_KINDS = ("city", "state", "country", "region", "island", "mountain", "water")
 _STOP_WORDS = """

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, indptr_of_sorted, row_numbers
-from queryveil.lexicons.tables import read_column, read_table
+from queryveil.lexicons import read_column, read_table
 
 NOUN, VERB, ADJECTIVE, ADVERB = range(4)
 

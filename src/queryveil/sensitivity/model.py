@@ -21,7 +21,7 @@ from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import InputError
 from queryveil.core.rows import FloatArray
 from queryveil.histories.tokens import Tokenizer
-from queryveil.lexicons.tables import FOLDER
+from queryveil.lexicons import FOLDER
 from queryveil.logs.characters import terms
 from queryveil.sensitivity.lists import read_words
 

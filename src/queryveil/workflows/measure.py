@@ -20,8 +20,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, row_numbers, row_numbers_of
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.histories.assembly import assemble
-from queryveil.histories.build import build
+from queryveil.histories.build import assemble, build
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
 from queryveil.kinds.private_folder import PrivateFolder

@@ -27,8 +27,7 @@ class Trained:
 def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, progress: Progress = silent) -> Trained:
     """Train a model on labelled queries, judge it by 10-fold cross-validation, and write it."""
     check_replaceable(out, "a sensitivity model", is_model, overwrite=force)
-    from queryveil.sensitivity.examples import read_labels
-    from queryveil.sensitivity.training import cross_validate
+    from queryveil.sensitivity.training import cross_validate, read_labels
     from queryveil.sensitivity.training import train as fit
 
     examples = read_labels(labelled)
