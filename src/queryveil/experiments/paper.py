@@ -16,8 +16,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.core.rows import select_entries
-from queryveil.histories.assembly import assemble
-from queryveil.histories.build import Unit
+from queryveil.histories.build import Unit, assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, method_of
