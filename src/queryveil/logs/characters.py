@@ -19,18 +19,14 @@ class _TranslationTable(dict[int, str]):
         self.charset = charset
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
+        character, category = chr(code), unicodedata.category(chr(code))
+        if self.charset == "paper":
+            belongs = any(low <= character <= high for low, high in _PAPER_RANGES)
+        else:
+            belongs = category[0] in "LM" or category == "Nd"  # in many scripts marks belong to the letter before them
         # İ, whose lower case is two characters, becomes the first of them
-        self[code] = character.lower()[0] if _belongs(character, self.charset) else " "
+        self[code] = character.lower()[0] if belongs else " "
         return self[code]
-
-
-def _belongs(character: str, charset: str) -> bool:
-    """Return whether a character is part of terms; in many scripts marks belong to the letter before them."""
-    if charset == "paper":
-        return any(low <= character <= high for low, high in _PAPER_RANGES)
-    category = unicodedata.category(character)
-    return category[0] in "LM" or category == "Nd"
 
 
 _table = cache(_TranslationTable)

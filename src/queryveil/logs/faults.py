@@ -5,7 +5,6 @@ import io
 import json
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -88,12 +87,9 @@ def _fault_of(fields: dict[str, object], layout: Layout) -> str:
     if user is None or not str(user).strip(" "):
         return NO_USER
     time = str("" if fields.get("time") is None else fields["time"]).strip(" ")
-    if layout.time in _EPOCH_STYLES and time and not _is_number(time):
-        return UNREADABLE_TIME
+    if layout.time in _EPOCH_STYLES and time:
+        try:
+            return "" if math.isfinite(float(time)) else UNREADABLE_TIME
+        except ValueError:
+            return UNREADABLE_TIME
     return ""
-
-
-def _is_number(text: str) -> bool:
-    with suppress(ValueError):
-        return math.isfinite(float(text))
-    return False

@@ -143,7 +143,11 @@ class Sample:
 def take_sample(path: Path) -> Sample:
     """Read the beginning of a log file, or raise an error that says why it cannot be a log."""
     try:
-        _check_is_regular_file(path, path.stat().st_mode)
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise LogError(f"{path} is a folder, not a log file; name the files in it, for example {path}/*.")
+        if not stat.S_ISREG(mode):
+            raise LogError(f"{path} is not a regular file, and a log is read more than once; save it to a file first.")
         compression = detect_compression(path)
         if compression == "zstd":
             check_zstd_complete(path)
@@ -162,14 +166,6 @@ def take_sample(path: Path) -> Sample:
         advice = utf16 if data.startswith(_UTF16) else "convert it to UTF-8 text or Parquet"
         raise LogError(f"{path} holds NUL bytes, so it is not UTF-8 text; {advice}.")
     return Sample(path, data, compression)
-
-
-def _check_is_regular_file(path: Path, mode: int) -> None:
-    """Raise an error for folders, and for pipes, since a log is read more than once."""
-    if stat.S_ISDIR(mode):
-        raise LogError(f"{path} is a folder, not a log file; name the files in it, for example {path}/*.")
-    if not stat.S_ISREG(mode):
-        raise LogError(f"{path} is not a regular file, and a log is read more than once; save it to a file first.")
 
 
 def check_zstd_complete(path: Path) -> None:

@@ -32,7 +32,10 @@ def layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
         return json_layout(sample, columns)
     delimiter, names = _header(sample)
     roles = find_roles(f"{sample.path}, line 1", names, columns)
-    quote = "" if delimiter == "\t" and _has_stray_quotes(sample) else '"'
+    # Quotes have no meaning if some field between tabs begins with a quote and does not end with one
+    fields = (field for line in sample.lines for field in line.split("\t") if field.startswith('"'))
+    has_stray_quotes = any(len(field) == 1 or not field.endswith('"') for field in fields)
+    quote = "" if delimiter == "\t" and has_stray_quotes else '"'
     rows = csv.reader(sample.lines[1:], delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE)
     place = names.index(roles["time"]) if "time" in roles else len(names)
     style = time_style(row[place] for row in rows if len(row) > place)
@@ -80,12 +83,6 @@ def _typed_layout(
         is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
         style = "stored" if is_time else time_style(islice(values, _INSPECTED_TIMES))
     return Layout("parquet", roles, tuple(schema.names), time=style)
-
-
-def _has_stray_quotes(sample: Sample) -> bool:
-    """Return whether quotes have no meaning: some field between tabs begins with a quote and does not end with one."""
-    fields = (field for line in sample.lines for field in line.split("\t"))
-    return any(field.startswith('"') and (len(field) == 1 or not field.endswith('"')) for field in fields)
 
 
 def _header(sample: Sample) -> tuple[str, list[str]]:

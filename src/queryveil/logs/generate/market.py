@@ -203,7 +203,10 @@ def adjust(values: FloatArray, targets: Sequence[CorrelationTarget], floor: floa
         if np.abs(errors).max() < _CLOSE_ENOUGH:
             break
         slopes = np.einsum("in,jn->ij", rows * excess, bends) / (spreads * np.abs(wanted))[:, None]
-        bend = np.einsum("in,i->n", bends, _solve(slopes, -errors))
+        # By least squares, preferring small weights
+        ridge = _RIDGE * np.abs(slopes).max() * np.eye(len(slopes))
+        weights = np.linalg.lstsq(np.concatenate((slopes, ridge)), np.append(-errors, np.zeros(len(errors))))[0]
+        bend = np.einsum("in,i->n", bends, weights)
         length = min(1.0, _LARGEST_STEP / max(float(np.abs(bend).max()), 1e-9))
         while length > _SHORTEST_STEP:
             bent = excess * np.exp(length * bend)
@@ -226,13 +229,6 @@ def _relative_errors(
     spreads = np.array([target.spread(values) for target in targets])
     wanted = np.array([target.correlation for target in targets])
     return ((rows * values).sum(axis=1) / spreads - wanted) / np.abs(wanted), spreads
-
-
-def _solve(slopes: FloatArray, change: FloatArray) -> FloatArray:
-    """Solve linear equations by least squares, preferring small weights."""
-    ridge = _RIDGE * np.abs(slopes).max() * np.eye(len(slopes))
-    weights: FloatArray = np.linalg.lstsq(np.concatenate((slopes, ridge)), np.append(change, np.zeros(len(change))))[0]
-    return weights
 
 
 def _direction(column: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import FloatArray, IntArray, indptr_of
+from queryveil.core.rows import IntArray, indptr_of
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon
 from queryveil.logs.generate.shape import Activity, LogShape, Slot
 from queryveil.logs.generate.topics import TOPICS
@@ -20,7 +20,7 @@ _PAUSE_SIGMA = 1.1  # of the logarithm of a pause
 _OPERATOR_QUERIES = 65  # of a program that combines terms by "or"
 _BOT_QUERIES = 120, 300  # of a bot, in one session
 _BOT_PAUSE = 20  # seconds, at most
-_INTERESTS = np.array([topic.interest for topic in TOPICS], np.float64)
+_INTERESTS = np.array([topic.interest for topic in TOPICS], np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +65,19 @@ def make_people(n: int, shape: LogShape, lexicon: QueryLexicon, rng: np.random.G
     fixed = np.where(is_operator, _OPERATOR_QUERIES, 0)
     fixed[is_heaviest] = shape.largest // HEAVIEST_LENGTH
     fixed[is_bot] = rng.integers(*_BOT_QUERIES, size=np.count_nonzero(is_bot), endpoint=True)
+    identifiers = np.cumsum(rng.integers(1, _LARGEST_STEP, size=n, endpoint=True))
+    n_queries = _draw_n_queries(fixed, shape.activity, rng)
+    is_stranger = rng.random(n) < shape.queries.strangers
+    # Sorting by noise / interest draws different topics for each person
+    waiting = rng.standard_exponential((n, len(_INTERESTS)), np.float32) / _INTERESTS
     return SyntheticPeople(
-        identifiers=np.cumsum(rng.integers(1, _LARGEST_STEP, size=n, endpoint=True)),
-        n_queries=_draw_n_queries(fixed, shape.activity, rng),
+        identifiers=identifiers,
+        n_queries=n_queries,
         is_operator=is_operator,
         is_heaviest=is_heaviest,
         is_bot=is_bot,
-        is_stranger=rng.random(n) < shape.queries.strangers,
-        topics=_draw_topics(n, rng),
+        is_stranger=is_stranger,
+        topics=np.argsort(waiting, axis=1)[:, :TOPICS_EACH],
         personal=_draw_personal(n, shape, lexicon, rng),
     )
 
@@ -127,18 +132,16 @@ def _draw_n_queries(fixed: IntArray, activity: Activity, rng: np.random.Generato
     return counts
 
 
-def _draw_topics(n: int, rng: np.random.Generator) -> IntArray:
-    """Draw different topics for each person: sorting by noise / interest draws without replacement."""
-    waiting = rng.standard_exponential((n, len(_INTERESTS)), np.float32) / _INTERESTS.astype(np.float32)
-    return np.argsort(waiting, axis=1)[:, :TOPICS_EACH]
-
-
 def draw_times(
     people: SyntheticPeople, owners: IntArray, shape: LogShape, rng: np.random.Generator
 ) -> NDArray[np.datetime64]:
     """Draw the time of every query, to the second; strictly increasing for each person."""
     activity, first = shape.activity, indptr_of(people.n_queries)[:-1]
-    elapsed = np.cumsum(_draw_pauses(people.is_bot[owners], activity, rng))
+    n, is_bot = len(owners), people.is_bot[owners]
+    short = activity.pause * np.exp(_PAUSE_SIGMA * rng.standard_normal(n))
+    is_long = (rng.random(n) < 1 / activity.session_queries) & ~is_bot
+    pauses = np.where(is_long, rng.standard_exponential(n) * activity.long_pause, short)  # seconds before each query
+    elapsed = np.cumsum(np.where(is_bot, np.minimum(pauses, _BOT_PAUSE), pauses))
     elapsed -= elapsed[first][owners]
     length = elapsed[first + people.n_queries - 1]
     all_days, margin = shape.days * _DAY, activity.margin
@@ -153,16 +156,6 @@ def draw_times(
         days, of_day = np.divmod(moments, _DAY)
         busy_until = np.cumsum((0.0, *activity.hours))
         moments = days * _DAY + np.interp(of_day, busy_until * (_DAY / busy_until[-1]), np.arange(25) * _HOUR)
-    position = np.arange(len(owners)) - first[owners]
-    seconds = moments.astype(np.int64) + position
+    seconds = moments.astype(np.int64) + np.arange(n) - first[owners]
     times: NDArray[np.datetime64] = np.datetime64(shape.first_day, "s") + seconds.astype("timedelta64[s]")
     return times
-
-
-def _draw_pauses(is_bot: NDArray[np.bool_], activity: Activity, rng: np.random.Generator) -> FloatArray:
-    """Draw the seconds before each query."""
-    n = len(is_bot)
-    short = activity.pause * np.exp(_PAUSE_SIGMA * rng.standard_normal(n))
-    is_long = (rng.random(n) < 1 / activity.session_queries) & ~is_bot
-    pauses: FloatArray = np.where(is_long, rng.standard_exponential(n) * activity.long_pause, short)
-    return np.where(is_bot, np.minimum(pauses, _BOT_PAUSE), pauses)

@@ -56,7 +56,11 @@ class QueryGenerator:
         authors = owners[moves == Move.NEW]
         topics = self._draw_own_topics(people, authors)
         new = self._make_new_queries(people, authors, topics)
-        _insert_operator(new, np.flatnonzero(people.is_operator[authors]), lexicon.samplers[Slot.OPERATOR].ids)
+        # A program's operator comes after the first term, unless the query contains it already
+        rows, operator = np.flatnonzero(people.is_operator[authors]), lexicon.samplers[Slot.OPERATOR].ids
+        part = new[rows]
+        combined = np.insert(part[:, :-1], 1, operator, axis=1)
+        new[rows] = np.where((part == operator).any(axis=1, keepdims=True), part, combined)
         queries = new[sources]
         self._refine(queries, np.flatnonzero(moves == Move.REFINE), topics[sources])
         for person in np.flatnonzero(people.is_heaviest).tolist():
@@ -210,26 +214,15 @@ class QueryGenerator:
         is_edited = ~is_joined & (queries[rows, columns] != NOTHING)
         edited = (rows[is_edited], columns[is_edited])
         queries[edited] = lexicon.add(misspell(lexicon.texts.take(queries[edited]).to_pylist(), rng))
-        _join_first_words(queries, rows[is_joined], lexicon)
+        rows = rows[is_joined]
+        first, second = (lexicon.texts.take(queries[rows, column]).to_pylist() for column in (0, 1))
+        texts = [a + b for a, b in zip(first, second, strict=True)]
+        rows = rows[np.array([text.isalpha() for text in texts], np.bool_)]  # both entries are words
+        queries[rows, 0] = lexicon.add([text for text in texts if text.isalpha()])
+        queries[rows, 1:-1] = queries[rows, 2:]
+        queries[rows, -1] = NOTHING
 
 
 def _draw_topics(n: int, rng: np.random.Generator) -> IntArray:
     """Draw topics as people in general care for them."""
     return np.searchsorted(_INTERESTS, rng.random(n), side="right")
-
-
-def _insert_operator(queries: Ids, rows: IntArray, operator: Ids) -> None:
-    """Insert the operator after the first term of some queries, unless they contain it already."""
-    part = queries[rows]
-    combined = np.insert(part[:, :-1], 1, operator, axis=1)
-    queries[rows] = np.where((part == operator).any(axis=1, keepdims=True), part, combined)
-
-
-def _join_first_words(queries: Ids, rows: IntArray, lexicon: QueryLexicon) -> None:
-    """Replace the first two entries of some queries, where both are words, by one that runs them together."""
-    first, second = (lexicon.texts.take(queries[rows, column]).to_pylist() for column in (0, 1))
-    texts = [a + b for a, b in zip(first, second, strict=True)]
-    rows = rows[np.array([text.isalpha() for text in texts], np.bool_)]
-    queries[rows, 0] = lexicon.add([text for text in texts if text.isalpha()])
-    queries[rows, 1:-1] = queries[rows, 2:]
-    queries[rows, -1] = NOTHING

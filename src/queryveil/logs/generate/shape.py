@@ -4,7 +4,7 @@ A pattern is a string of slots, one letter each, that are filled with entries of
 word of the topic and a companion of the topic, such as "free soup recipes".
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -64,7 +64,7 @@ class Slot(StrEnum):
 class PatternTable:
     """Patterns with their probabilities."""
 
-    def __init__(self, patterns: Mapping[str, float], lengths: tuple[float, ...] = ()) -> None:
+    def __init__(self, patterns: Mapping[str, float], lengths: Sequence[float] = ()) -> None:
         """Take weights of patterns and of the lengths 1, 2, …; without lengths, the patterns' weights decide."""
         self.slots = frozenset(Slot(letter) for pattern in patterns for letter in pattern)
         by_length = {n: [p for p in patterns if len(p) == n] for n in range(1, LONGEST + 1)}
@@ -134,7 +134,7 @@ class Activity:
     long_pause: float  # seconds between sessions, the mean
     session_queries: float  # mean length of a session
     margin: float = 0.0  # seconds before or after the sessions of people who would otherwise fill all the days
-    hours: tuple[float, ...] = ()  # how busy each hour of the day is; () is equally busy
+    hours: Sequence[float] = ()  # how busy each hour of the day is; () is equally busy
     bots: float = 0.0  # bots per person
     operators: float = 0.0  # programs per person that combine terms by "or"
 

@@ -1,8 +1,10 @@
 """Building the lexicon of a log: the texts of every slot in order of popularity, from word lists or invented."""
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,41 +13,16 @@ from queryveil.lexicons.word_lists import female_names, last_names, male_names, 
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.generate.invented import brand_names, pick, site_names, town_names
 from queryveil.logs.generate.lexicon import MOST_TERMS, QueryLexicon, WeightedIds
-from queryveil.logs.generate.shape import LogShape, Slot, Zipf
+from queryveil.logs.generate.shape import LogShape, Slot
 from queryveil.logs.generate.topics import TOPICS, topic_phrases
 
 NAMES = (Slot.FIRST_NAME, Slot.LAST_NAME)
 _FOUNDERS = 4_000  # towns are named after the more common families
 
 # Slot → its words and phrases, the most popular first
-_WORDS = {
-    Slot.GLUE: """
-of, in, the, and, for, to, a, free, on, how, what, is, with, new, pictures, music, by, software, from, download, city,
-at, games, i, de, jobs, video, online, home, pics, art, history, sex, codes, page, 2002, school, web, sale, my, la, us,
-university, county, info, state, map, company, photos, news, american, world, nude, service, program, an, you, your, do,
-black, big, girls, internet, club, health, list, center, where, hot, pc, cheats, real, make, national, car, women, red,
-information, live, college, high, business, lyrics, best, house, movie, about, white, blue, mp3, computer, who, movies,
-park, research, cheap, law, number, get, services, people, used, are, can, as, it, be, that, into, during, after, vs, 3
-""",
-    Slot.OPENING: """
-free, pictures of, cheap, best, buy, new, history of, used, find, where to buy, the, types of, all about, how to find,
-antique, custom, compare, old, 2006, facts about, discount, your own, how to make, wholesale
-""",
-    Slot.ERRAND: """
-pizza, restaurants, hotels, jobs, weather, apartments, map, newspaper, high school, library, real estate, hospital,
-movie theaters, police department, yellow pages, animal shelter, car dealers, dentist, church, bank, golf course,
-florist, public schools, radio stations, county clerk, attorney, flea market, events, zip code, gym, college, airport,
-fire department, funeral home, plumbers, swimming pool, auto repair, museum, day care, chinese food, tv station, taxi
-""",
-    Slot.PRODUCT_DETAIL: "review, manual, price, parts, for sale, battery, cover, driver, specs, replacement, dealer, "
-    "problems, recall",
-    Slot.SITE_DETAIL: "login, mail, coupon, games, customer service, home page, chat, search, download, phone number",
-    Slot.TRAVEL_DETAIL: "vacation, flights, map",
-    Slot.FAMOUS_DETAIL: "pictures, biography, movies",
-    Slot.FAMILY_DETAIL: "obituary, family",
-    **{Slot.WWW: "www", Slot.COM: "com", Slot.OPERATOR: "or", Slot.AND: "and", Slot.IN: "in"},
-}
-_WORDS[Slot.DETAIL] = f"{_WORDS[Slot.PRODUCT_DETAIL]}, {_WORDS[Slot.SITE_DETAIL]}"
+_DECLARED = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+_WORDS: dict[Slot, list[str]] = {Slot[name.upper()]: words for name, words in _DECLARED.items()}
+_WORDS[Slot.DETAIL] = _WORDS[Slot.PRODUCT_DETAIL] + _WORDS[Slot.SITE_DETAIL]
 
 
 def build_lexicon(shape: LogShape, rng: np.random.Generator) -> QueryLexicon:
@@ -73,7 +50,7 @@ def texts_by_slot(shape: LogShape, rng: np.random.Generator) -> dict[Slot, list[
     topics = [split(phrases) for phrases in topic_phrases(sizes.topic_words)]
     first_names = chain.from_iterable(zip(female_names().names, male_names().names, strict=False))
     single: dict[Slot, Sequence[str]] = {
-        **{slot: split(" ".join(words.split()).split(", ")) for slot, words in _WORDS.items()},
+        **{slot: split(words) for slot, words in _WORDS.items()},
         Slot.STATE: split(_state_names()),
         Slot.PLACE: split(_destinations()),
         Slot.FIRST_NAME: split(first_names),
@@ -81,10 +58,18 @@ def texts_by_slot(shape: LogShape, rng: np.random.Generator) -> dict[Slot, list[
         Slot.SITE: site_names(sizes.sites, rng),
         Slot.BRAND: brand_names(sizes.brands, rng),
     }
-    famous = [_draw_texts(single[slot], sizes.famous_people, shape.law(slot), rng) for slot in NAMES]
+    famous = []
+    for slot in NAMES:
+        sampler = WeightedIds.of([np.arange(len(single[slot]), dtype=np.int32)], shape.law(slot))
+        famous.append([single[slot][at] for at in sampler.draw_many(sizes.famous_people, rng).tolist()])
     single[Slot.FAMOUS_NAME] = [" ".join(name) for name in zip(*famous, strict=True)]
     single[Slot.FAMOUS_LAST_NAME] = famous[1]
-    single[Slot.HOME_TOWN], single[Slot.HOME_STATE] = _home_towns(sizes.home_towns, rng)
+    # The well-known cities come first, others are invented
+    n_towns, states = sizes.home_towns, _state_names()
+    known = _known_cities(states) if n_towns else []
+    invented = town_names(max(n_towns - len(known), 0), last_names().names[:_FOUNDERS], rng)
+    single[Slot.HOME_TOWN] = [*(town for town, _ in known), *invented][:n_towns]
+    single[Slot.HOME_STATE] = [*(state for _, state in known), *pick(states, len(invented), rng)][:n_towns]
     texts: dict[Slot, list[Sequence[str]]] = {
         Slot.TOPIC_WORD: [*topics],
         Slot.COMPANION: [split(topic.companions) for topic in TOPICS],
@@ -93,21 +78,6 @@ def texts_by_slot(shape: LogShape, rng: np.random.Generator) -> dict[Slot, list[
     }
     used = {*shape.patterns.slots, *NAMES, Slot.OPERATOR}
     return {slot: texts[slot] for slot in Slot if slot in texts and slot in used}
-
-
-def _draw_texts(texts: Sequence[str], n: int, law: Zipf, rng: np.random.Generator) -> list[str]:
-    """Draw n of the texts by a law of popularity."""
-    sampler = WeightedIds.of([np.arange(len(texts), dtype=np.int32)], law)
-    return [texts[at] for at in sampler.draw_many(n, rng).tolist()]
-
-
-def _home_towns(n: int, rng: np.random.Generator) -> tuple[list[str], list[str]]:
-    """Return n towns and their states; the well-known cities come first, others are invented."""
-    states = _state_names()
-    known = _known_cities(states) if n else []
-    invented = town_names(max(n - len(known), 0), last_names().names[:_FOUNDERS], rng)
-    elsewhere = pick(states, len(invented), rng)
-    return [*(town for town, _ in known), *invented][:n], [*(state for _, state in known), *elsewhere][:n]
 
 
 def _destinations() -> list[str]:
