@@ -20,14 +20,6 @@ _HEAP_BYTES = 128_000_000  # held in memory before a segment is written
 _TOKENIZER = "queryveil"
 
 
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    for field in ("title", "text"):
-        builder.add_text_field(field, tokenizer_name=_TOKENIZER, index_option="freq")
-    builder.add_unsigned_field("number", fast=True)
-    return builder.build()
-
-
 def _with_tokenizer(index: tantivy.Index) -> tantivy.Index:
     """Register the tokenizer of our fields, which splits analyzed terms at spaces."""
     index.register_tokenizer(_TOKENIZER, tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
@@ -39,8 +31,12 @@ class SearchEngineWriter:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
+        fields = tantivy.SchemaBuilder()
+        for name in ("title", "text"):
+            fields.add_text_field(name, tokenizer_name=_TOKENIZER, index_option="freq")
+        fields.add_unsigned_field("number", fast=True)
         with _disk_errors():
-            index = _with_tokenizer(tantivy.Index(_schema(), path=str(folder)))
+            index = _with_tokenizer(tantivy.Index(fields.build(), path=str(folder)))
             self._writer: tantivy.IndexWriter | None = index.writer(_HEAP_BYTES, 1)
 
     def add(self, first: int, titles: Iterable[str], texts: Iterable[str]) -> None:

@@ -53,19 +53,14 @@ def read_jsonl(stream: BinaryIO, file: CorpusFile) -> Iterator[Document]:
     for number, line in numbered_lines(stream):
         if line.strip():
             location = f"{file.path}, line {number:,}"
-            record = _record(line, location)
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                record = None
+            if not isinstance(record, dict):
+                raise CorpusError(f"{location} is no JSON object; give one document per line.")
             title, text = (_text(record, keys, location) for keys in (_TITLES, _TEXTS))
             yield Document(_id(record, location), title, text, location)
-
-
-def _record(line: str, location: str) -> Mapping[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise CorpusError(f"{location} is no JSON object; give one document per line.")
-    return record
 
 
 def _id(record: Mapping[str, Any], location: str) -> str:

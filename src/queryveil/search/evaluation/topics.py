@@ -54,10 +54,6 @@ class Topics:
         counts: IntArray = self.is_relevant.sum(axis=1, dtype=np.int64)
         return counts
 
-    def engine_order(self) -> IntArray:
-        """Return the rankings without personalisation, like those of `rank_by_profiles`."""
-        return np.tile(np.arange(self.documents.shape[1]), (len(self.queries), 1))
-
     def metrics(self, order: IntArray) -> MetricValues:
         """Return every metric of every query for rankings."""
         return compute_metrics(np.take_along_axis(self.is_relevant, order, axis=1), self.n_relevant)

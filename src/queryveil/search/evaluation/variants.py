@@ -69,14 +69,16 @@ class SearchSetup:
     def rank_by_everybody(self, rule: PublicationRule) -> dict[str, IntArray]:
         """Rank the queries by one group of everybody and without personalisation."""
         everybody = self._rank_by_published(np.zeros(len(self.members.group), np.int64), rule)
-        return {EVERYBODY: everybody, UNPERSONALISED: self.topics.engine_order()}
+        n_queries, depth = self.topics.documents.shape
+        return {EVERYBODY: everybody, UNPERSONALISED: np.tile(np.arange(depth), (n_queries, 1))}
 
     def rank_by_groups(
         self, released: ReleasedGroups, rule: PublicationRule, rng: np.random.Generator, progress: Progress = silent
     ) -> dict[str, IntArray]:
         """Rank the queries by the released groups and by random ones, each with and without the own profile."""
         group = self.members.group.astype(np.int64)
-        shuffled = _shuffle_groups(group, rng)
+        shuffled, grouped = group.copy(), np.flatnonzero(group >= 0)  # people in no group stay in none
+        shuffled[grouped] = group[rng.permutation(grouped)]
         profiles = WeightedRows(released.indptr, released.ids, released.weights)
         steps: dict[str, Callable[[], IntArray]] = {
             GROUPS: lambda: self._rank_by_group(profiles, group),
@@ -113,14 +115,6 @@ class SearchSetup:
             batch = people[start : start + _PEOPLE_PER_BATCH]
             vectors += self.mapping.vectors(publish_without_self(sums, group, batch, self.members, rule))
         return rank_by_profiles(self.index, self.topics, vectors, self.blend)
-
-
-def _shuffle_groups(group: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return random groups of the same sizes; people in no group stay in none."""
-    shuffled = group.copy()
-    grouped = np.flatnonzero(group >= 0)
-    shuffled[grouped] = group[rng.permutation(grouped)]
-    return shuffled
 
 
 def trec_files(evaluation: SearchEvaluation, ids: Sequence[str], rng: np.random.Generator) -> Mapping[str, bytes]:
