@@ -1,15 +1,12 @@
-"""Log formats, one module each, and guessing which of them a file has."""
+"""Log formats, and guessing which of them a file has."""
 
 from collections.abc import Mapping
 
 from queryveil.core.errors import LogError
 from queryveil.core.names import declarations, resolve
 from queryveil.logs.files import Sample
-from queryveil.logs.formats.aol import AOL
-from queryveil.logs.formats.excite import EXCITE
+from queryveil.logs.formats.fixed import AOL, EXCITE, TRANSACTIONS, UBI
 from queryveil.logs.formats.table import TABLE
-from queryveil.logs.formats.transactions import TRANSACTIONS
-from queryveil.logs.formats.ubi import UBI
 from queryveil.logs.layout import Format
 
 __all__ = ["DECLARATIONS", "find_format"]

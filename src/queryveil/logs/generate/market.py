@@ -97,7 +97,10 @@ class MarketDraw:
         self, frequency: FloatArray, users: FloatArray, has_clicks: NDArray[np.bool_], rng: np.random.Generator
     ) -> None:
         self.frequency, self.users, self.has_clicks = frequency, users, has_clicks
-        self.impressions = self._draw_impressions(rng)
+        base, growth, deviation = _IMPRESSIONS
+        impressions = np.exp(base + growth * np.log(users) + deviation * rng.standard_normal(len(users)))
+        wanted = CorrelationTarget(users, _at_least(_USERS_IMPRESSIONS, len(users)))
+        self.impressions = np.rint(adjust(impressions, [wanted]))
         self.clicks = self._draw_clicks(rng)
         self.bid = self._draw_bids(rng)
 
@@ -120,12 +123,6 @@ class MarketDraw:
         if {"clicks", "revenue"} & set(names):
             first, second = first[self.has_clicks], second[self.has_clicks]
         return float((_direction(first) * _direction(second)).sum()) * math.sqrt(len(first))
-
-    def _draw_impressions(self, rng: np.random.Generator) -> FloatArray:
-        base, growth, deviation = _IMPRESSIONS
-        n = len(self.users)
-        drawn = np.exp(base + growth * np.log(self.users) + deviation * rng.standard_normal(n))
-        return np.rint(adjust(drawn, [CorrelationTarget(self.users, _at_least(_USERS_IMPRESSIONS, n))]))
 
     def _draw_clicks(self, rng: np.random.Generator) -> FloatArray:
         """Draw clicks for the terms that have any, never more than impressions."""

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def build_lexicon(shape: LogShape, rng: np.random.Generator) -> QueryLexicon:
 
 def texts_by_slot(shape: LogShape, rng: np.random.Generator) -> dict[Slot, list[Sequence[str]]]:
     """Return the texts of all slots that the shape uses: one group per topic for its words, else a single group."""
-    sizes, split = shape.sizes, _phrases if shape.has_phrases else _single_words
+    sizes, split = shape.sizes, partial(_entries, has_phrases=shape.has_phrases)
     topics = [split(phrases) for phrases in topic_phrases(sizes.topic_words)]
     first_names = chain.from_iterable(zip(female_names().names, male_names().names, strict=False))
     single: dict[Slot, Sequence[str]] = {
@@ -111,14 +112,11 @@ def _known_cities(states: list[str]) -> list[tuple[str, str]]:
     return sorted(found, key=lambda town: (-found[town], town))
 
 
-def _single_words(phrases: Iterable[str]) -> list[str]:
-    """Return the words of phrases, each once, in the order in which they come."""
-    return list(dict.fromkeys(word for phrase in phrases for word in phrase.split()))
-
-
-def _phrases(phrases: Iterable[str]) -> list[str]:
-    """Return the phrases that are short enough for an entry, each once, in the order in which they come."""
-    return list(dict.fromkeys(phrase for phrase in phrases if len(phrase.split()) <= MOST_TERMS))
+def _entries(phrases: Iterable[str], *, has_phrases: bool) -> list[str]:
+    """Return the phrases that are short enough for an entry, or the words of all, each once, in their order."""
+    short = (phrase for phrase in phrases if len(phrase.split()) <= MOST_TERMS)
+    words = (word for phrase in phrases for word in phrase.split())
+    return list(dict.fromkeys(short if has_phrases else words))
 
 
 def _plural(phrase: str) -> str:
