@@ -54,12 +54,8 @@ class DocumentStore:
 
     def get(self, number: int) -> tuple[str, str, str]:
         """Return a document's id, title and text."""
-        name, title, text = (column[number].as_py() for column in self._columns)
+        name, title, text = (self.table[column][number].as_py() for column in DOCUMENT_SCHEMA.names)
         return name, title, text
-
-    @cached_property
-    def _columns(self) -> list[pa.ChunkedArray]:
-        return list(self.table.columns)
 
 
 @dataclass(frozen=True, eq=False)

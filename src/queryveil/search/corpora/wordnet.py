@@ -1,15 +1,11 @@
 """The bundled corpus: the 117,659 glosses of WordNet, titled by the words they define."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from queryveil.core.rows import IntArray, per_entry, row_numbers
+from queryveil.core.rows import per_entry, row_numbers
 from queryveil.search.corpora.base import Corpus, Document
-
-if TYPE_CHECKING:
-    from queryveil.lexicons.wordnet import WordNet
 
 _PARTS = "nvar"  # noun, verb, adjective, adverb, as WordNet writes them
 
@@ -34,17 +30,11 @@ def read_wordnet() -> Iterator[Document]:
     lemmas = wordnet.lemmas
     words = wordnet.word_lemmas.tolist()
     starts = wordnet.word_indptr.tolist()
-    for synset in np.argsort(_sense_numbers(wordnet), kind="stable").tolist():
+    sense = np.arange(len(wordnet.sense_synsets)) - per_entry(wordnet.sense_indptr[:-1], wordnet.sense_indptr)
+    is_first = row_numbers(wordnet.sense_indptr) == wordnet.word_lemmas[wordnet.word_indptr[wordnet.sense_synsets]]
+    sense_numbers = np.zeros(wordnet.n_synsets, np.int64)  # which sense of its first word each synset is, from 0
+    sense_numbers[wordnet.sense_synsets[is_first]] = sense[is_first]
+    for synset in np.argsort(sense_numbers, kind="stable").tolist():
         name = f"{_PARTS[wordnet.parts[synset]]}{wordnet.offsets[synset]:08d}"
         title = ", ".join(lemmas[lemma] for lemma in words[starts[synset] : starts[synset + 1]])
         yield Document(name, title, texts[synset], f"WordNet, {name}")
-
-
-def _sense_numbers(wordnet: "WordNet") -> IntArray:
-    """Return which sense of its first word each synset is, from 0."""
-    sense = np.arange(len(wordnet.sense_synsets)) - per_entry(wordnet.sense_indptr[:-1], wordnet.sense_indptr)
-    lemma = row_numbers(wordnet.sense_indptr)
-    is_first = lemma == wordnet.word_lemmas[wordnet.word_indptr[wordnet.sense_synsets]]
-    numbers = np.zeros(wordnet.n_synsets, np.int64)
-    numbers[wordnet.sense_synsets[is_first]] = sense[is_first]
-    return numbers

@@ -129,7 +129,8 @@ def trec_files(evaluation: SearchEvaluation, ids: Sequence[str], rng: np.random.
     used = np.unique(topics.documents[topics.documents >= 0]).tolist()
     names = {document: re.sub(r"[\s%]", lambda m: f"%{ord(m[0]):02X}", ids[document]) for document in used}
     judged = zip(topics.documents[rows].tolist(), topics.is_relevant[rows].astype(np.int64).tolist(), strict=True)
-    lines = {QRELS_FILE: [_qrels(topic, *row, names) for topic, row in enumerate(judged, 1)]}
+    pairs = [(topic, *pair) for topic, row in enumerate(judged, 1) for pair in zip(*row, strict=True)]
+    lines = {QRELS_FILE: [f"{topic} 0 {names[doc]} {judgment}\n" for topic, doc, judgment in pairs if doc >= 0]}
     for variant, order in evaluation.orders.items():
         documents, tag = np.take_along_axis(topics.documents, order, axis=1)[rows].tolist(), run_name(variant)
         lines[f"{tag}.run"] = [_run(topic, row, tag, names) for topic, row in enumerate(documents, 1)]
@@ -139,11 +140,6 @@ def trec_files(evaluation: SearchEvaluation, ids: Sequence[str], rng: np.random.
 def run_name(variant: str) -> str:
     """Return the name of a variant's TREC run."""
     return variant.replace(",", "").replace(" ", "-")
-
-
-def _qrels(topic: int, documents: Sequence[int], relevant: Sequence[int], names: Mapping[int, str]) -> str:
-    judged = zip(documents, relevant, strict=True)
-    return "".join(f"{topic} 0 {names[document]} {judgment}\n" for document, judgment in judged if document >= 0)
 
 
 def _run(topic: int, documents: Sequence[int], tag: str, names: Mapping[int, str]) -> str:
