@@ -66,7 +66,7 @@ def measure(users: int | None) -> Figures:
 
 def _ours(path: str) -> dict[str, object]:
     from queryveil.kernels.histories import count_people
-    from queryveil.methods.combinations import count_combinations
+    from queryveil.methods.deletion import count_combinations
 
     def counted(log: Profiles) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
         people = count_people(log.indptr, log.ids, log.owner, int(log.ids.max()) + 1)

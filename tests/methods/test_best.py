@@ -18,10 +18,8 @@ from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.growth import Grown, holders, potentials
 from queryveil.kernels.km.supports import Tree
 from queryveil.market.table import Market, make_market
-from queryveil.methods.best import _cleaned
-from queryveil.methods.combinations import count_combinations
-from queryveil.methods.deletion import delete, rule_for
-from queryveil.methods.growth import GrowthProblem, grow_terms, growth_problem, improve
+from queryveil.methods.best import GrowthProblem, _cleaned, grow_terms, growth_problem, improve
+from queryveil.methods.deletion import count_combinations, delete, rule_for
 from queryveil.methods.km import anonymize as run
 from queryveil.methods.targets import TermValues, objective
 from tests.builders import histories_in, profiles_of, rows, verify_histories

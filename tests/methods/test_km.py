@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from queryveil.core.names import declarations, resolve
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.frequent import LISTED, MARKED
-from queryveil.methods import combinations
+from queryveil.methods import deletion
 from queryveil.methods.km import anonymize as run
 from queryveil.methods.targets import TermValues
 from tests.builders import profiles_of, rows
@@ -56,7 +56,7 @@ def test_kernels_equal_twin(profiles: Profiles, k: int, m: int, target: str, ran
     if k > profiles.n_people:
         return
     values = {"t0": 3.0, "t1": 1.0, "t3": 0.5}
-    with patch.object(combinations, "RANGE_POSTINGS", range_postings):
+    with patch.object(deletion, "RANGE_POSTINGS", range_postings):
         assert kept_rows(profiles, k, m, target, values) == twin_rows(profiles, k, m, target, values)
 
 

@@ -1,24 +1,20 @@
 """Anonymisation methods: one declaration each; the code that does it is imported when it runs."""
 
+from queryveil import guarantees
 from queryveil.core.names import Flag, Integer, Parameter, Real, Word
-from queryveil.guarantees import KM as KM_GUARANTEE
-from queryveil.guarantees import LINKABILITY as LINKABILITY_GUARANTEE
-from queryveil.guarantees import PPP as PPP_GUARANTEE
-from queryveil.guarantees import QUERY_K as QUERY_K_GUARANTEE
-from queryveil.guarantees import VOCABULARY_K as VOCABULARY_GUARANTEE
 from queryveil.methods.base import Method
 
 KM = Method(
     name="km",
     purpose="delete terms from single histories until every combination of at most m terms is shared by k people",
     parameters=(
-        *KM_GUARANTEE.parameters,
+        *guarantees.KM.parameters,
         Parameter("target", Word(category="target"), "what is kept as much as possible", "logsize"),
         Parameter(
             "algorithm", Word(("best", "paper")), "best: as much as possible is kept; paper: Algorithm 1", "best"
         ),
     ),
-    paper=KM_GUARANTEE.paper,
+    paper=guarantees.KM.paper,
     functions={"local": "queryveil.methods.km:run", "spark": "queryveil.methods.distributed.km:run"},
     guarantee="km",
     kinds=("histories", "log"),
@@ -26,7 +22,7 @@ KM = Method(
     spark_only={"target": "logsize"},
 )
 
-_BOUND, *_PRINCIPLES = LINKABILITY_GUARANTEE.parameters
+_BOUND, *_PRINCIPLES = guarantees.LINKABILITY.parameters
 
 LINKABILITY = Method(
     name="linkability",
@@ -59,7 +55,7 @@ LINKABILITY = Method(
             optional=True,
         ),
     ),
-    paper=LINKABILITY_GUARANTEE.paper,
+    paper=guarantees.LINKABILITY.paper,
     functions={
         "local": "queryveil.methods.linkability:run",
         "spark": "queryveil.methods.distributed.linkability:run",
@@ -80,7 +76,7 @@ VOCABULARY = Method(
     name="vocabulary",
     purpose="publish one typical vocabulary for every cluster of at least k people whose terms are near in meaning",
     parameters=(
-        *VOCABULARY_GUARANTEE.parameters,
+        *guarantees.VOCABULARY_K.parameters,
         Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart than this are never matched"),
         Parameter(
             "omega",
@@ -109,7 +105,7 @@ VOCABULARY = Method(
         ),
         _FLOOR,
     ),
-    paper=VOCABULARY_GUARANTEE.paper,
+    paper=guarantees.VOCABULARY_K.paper,
     functions={"local": "queryveil.methods.vocabulary:run"},
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
@@ -120,7 +116,7 @@ GENERALIZE = Method(
     name="generalize",
     purpose="generalise terms, in some histories more than in others, until every vocabulary is that of k people",
     parameters=(
-        *VOCABULARY_GUARANTEE.parameters,
+        *guarantees.VOCABULARY_K.parameters,
         Parameter("bags", Flag(), "keep how often a generalised term occurs, as far as it is shared", True),
         _FLOOR,
     ),
@@ -134,8 +130,8 @@ GENERALIZE = Method(
 SUPPRESS = Method(
     name="suppress",
     purpose="delete terms from the whole log, those of fewest people first, until every vocabulary is that of k people",
-    parameters=(*VOCABULARY_GUARANTEE.parameters, _FLOOR),
-    paper=VOCABULARY_GUARANTEE.paper,
+    parameters=(*guarantees.VOCABULARY_K.parameters, _FLOOR),
+    paper=guarantees.VOCABULARY_K.paper,
     functions={"local": "queryveil.methods.suppress:run"},
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
@@ -154,7 +150,7 @@ QUERY_K = Method(
             optional=True,
         ),
     ),
-    paper=QUERY_K_GUARANTEE.paper,
+    paper=guarantees.QUERY_K.paper,
     functions={"local": "queryveil.methods.query_k:run", "spark": "queryveil.methods.distributed.query_k:run"},
     guarantee="query_k",
     kinds=("queries",),
@@ -164,8 +160,8 @@ QUERY_K = Method(
 PPP = Method(
     name="ppp",
     purpose="release only the queries without a person name, place or private word, or only those with one",
-    parameters=PPP_GUARANTEE.parameters,
-    paper=PPP_GUARANTEE.paper,
+    parameters=guarantees.PPP.parameters,
+    paper=guarantees.PPP.paper,
     functions={"local": "queryveil.methods.ppp:run"},
     guarantee="ppp",
     kinds=("queries",),

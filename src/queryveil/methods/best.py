@@ -1,11 +1,18 @@
 """`algorithm=best`: the same guarantee as Algorithm 1, and never less of the target.
 
-Algorithm 1 runs beside, on a core of its own, and the better result is taken. For m above 2 the grown log is the
-start: Algorithm 1 cleans it of larger combinations, then what can come back does.
+An anonymous log is grown from nothing: terms are put in one by one (`kernels.km.growth`), the most useful first; a
+history gives up terms for one of more weight, the gain of the term there times the root of its potential, which is the
+gain of all terms of that history that go with it. Then histories choose anew (`kernels.km.improvement`) and terms grow
+again, by gain alone, while that helps. All this is for combinations of two and never breaks the guarantee on the way.
+For m above 2, Algorithm 1 deletes the larger infrequent combinations of the grown log, and terms are put back.
+Algorithm 1 also runs alone, on a core of its own, and the better result is taken.
 """
 
+import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from threading import Event
 from typing import NamedTuple
 
@@ -13,18 +20,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
+from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.km.growth import Grown
-from queryveil.kernels.km.improvement import put_back
-from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.growth import Grown, grow, holders, potentials
+from queryveil.kernels.km.improvement import choose_anew, make_room, put_back
+from queryveil.kernels.km.supports import Tree, is_one_each
 from queryveil.kernels.km.updates import UTILITY, Rule, make_scratch
-from queryveil.methods.combinations import count_combinations
-from queryveil.methods.deletion import BUDGET, delete, lay_out
-from queryveil.methods.growth import GrowthProblem, grow_terms, growth_problem, improve
+from queryveil.methods.deletion import BUDGET, count_combinations, delete, lay_out
 from queryveil.methods.targets import Objective
 
 Mask = NDArray[np.bool_]
+_BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
+_WORKERS = min(4, os.cpu_count() or 1)
+_RUNS = 16  # of histories, whose potentials are found side by side
+_ROUNDS = 6
+_LARGE, _ASKED_FIRST = 100_000, 16  # histories of a large log, of which every 16th is asked first
+_WORTH_IT = 0.005  # another round is made if the one before gained at least this share
 _MOST_TRIES = 64
 _TRIED_WORK = 12_000_000  # pairs of history and term, and _PER_HISTORY for each history, in all tries after the first …
 _PER_HISTORY = 100  # … which gain most where few people have long histories
@@ -33,19 +45,19 @@ _SPREAD = 0.4  # of the random factors of its order and weights
 
 
 def best(
-    rows: Profiles,
-    people: NDArray[np.int64],
-    tree: Tree,
-    rule: Rule,
-    aim: Objective,
-    rng: np.random.Generator,
+    rows: Profiles, people: IntArray, tree: Tree, rule: Rule, aim: Objective, rng: np.random.Generator,
     progress: Progress,
-) -> tuple[Mask, dict[str, object]]:
+) -> tuple[Mask, dict[str, object]]:  # fmt: skip
     """Return which pairs stay, and what was tried and how much of the target each kept."""
     stop = Event()
+
+    def end_when_stopped(stage: str, done: int, total: int) -> None:
+        if stop.is_set():
+            raise InterruptedError(stage)
+
     own = tree._replace(**{name: getattr(tree, name).copy() for name in ("support2", "support3", "support4")})
     with ThreadPoolExecutor(1) as pool:
-        paper = pool.submit(delete, rows, people, own, rule, _until(stop))
+        paper = pool.submit(delete, rows, people, own, rule, end_when_stopped)
         try:
             problem = growth_problem(rows, rule.k, tree, len(people), aim.gain)
             grown, n_tries = _grown(problem, aim, people, rng, progress)
@@ -71,14 +83,129 @@ def best(
     }
 
 
-def _until(stop: Event) -> Progress:
-    """Return a report of progress to nobody, which ends the work when it is no longer wanted."""
+@dataclass(frozen=True, eq=False)
+class GrowthProblem:
+    """A log and its frequent pairs: where anonymous logs can grow. Pairs of term and history stand term by term."""
 
-    def report(stage: str, done: int, total: int) -> None:
-        if stop.is_set():
-            raise InterruptedError(stage)
+    profiles: Profiles
+    k: int
+    tree: Tree  # its supports are those of the whole log
+    n_terms: int  # terms with an id below this are looked at
+    start: IntArray  # (n_terms + 1,): where the pairs of each term begin
+    history: NDArray[np.int32]  # (pairs,)
+    place: IntArray  # (pairs,): where each stands in the log
+    pair_of: IntArray  # (pairs of the log,): and back; -1 for terms that are not looked at
+    gain: FloatArray  # (pairs,)
+    by_length: IntArray  # histories, the longest first
 
-    return report
+    @property
+    def term(self) -> IntArray:
+        """Return the term of each pair."""
+        return row_numbers(self.start)
+
+    def potential(self) -> FloatArray:
+        """Return what keeping a pair can bring with it: the gain of all terms that go with its term there."""
+        gain = np.zeros(len(self.pair_of))
+        gain[self.place] = self.gain
+        potential = np.zeros(len(gain))
+        cuts = np.linspace(0, self.profiles.n_histories, _RUNS + 1).astype(np.int64).tolist()
+        with ThreadPoolExecutor(_WORKERS) as threads:
+            rows = (self.profiles.indptr, self.profiles.ids, self.tree, gain, self.n_terms)
+            work = [threads.submit(potentials, *rows, *run, potential) for run in pairwise(cuts)]
+            for run in work:
+                run.result()
+        return potential[self.place]
+
+    def mask(self, log: Grown) -> NDArray[np.bool_]:
+        """Return which pairs of the log are kept."""
+        mask = np.zeros(len(self.pair_of), np.bool_)
+        mask[self.place[log.kept]] = True
+        return mask
+
+    def empty(self) -> tuple[Grown, Tree]:
+        """Return a log of which nothing is kept, and supports to match."""
+        tree = self.tree._replace(support2=np.zeros_like(self.tree.support2))
+        return self._log(np.zeros(len(self.place), np.bool_), np.zeros(self.n_terms, np.int32)), tree
+
+    def kept(self, mask: NDArray[np.bool_]) -> Grown:
+        """Return a log of which something is kept."""
+        alive = self.profiles.select(mask)
+        people = count_people(alive.indptr, alive.ids, alive.owner, self.n_terms)
+        return self._log(mask[self.place], people.astype(np.int32))
+
+    def without(self, log: Grown, tree: Tree, gone: NDArray[np.bool_]) -> tuple[Grown, Tree]:
+        """Return a log and its supports without some terms in any history: nothing else becomes infrequent by that."""
+        support2 = tree.support2 * ~(gone[row_numbers(tree.start2)] | gone[tree.term2])
+        return self._log(log.kept & ~gone[self.term], log.support1 * ~gone), tree._replace(support2=support2)
+
+    def _log(self, kept: NDArray[np.bool_], support1: NDArray[np.int32]) -> Grown:
+        indptr, owner = self.profiles.indptr, self.profiles.owner
+        row, at = np.empty(len(self.pair_of), np.int32), np.empty(len(self.pair_of), np.int64)
+        pair = np.flatnonzero(kept)
+        pair = pair[np.argsort(self.history[pair], kind="stable")]
+        history = self.history[pair]
+        size = np.bincount(history, minlength=self.profiles.n_histories).astype(np.int64)
+        place = ranges(indptr[:-1], size)
+        row[place], at[place] = self.term[pair], pair
+        return Grown(
+            indptr=indptr,
+            owner=owner,
+            one_each=is_one_each(owner),
+            first=np.searchsorted(owner, np.arange(owner[-1] + 2)).astype(np.int64),
+            kept=kept,
+            row=row,
+            at=at,
+            size=size,
+            support1=support1,
+            with_it=np.zeros(self.n_terms, np.int32),
+            last=np.full(self.n_terms, -1, np.int32),
+            met=np.empty(self.n_terms, np.int32),
+            n_met=np.zeros(1, np.int64),
+            is_in=np.zeros(int(np.diff(self.start).max(initial=0)), np.bool_),
+        )
+
+
+def growth_problem(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: FloatArray) -> GrowthProblem:
+    """Prepare a log to grow in; the gain is that of each of its pairs."""
+    start, history, place = holders(profiles.indptr, profiles.ids, n_terms)
+    pair_of = np.full(len(profiles.ids), -1, np.int64)
+    pair_of[place] = np.arange(len(place))
+    by_length = np.argsort(-np.diff(profiles.indptr), kind="stable")
+    return GrowthProblem(profiles, k, tree, n_terms, start, history, place, pair_of, gain[place], by_length)
+
+
+def grow_terms(
+    problem: GrowthProblem, log: Grown, tree: Tree, weight: FloatArray, order: IntArray, progress: Progress
+) -> None:
+    """Let the terms grow in their order."""
+    turn = 0
+    while turn < len(order):
+        progress("growing", turn, len(order))
+        turn = grow(log, tree, problem.k, weight, order, turn, _BUDGET, problem.start, problem.history)
+
+
+def improve(problem: GrowthProblem, log: Grown, tree: Tree, order: IntArray, progress: Progress) -> None:
+    """Let histories choose anew, and the terms they let go grow again, while the choices gain enough.
+
+    Of a large log a part chooses first: where it gains too little, the others are not asked.
+    """
+    step = 1 if len(problem.by_length) < _LARGE else _ASKED_FIRST
+    is_first = np.arange(len(problem.by_length)) % step == 0
+    room = make_room(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
+    for number in range(1, _ROUNDS + 1):
+        before = float(problem.gain[log.kept].sum())
+        stirred = np.zeros(problem.n_terms, np.bool_)
+        for histories, share in ((problem.by_length[is_first], 1 / step), (problem.by_length[~is_first], 1)):
+            turn = 0
+            while turn < len(histories):
+                progress(f"choosing anew, round {number}", turn, len(histories))
+                turn = choose_anew(
+                    log, problem.profiles.ids, problem.pair_of, tree, problem.k, problem.gain, histories, turn, _BUDGET,
+                    stirred, room,
+                )  # fmt: skip
+            if float(problem.gain[log.kept].sum()) - before <= share * _WORTH_IT * before:
+                return
+        grow_terms(problem, log, tree, problem.gain, order[stirred[order]], progress)
 
 
 class _Tried(NamedTuple):
@@ -90,7 +217,7 @@ class _Tried(NamedTuple):
 
 
 def _grown(
-    problem: GrowthProblem, aim: Objective, people: NDArray[np.int64], rng: np.random.Generator, progress: Progress
+    problem: GrowthProblem, aim: Objective, people: IntArray, rng: np.random.Generator, progress: Progress
 ) -> tuple[Mask, int]:
     """Return the best of several tries: in small logs, terms of the best so far are taken out and grow anew."""
     starts = _starts(problem, aim.target, people)
@@ -108,9 +235,7 @@ def _grown(
     return problem.mask(found.log), len(starts) + n_more
 
 
-def _starts(
-    problem: GrowthProblem, target: str, people: NDArray[np.int64]
-) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+def _starts(problem: GrowthProblem, target: str, people: IntArray) -> list[tuple[IntArray, FloatArray]]:
     """Return orders of terms and weights of pairs to grow by; people and distinct terms are helped by rare terms."""
     by_potential = problem.gain * np.sqrt(problem.potential())
     useful, rare = _most_useful_first(problem), np.arange(problem.n_terms)[::-1].copy()
@@ -121,7 +246,7 @@ def _starts(
     return [(useful, by_potential)]
 
 
-def _factors(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _factors(n: int, rng: np.random.Generator) -> FloatArray:
     return np.exp(_SPREAD * rng.standard_normal(n))
 
 
@@ -130,27 +255,21 @@ def _better(found: _Tried, tried: _Tried) -> _Tried:
 
 
 def _try(
-    problem: GrowthProblem,
-    log: Grown,
-    tree: Tree,
-    gone: NDArray[np.bool_],
-    order: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    aim: Objective,
+    problem: GrowthProblem, log: Grown, tree: Tree, gone: Mask, order: IntArray, weight: FloatArray, aim: Objective,
     progress: Progress,
-) -> _Tried:
+) -> _Tried:  # fmt: skip
     """Let the terms that are gone grow in a log, and improve it."""
     grow_terms(problem, log, tree, weight, order[gone[order]], progress)
     improve(problem, log, tree, order, progress)
     return _Tried(aim.kept(problem.mask(log)), log, tree)
 
 
-def _most_useful_first(problem: GrowthProblem) -> NDArray[np.int64]:
+def _most_useful_first(problem: GrowthProblem) -> IntArray:
     gain = np.bincount(problem.term, weights=problem.gain, minlength=problem.n_terms)
     return np.argsort(-gain, kind="stable")
 
 
-def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: NDArray[np.float64], progress: Progress) -> Mask:
+def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: FloatArray, progress: Progress) -> Mask:
     """Return what stays of a log without infrequent pairs when larger combinations are infrequent no more either."""
     if rule.target != UTILITY:  # degrees are those of Algorithm 1 on the whole log, which changes them meanwhile
         utility = np.bincount(rows.ids, weights=gain).astype(np.float64)

@@ -1,4 +1,11 @@
-"""Algorithm 1 of Burghardt et al. 2010: terms are deleted from histories, in the reference order, to the fixpoint."""
+"""Algorithm 1 of Burghardt et al. 2010: terms are deleted from histories, in the reference order, to the fixpoint.
+
+Frequent combinations are counted before, ranges of terms side by side: kernels leave Python's lock.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,20 +15,41 @@ from queryveil.core.progress import Progress
 from queryveil.core.rows import select_entries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.deletion import degrees, sweep
-from queryveil.kernels.km.supports import Tree, is_one_each
+from queryveil.kernels.km.supports import Level, Tree, count_frequent, empty_level, is_one_each, joined, postings
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.methods.targets import TermValues
 
-# Steps of kernel work between two progress reports: well under a second.
-BUDGET = 20_000_000
+BUDGET = 20_000_000  # steps of kernel work between two progress reports: well under a second
+RANGE_POSTINGS = 100_000  # of the terms counted in one call
+
+
+def count_combinations(profiles: Profiles, n_frequent: int, k: int, m: int, progress: Progress) -> Tree:
+    """Count the combinations of two to m of the terms below n_frequent that at least k people hold."""
+    if m == 1:
+        return joined([])
+    indptr, ids, owner = profiles.indptr, profiles.ids, profiles.owner
+    start, history = postings(indptr, ids, n_frequent)
+    cuts = np.unique(np.searchsorted(start, np.arange(0, start[-1], RANGE_POSTINGS)))
+    ranges = list(pairwise([*cuts.tolist(), n_frequent])) if n_frequent else []
+
+    def count(bounds: tuple[int, int]) -> tuple[Level, Level, Level]:
+        levels = empty_level(), empty_level(), empty_level()
+        return count_frequent(*bounds, n_frequent, k, m, indptr, ids, owner, start, history, *levels)
+
+    parts = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            for part in pool.map(count, ranges):
+                parts.append(part)
+                progress("counting combinations", len(parts), len(ranges))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return joined(parts)
 
 
 def delete(
-    profiles: Profiles,
-    people: NDArray[np.int64],
-    tree: Tree,
-    rule: Rule,
-    progress: Progress,
+    profiles: Profiles, people: NDArray[np.int64], tree: Tree, rule: Rule, progress: Progress
 ) -> tuple[NDArray[np.bool_], int]:
     """Return which pairs stay, and in how many passes terms were deleted; the tree's pair supports become theirs."""
     log = lay_out(profiles, len(people))
@@ -34,7 +62,9 @@ def delete(
     passes, now, deleted = -1, 0, len(log.ids)
     while deleted:
         if deleted > len(log.ids) // 8:  # later passes need not step over what is gone
-            place, log = place[log.alive], _without_deleted(log)
+            place, ids = place[log.alive], log.ids[log.alive]
+            indptr = select_entries(log.indptr, log.alive)
+            log = log._replace(indptr=indptr, ids=ids, alive=np.ones(len(ids), np.bool_))
         passes += 1
         history = deleted = 0
         while history < len(log.checked):
@@ -75,9 +105,3 @@ def rule_for(
     kind = {"random": RANDOM, "fis": FIS}.get(target, UTILITY)
     state = rng.integers(0, 2**64, size=1, dtype=np.uint64)
     return Rule(method.integer("k"), m, kind, utility, degree, state)
-
-
-def _without_deleted(log: Log) -> Log:
-    """Return the log with only the pairs that are alive."""
-    ids = log.ids[log.alive]
-    return log._replace(indptr=select_entries(log.indptr, log.alive), ids=ids, alive=np.ones(len(ids), np.bool_))

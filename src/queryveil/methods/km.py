@@ -20,8 +20,7 @@ from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.base import MethodTask, StartingPoint
 from queryveil.methods.best import best
-from queryveil.methods.combinations import count_combinations
-from queryveil.methods.deletion import delete, rule_for
+from queryveil.methods.deletion import count_combinations, delete, rule_for
 from queryveil.methods.targets import TermValues, objective
 
 

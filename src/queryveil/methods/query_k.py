@@ -29,7 +29,10 @@ def anonymize(profiles: Profiles, method: ResolvedName, *, progress: Progress = 
     people = profiles.holders()
     if "k" in method.values:
         k, remedy = method.integer("k"), "lower k."
-        _refuse_too_many(method, k, profiles.n_people)
+        if k > profiles.n_people:
+            raise GuaranteeError(
+                f"{method}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
+            )
     else:
         k = smallest_k(people[profiles.ids], profiles.counts, method.real("share"))
         remedy = "its commonest queries alone are a larger share; take a larger one."
@@ -43,13 +46,6 @@ def anonymize(profiles: Profiles, method: ResolvedName, *, progress: Progress = 
         "people must have issued a query (k)": k,
     }
     return KeptPairs(mask, summary=summary, found={"k": k})
-
-
-def _refuse_too_many(method: ResolvedName, k: int, n_people: int) -> None:
-    if k > n_people:
-        raise GuaranteeError(
-            f"{method}: k = {k:,} is larger than the number of people in the log ({n_people:,}); lower k."
-        )
 
 
 def smallest_k(people: NDArray[np.integer[Any]], counts: NDArray[np.integer[Any]], share: float) -> int:

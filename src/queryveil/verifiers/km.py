@@ -22,7 +22,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 from queryveil.kernels import uncompiled
-from queryveil.kernels.verify.combinations import (
+from queryveil.kernels.verify import (
     COMBINATIONS,
     LAST,
     LOWEST,

@@ -63,12 +63,12 @@ def merge_keys(parts: Sequence[Keys]) -> Keys:
 
 def held_keys(block: Block, sizes: Sequence[int]) -> Keys:
     """Return every combination of kept terms with the number of people of the block who hold it."""
-    return merge_keys([_held_keys_of_size(block, size) for size in sizes])
-
-
-def _held_keys_of_size(block: Block, size: int) -> Keys:
-    high, low, person = combinations(block.indptr, block.ids, block.kept, block.kept, block.owner, size)
-    return _distinct(high, low, person if len(np.unique(block.owner)) < len(block.owner) else None)
+    has_one_history_each = len(np.unique(block.owner)) == len(block.owner)
+    parts = []
+    for size in sizes:
+        high, low, person = combinations(block.indptr, block.ids, block.kept, block.kept, block.owner, size)
+        parts.append(_distinct(high, low, None if has_one_history_each else person))
+    return merge_keys(parts)
 
 
 def candidate_keys(block: Block, sizes: Sequence[int]) -> Keys:

@@ -101,13 +101,8 @@ class Reinsert:
 
 
 def _is_careful(round_: int) -> bool:
-    """Say whether blocks also learn of combinations just above the limit."""
+    """Say whether blocks also learn of combinations just above k: up to k + (k + 1) // 3 people."""
     return round_ >= _CAREFUL_FROM
-
-
-def _slack(k: int) -> int:
-    """Return how far above k a combination counts as just above it."""
-    return 1 + (k + 1) // 3
 
 
 def _deletion_costs(block: Block, protection: float) -> FloatArray:
@@ -138,7 +133,7 @@ def run_rounds(exchange: Exchange, *, k: int, m: int, progress: Progress = silen
     for rounds in range(1, MAX_ROUNDS + 1):
         progress("rounds", rounds - 1, MAX_ROUNDS)
         sizes = m if rounds > _PAIR_ROUNDS else min(m, 2)
-        below = k + _slack(k) if _is_careful(rounds - 1) else k
+        below = k + 1 + (k + 1) // 3 if _is_careful(rounds - 1) else k
         query = CombinationQuery(tuple(range(1, sizes + 1)), below=below)
         left = exchange.run_round(query, DeleteHittingSets(k, sizes, rounds - 1))
         if not left and sizes == m:

@@ -1,4 +1,6 @@
-"""Count who holds every combination of terms, by splitting lists of occurrences again and again.
+"""The kernels of the verifiers, which share nothing with those that make a release.
+
+They count who holds every combination of terms, by splitting lists of occurrences again and again.
 
 An occurrence is a pair (row, end): it stands for the terms `ids[indptr[row]:end]` that may still join the
 combination. Splitting a list by the next term that joins gives one list for each longer combination, as a

@@ -1,1 +1,0 @@
-"""Compiled inner loops of the verifiers: their own, sharing nothing with the kernels that make a release."""
