@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from queryveil.core.names import declarations, resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.km.frequent import LISTED, MARKED
+from queryveil.kernels.km.supports import LISTED, MARKED
 from queryveil.methods import deletion
 from queryveil.methods.km import anonymize as run
 from queryveil.methods.targets import TermValues

@@ -1,7 +1,4 @@
-"""From (history, term) pairs in any order to rows sorted and unique, with counts.
-
-Many profiles against one list of documents: the cosine of every pair, all vectors being of unit length.
-"""
+"""Kernels of histories: sorting (history, term) pairs into rows of unique terms with counts, counting, and cosines."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +10,7 @@ from queryveil.kernels import jit
 def gather(
     history: NDArray[np.int32], term: NDArray[np.int32], n_histories: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return where each history's terms begin, and the terms: a counting sort, repetitions and order as given."""
+    """Group terms by history with a stable counting sort; return where each history begins, and the terms."""
     starts = np.zeros(n_histories + 1, np.int64)
     for h in history:
         starts[h + 1] += 1
@@ -31,9 +28,9 @@ def gather(
 def sort_rows(
     starts: NDArray[np.int64], terms: NDArray[np.int32], rank: NDArray[np.int32], n_ranks: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return indptr, the ranks of terms ascending and unique within a history, and how often each was there.
+    """Return indptr, the ranks of terms ascending and unique within a history, and how often each occurs.
 
-    Histories are written down under each rank, then ranks, ascending, under each history: two counting sorts.
+    Two counting sorts: histories by rank, then ranks, ascending, by history.
     """
     n_histories = len(starts) - 1
     place = np.zeros(n_ranks + 1, np.int64)
@@ -96,7 +93,7 @@ def first_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[
 
 @jit
 def by_falling(values: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return an order sorted by falling value where that is above 0; equal ones stay in order: a counting sort."""
+    """Sort an order by descending value with a stable counting sort, leaving out values of 0."""
     place = np.zeros(values.max() + 1, np.int64)
     for value in values:
         place[value] += 1
@@ -123,7 +120,10 @@ def cosines(
     scattered: NDArray[np.float32],  # (terms,): zeros; one profile at a time is written out here, and wiped
     out: NDArray[np.float32],  # (profiles, documents)
 ) -> None:
-    """Write out the cosines; sums are taken in double precision, in the order of a document's terms."""
+    """Write the cosine of every profile and document, all vectors being of unit length.
+
+    Sums are taken in double precision, in the order of a document's terms.
+    """
     for profile in range(len(profile_indptr) - 1):
         first, end = profile_indptr[profile], profile_indptr[profile + 1]
         for pair in range(first, end):

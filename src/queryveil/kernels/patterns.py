@@ -1,11 +1,11 @@
-"""The most frequent closed patterns of rows, the best first: bit sets of rows, and extensions that keep the prefix.
+"""The most frequent closed patterns of rows, in order of support, found with bit sets by prefix-preserving extension.
 
 A pattern is closed if no further entry is in all rows that hold it. Each closed pattern but the first comes from
 exactly one other by adding an entry behind the one added last and closing, if that adds no earlier entry (Uno, Asai,
 Uchida, Arimura 2004). What comes from a pattern is in fewer rows than it, so patterns are extended in the order in
-which they are wanted, and once n are known whatever is rarer than the last of them is left alone.
+which they are wanted, and once n are known no pattern rarer than the last of them is extended.
 
-How near each of some patterns is to the nearest of others: entries they share, and how far apart they mean.
+Two kernels compare patterns with other patterns: by the entries they share, and by the distance of their meanings.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 def entry_codes(
     indptr: NDArray[np.int64], ids: NDArray[np.int32], codes: NDArray[np.uint64], n_entries: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Count the rows of every entry, and put their codes together: entries of different codes are in different rows."""
+    """Return the number of rows of every entry, and the XOR of their codes: equal codes mean equal sets of rows."""
     support, code = np.zeros(n_entries, np.int64), np.zeros(n_entries, np.uint64)
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
@@ -43,13 +43,10 @@ def entry_codes(
 
 @jit
 def pair_codes(
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    codes: NDArray[np.uint64],
-    place: NDArray[np.int64],
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], codes: NDArray[np.uint64], place: NDArray[np.int64],
     n_places: int,
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Do the same for every two entries that have a place."""
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:  # fmt: skip
+    """Return the number of rows of every pair of entries that have a place, and the XOR of their codes."""
     support, code = np.zeros((n_places, n_places), np.int64), np.zeros((n_places, n_places), np.uint64)
     held = np.empty(n_places, np.int64)
     for row in range(len(indptr) - 1):
@@ -125,9 +122,9 @@ def count_common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
 def count_entries(
     table: Table, rows: NDArray[np.uint64], n_rows: int, first: int, last: int, counts: NDArray[np.int64]
 ) -> None:
-    """Count, among some rows, those of every entry before the last; of those before the first perhaps more.
+    """Count the given rows that hold each entry before `last`; entries before `first` may get an upper bound.
 
-    Whatever is quicker: to go through the rows, or through the bits of every entry.
+    It goes through the rows or through the bits of every entry, whichever is faster.
     """
     n_words = table.bits.shape[1]
     if 4 * n_rows * len(table.ids) < (last - first) * n_words * (len(table.indptr) - 1):
@@ -165,7 +162,7 @@ def has(bits: NDArray[np.uint64], place: int) -> bool:
 
 @jit
 def comes_before(found: Found, one: int, other: int) -> bool:
-    """Order patterns: more rows first, then fewer entries, then the one that has the first entry they do not share."""
+    """Say whether a pattern ranks first: by more rows, then fewer entries, then the lowest entry they do not share."""
     if found.support[one] != found.support[other]:
         return found.support[one] > found.support[other]
     if found.size[one] != found.size[other]:
@@ -180,7 +177,7 @@ def comes_before(found: Found, one: int, other: int) -> bool:
 
 @jit
 def keep(found: Found, n_known: int, spare: int) -> tuple[int, int]:
-    """Put the pattern of the spare slot in its place; return how many are known, and the slot that is spare now."""
+    """Insert the pattern of the spare slot by rank; return how many patterns are known, and the new spare slot."""
     low, high = 0, n_known
     while low < high:
         middle = (low + high) // 2
@@ -205,7 +202,7 @@ def keep(found: Found, n_known: int, spare: int) -> tuple[int, int]:
 def close(
     table: Table, found: Found, parent: int, entry: int, spare: int, last: int, counts: NDArray[np.int64]
 ) -> bool:
-    """Fill the entries of the spare slot, whose rows are known; False where an entry before the added one comes in."""
+    """Compute the closure of the spare slot's rows; return False if it has a new entry before the added one."""
     rows, n_rows = found.rows[spare], found.support[spare]
     for other in range(entry):
         if counts[other] >= n_rows and not has(found.entries[parent], other) and is_within(rows, table.bits[other]):
@@ -221,15 +218,11 @@ def close(
 
 
 @jit
-def extend(
-    table: Table,
-    found: Found,
-    parent: int,
-    least: int,  # rows of a pattern, until n are known
-    n_known: int,
-    spare: int,
-) -> tuple[int, int]:
-    """Make the closed patterns that come from one; return how many are known, and the spare slot."""
+def extend(table: Table, found: Found, parent: int, least: int, n_known: int, spare: int) -> tuple[int, int]:
+    """Make the closed patterns that extend one pattern; return how many are known, and the spare slot.
+
+    Until n are known, a pattern must be in at least `least` rows.
+    """
     first, last = found.core[parent] + 1, len(table.support)
     if n_known == len(found.order):
         least = max(least, found.support[found.order[n_known - 1]])
@@ -307,10 +300,10 @@ def nearest(
     last: int,
     best: NDArray[np.int64],  # (patterns,)
 ) -> None:
-    """Fill in, for the patterns from the first to before the last, the distance of the nearest of the others.
+    """Write the distance to the nearest other pattern into `best`, for the patterns `first` to `last` − 1.
 
-    Distances are those of minimum-weight perfect matchings in which every entry left alone costs omega. Others are
-    passed over if they are too far even when each entry were matched with its nearest, whatever the rest do.
+    A distance is the weight of a minimum-weight perfect matching in which every unmatched entry costs omega. Others
+    are skipped if a lower bound, each entry matched with its nearest, is not below the best distance so far.
     """
     for pattern in range(first, last):
         rows = ids[indptr[pattern] : indptr[pattern + 1]]

@@ -1,10 +1,10 @@
-"""Cutting queries into terms and numbering them: two passes over a batch of queries.
+"""Splitting queries into terms and numbering the terms, in two passes over a batch of queries.
 
-Texts are UTF-8 in which every byte ≥ 128 is part of a term (`fold` has seen to that); of the ASCII characters,
-letters and digits are, and capitals become lower case here. Terms are kept in an arena of bytes and found through
-an open-addressing table of (key, term + 1), zeros where a slot is free. The key of a short term is its bytes, so that
-most terms are compared without a look at the arena. Looking up is a pass of its own, for a processor can then wait for
-the memory of several terms at once.
+Texts are UTF-8 in which every byte ≥ 128 is part of a term (`fold` ensures this); of the ASCII characters, letters and
+digits are, and capitals become lower case here. Terms are stored in an arena of bytes and found through an
+open-addressing table of (key, term + 1), zeros where a slot is free. The key of a short term is its bytes, so that most
+terms are compared without reading the arena. Lookup is a separate pass, so that a processor can load the memory of
+several terms at once.
 """
 
 import numpy as np
@@ -131,7 +131,7 @@ def weigh(
     weights: NDArray[np.float64],  # (terms,)
     added: NDArray[np.float64],  # (rows,): zeros
 ) -> None:
-    """Add to every row what its known terms weigh, each once."""
+    """Add to every row the weights of its distinct known terms."""
     mask = np.uint64(len(table) - 1)
     seen = np.full(len(weights), -1, np.int64)
     for row in range(len(offsets) - 1):
@@ -159,14 +159,10 @@ def weigh(
 
 @jit
 def _look_ahead(
-    table: NDArray[np.uint64],
-    arena: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    keys: NDArray[np.uint64],
-    mask: np.uint64,
-    likely: NDArray[np.int64],
-) -> None:
-    """Fetch what looking up some keys will need; loads that wait for nothing else are waited for together."""
+    table: NDArray[np.uint64], arena: NDArray[np.uint8], starts: NDArray[np.int64], keys: NDArray[np.uint64],
+    mask: np.uint64, likely: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Load the memory that looking up some keys will need: independent loads overlap."""
     for i in range(len(keys)):
         likely[i] = max(int(table[keys[i] * _MIX >> _HALF & mask, 1]) - 1, 0)
     for i in range(len(keys)):
@@ -192,7 +188,7 @@ def _find(
     origin: int,
     length: int,
 ) -> tuple[np.uint64, int]:
-    """Return the slot and the number of a term, or the slot that is free for it and −1."""
+    """Return the slot and number of a term, or a free slot for it and −1."""
     slot = key * _MIX >> _HALF & mask
     while table[slot, 1] != 0:
         if table[slot, 0] == key:
@@ -205,7 +201,7 @@ def _find(
 
 @jit
 def _is_same(arena: NDArray[np.uint8], begin: int, end: int, text: NDArray[np.uint8], origin: int, length: int) -> bool:
-    """Say whether a term of the arena is the one that stands in a text, in whatever case."""
+    """Say whether a term of the arena equals the one in a text, regardless of case."""
     if end - begin != length:
         return False
     for i in range(length):
@@ -217,7 +213,7 @@ def _is_same(arena: NDArray[np.uint8], begin: int, end: int, text: NDArray[np.ui
 
 @jit
 def enter(table: NDArray[np.uint64], keys: NDArray[np.uint64], n_terms: int) -> None:
-    """Enter all known terms into an empty, larger table."""
+    """Insert all known terms into an empty, larger table."""
     mask = np.uint64(len(table) - 1)
     for term in range(n_terms):
         slot = keys[term] * _MIX >> _HALF & mask

@@ -1,8 +1,8 @@
-"""Finding the combinations of terms that one person alone holds.
+"""Finding the combinations of terms that only one person holds.
 
-Whoever else holds a combination is in the lists of its two rarest terms; these are merged, and the first such history
-with the other terms and another owner ends the search. Lists are read in order, rows only where both lists agree:
-that is about five times as fast as looking into every row of the rarest term.
+Every other history with the combination is in the posting lists of its two rarest terms. These are merged; the search
+ends at the first history that has the remaining terms and another owner. Rows are read only where both lists agree,
+which is about five times as fast as reading every row of the rarest term.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ def find_alone(
     histories: NDArray[np.int64],  # (combinations,): whose terms they are
     combinations: NDArray[np.int32],  # (combinations, m): ascending, -1 before them where there are fewer
 ) -> NDArray[np.bool_]:
-    """Say of each combination whether no other owner holds it."""
+    """Return, for each combination, whether only the owner of its history holds it."""
     alone = np.empty(len(combinations), np.bool_)
     for c in range(len(combinations)):
         alone[c] = not _is_elsewhere(crowd, crowd.owner[histories[c]], combinations[c])
@@ -51,18 +51,15 @@ def _is_elsewhere(crowd: Crowd, me: int, terms: NDArray[np.int32]) -> bool:
         at = _skip(crowd.post_history, at, end_other, h)
         if at == end_other:
             return False
-        if (
-            crowd.post_history[at] == h
-            and crowd.owner[h] != me
-            and _holds(crowd.ids[crowd.indptr[h] : crowd.indptr[h + 1]], terms[:-2])
-        ):
+        is_other = crowd.post_history[at] == h and crowd.owner[h] != me
+        if is_other and _holds(crowd.ids[crowd.indptr[h] : crowd.indptr[h + 1]], terms[:-2]):
             return True
     return False
 
 
 @jit
 def _skip(values: NDArray[np.int32], begin: int, end: int, wanted: int) -> int:
-    """Return the first place from `begin` on whose value is not below the wanted one, in steps that double."""
+    """Return the first place from `begin` on whose value is at least the wanted one, by exponential search."""
     step = 1
     while begin + step < end and values[begin + step] < wanted:
         begin += step

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.frequent import LISTED, MARKED, ONE, find, find_pairs, lowest, mark_triples
-from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, children, find, find_pairs, lowest
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, Scratch, update, update_pairs
 
 
@@ -134,6 +133,37 @@ def _leave_over(n: int, s: Scratch) -> int:
 
 
 @jit
+def _mark_triples(tree: Tree, k: int, n_left: int, s: Scratch) -> int:
+    """Mark the frequent triples of terms left over, only with some terms as the rarest; return the work done."""
+    start2, term2, support2 = tree.start2, tree.term2, tree.support2
+    start3, term3, support3 = tree.start3, tree.term3, tree.support3
+    left, at, rarest, common, place_of, good = s.left, s.at, s.rarest, s.common, s.place_of, s.triples
+    places2, nodes2, places3, nodes3 = s.places[0], s.nodes[0], s.places[1], s.nodes[1]
+    words = (n_left + 63) >> 6
+    good[: n_left * n_left * words] = np.uint64(0)
+    work = n_left * n_left * words
+    for c in range(n_left):
+        place_of[left[c]] = c
+    for c in range(n_left):
+        if not rarest[at[c]]:
+            continue
+        word, bit = c >> 6, ONE << np.uint64(c & 63)
+        n2 = children(start2, term2, left[c], left, c, place_of, places2, nodes2)
+        for i in range(n2):
+            b, node = places2[i], nodes2[i]
+            if support2[node] < k or not common[at[b]]:
+                continue
+            n3 = children(start3, term3, node, left, b, place_of, places3, nodes3)
+            work += b
+            for j in range(n3):
+                if support3[nodes3[j]] >= k:
+                    good[(places3[j] * n_left + b) * words + word] |= bit
+    for c in range(n_left):
+        place_of[left[c]] = -1
+    return work
+
+
+@jit
 def _clean_triples(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
 ) -> int:
@@ -212,9 +242,7 @@ def _clean_larger(
     if n_left < size:
         return 0, 0
     if size == 3 and n_left <= MARKED:
-        work = mark_triples(
-            tree, rule.k, s.left, n_left, s.at, s.rarest, s.common, s.place_of, s.places, s.nodes, s.triples
-        )
+        work = _mark_triples(tree, rule.k, n_left, s)
         return _clean_triples(log, tree, rule, support1, h, n, n_left, s), work
     pair_nodes = np.empty((n_left, n_left), np.int64)
     for j in range(n_left):

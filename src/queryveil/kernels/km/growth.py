@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.frequent import find
-from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.supports import Tree, find, postings
 
 MOST_IN_THE_WAY = 8  # a history gives up at most so many terms for one
 
@@ -47,20 +46,13 @@ def holders(
     indptr: NDArray[np.int64], ids: NDArray[np.int32], n_terms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return, for every term below n_terms, the histories that hold it, ascending, and where in the log."""
-    start = np.zeros(n_terms + 1, np.int64)
-    for t in ids:
+    start, history = postings(indptr, ids, n_terms)
+    end, place = start[:-1].copy(), np.empty(len(history), np.int64)
+    for i in range(len(ids)):
+        t = ids[i]
         if t < n_terms:
-            start[t + 1] += 1
-    for t in range(n_terms):
-        start[t + 1] += start[t]
-    end = start[:-1].copy()
-    history, place = np.empty(start[n_terms], np.int32), np.empty(start[n_terms], np.int64)
-    for h in range(len(indptr) - 1):
-        for i in range(indptr[h], indptr[h + 1]):
-            t = ids[i]
-            if t < n_terms:
-                history[end[t]], place[end[t]] = h, i
-                end[t] += 1
+            place[end[t]] = i
+            end[t] += 1
     return start, history, place
 
 
@@ -196,15 +188,8 @@ def _drop_losers(
 
     Where every history has an owner of its own, the counts follow at once: fewer can only make more go.
     """
-    row, at, indptr, size, kept, is_in, with_it = (
-        log.row,
-        log.at,
-        log.indptr,
-        log.size,
-        log.kept,
-        log.is_in,
-        log.with_it,
-    )
+    row, at, indptr, size = log.row, log.at, log.indptr, log.size
+    kept, is_in, with_it = log.kept, log.is_in, log.with_it
     support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
     one_each = log.one_each
     stay = went = 0
@@ -254,15 +239,8 @@ def _settle(
 @jit
 def _give_up(log: Grown, tree: Tree, k: int, history: NDArray[np.int32], a: int, b: int) -> bool:
     """Let histories go of what is in the way, one after the other; say whether some could not any more."""
-    row, at, indptr, size, kept, is_in, with_it = (
-        log.row,
-        log.at,
-        log.indptr,
-        log.size,
-        log.kept,
-        log.is_in,
-        log.with_it,
-    )
+    row, at, indptr, size = log.row, log.at, log.indptr, log.size
+    kept, is_in, with_it = log.kept, log.is_in, log.with_it
     support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
     is_changed = False
     for q in range(a, b):

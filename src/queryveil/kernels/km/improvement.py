@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.frequent import LISTED, Pairs, children, find_pairs, make_pairs
 from queryveil.kernels.km.growth import Grown
-from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.supports import LISTED, Pairs, Tree, children, find_pairs, make_pairs
 from queryveil.kernels.km.updates import Log, Rule, Scratch, update
 
 
@@ -145,12 +144,8 @@ def choose_anew(
         work += 10
         person = log.owner[h]
         length = log.indptr[h + 1] - log.indptr[h]
-        if (
-            log.size[h] == 0
-            or log.size[h] == length
-            or length > LISTED
-            or log.first[person + 1] - log.first[person] > 1
-        ):
+        is_all_or_nothing = log.size[h] == 0 or log.size[h] == length
+        if is_all_or_nothing or length > LISTED or log.first[person + 1] - log.first[person] > 1:
             continue
         n, n_kept = _candidates(log, ids, pair_of, h, k, room)
         if n == n_kept:

@@ -64,13 +64,9 @@ def alive(indptr: NDArray[np.int64], mask: NDArray[np.bool_], history: int) -> N
 
 @jit
 def combinations(
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    mask: NDArray[np.bool_],
-    asked: NDArray[np.bool_],
-    owner: NDArray[np.int32],
-    size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], mask: NDArray[np.bool_], asked: NDArray[np.bool_],
+    owner: NDArray[np.int32], size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:  # fmt: skip
     """Return the keys of all combinations of a size within histories, and whose each is.
 
     Only those count that hold a pair of `asked`.
@@ -119,16 +115,9 @@ def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64,
 
 @jit
 def _found(
-    places: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    sizes: int,
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    total: NDArray[np.int64],
-    k: int,
-    members: NDArray[np.int32],
-    is_bad: NDArray[np.bool_],
-) -> int:
+    places: NDArray[np.int64], ids: NDArray[np.int32], sizes: int, high: NDArray[np.int64], low: NDArray[np.int64],
+    total: NDArray[np.int64], k: int, members: NDArray[np.int32], is_bad: NDArray[np.bool_],
+) -> int:  # fmt: skip
     """Write down the combinations of a history that were told, up to as many as there is room for; return how many."""
     chosen, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
@@ -155,17 +144,9 @@ def _found(
 
 @jit
 def delete_covers(
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    worth: NDArray[np.float64],
-    kept: NDArray[np.bool_],
-    sizes: int,
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    total: NDArray[np.int64],
-    k: int,
-    care: float,
-) -> int:
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], worth: NDArray[np.float64], kept: NDArray[np.bool_], sizes: int,
+    high: NDArray[np.int64], low: NDArray[np.int64], total: NDArray[np.int64], k: int, care: float,
+) -> int:  # fmt: skip
     """Delete from every history terms that hit all its combinations held by fewer than k; return how many there were.
 
     The term in most of them for what it is worth goes first; one whose deletion would bring other combinations down to
@@ -218,15 +199,9 @@ def _holds(members: NDArray[np.int32], wanted: int) -> bool:
 
 @jit
 def insert(
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    worth: NDArray[np.float64],
-    kept: NDArray[np.bool_],
-    wanted: NDArray[np.bool_],
-    sizes: int,
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-) -> int:
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], worth: NDArray[np.float64], kept: NDArray[np.bool_],
+    wanted: NDArray[np.bool_], sizes: int, high: NDArray[np.int64], low: NDArray[np.int64],
+) -> int:  # fmt: skip
     """Put wanted terms back, the worthiest first, where all combinations they make are among the good ones told."""
     n_inserted = 0
     terms = np.empty(4, np.int32)
@@ -243,14 +218,9 @@ def insert(
 
 @jit
 def narrow(
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    kept: NDArray[np.bool_],
-    wanted: NDArray[np.bool_],
-    sizes: int,
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-) -> int:
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], kept: NDArray[np.bool_], wanted: NDArray[np.bool_], sizes: int,
+    high: NDArray[np.int64], low: NDArray[np.int64],
+) -> int:  # fmt: skip
     """Want no more what would make a combination with kept terms that is not among the good ones; count the rest."""
     n_wanted = 0
     terms = np.empty(4, np.int32)
@@ -264,14 +234,9 @@ def narrow(
 
 @jit
 def _is_good(
-    places: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    candidate: int,
-    sizes: int,
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    terms: NDArray[np.int32],
-) -> bool:
+    places: NDArray[np.int64], ids: NDArray[np.int32], candidate: int, sizes: int, high: NDArray[np.int64],
+    low: NDArray[np.int64], terms: NDArray[np.int32],
+) -> bool:  # fmt: skip
     """Say whether a term's combinations with up to `sizes` − 1 kept ones are all among the keys."""
     chosen = np.empty(4, np.int64)
     for others in range(sizes):

@@ -1,4 +1,4 @@
-"""Counting the frequent combinations of up to four terms, by delivering occurrences.
+"""Counting the frequent combinations of up to four terms by delivering occurrences, and finding those of a history.
 
 A combination is stored under its *rarest* term (the largest id), then the next rarer: a tree whose lists stay short,
 since a rare term has few partners and a common term few partners that are commoner still. The histories that hold a
@@ -14,6 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
+
+LISTED = 1024  # terms of the longest history whose frequent pairs are listed: bounds the room
+MARKED = 256  # terms of the longest history whose frequent triples are marked: bounds the room
+ONE = np.uint64(1)
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # its 64 windows of 6 bits are all different
+_PLACES = np.argsort(np.array([(0x03F79D71B4CB0A89 << place & (1 << 64) - 1) >> 58 for place in range(64)]))
 
 
 class Tree(NamedTuple):
@@ -76,17 +82,11 @@ def is_one_each(owner: NDArray[np.int32]) -> bool:
 
 @jit
 def _deliver(
-    histories: NDArray[np.int32],
-    bound: int,
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    owner: NDArray[np.int32],
-    one_each: bool,  # every history has an owner of its own
+    histories: NDArray[np.int32], bound: int, indptr: NDArray[np.int64], ids: NDArray[np.int32],
+    owner: NDArray[np.int32], one_each: bool,  # every history has an owner of its own
     allowed: NDArray[np.int32],  # a term counts only where this is ≥ 0
-    count: NDArray[np.int32],  # zeros
-    last: NDArray[np.int32],  # -1
-    touched: NDArray[np.int32],
-) -> int:
+    count: NDArray[np.int32], last: NDArray[np.int32], touched: NDArray[np.int32],  # zeros, -1 and anything
+) -> int:  # fmt: skip
     """Count how many owners of these histories hold each term below `bound`; return how many terms were touched."""
     n_touched = 0
     for h in histories:
@@ -106,16 +106,11 @@ def _deliver(
 
 @jit
 def _collect(
-    touched: NDArray[np.int32],
-    n_touched: int,
+    touched: NDArray[np.int32], n_touched: int,
     candidates: NDArray[np.int32],  # all that can have been touched, ascending
-    k: int,
-    count: NDArray[np.int32],
-    last: NDArray[np.int32],
-    term: NDArray[np.int32],
-    support: NDArray[np.int32],
+    k: int, count: NDArray[np.int32], last: NDArray[np.int32], term: NDArray[np.int32], support: NDArray[np.int32],
     n: int,
-) -> int:
+) -> int:  # fmt: skip
     """Write the touched terms with a count ≥ k and these counts from n on, ascending; forget all; return the end."""
     end = n
     if 8 * n_touched >= len(candidates):  # going through all costs less than sorting
@@ -139,13 +134,9 @@ def _collect(
 
 @jit
 def _distribute(
-    histories: NDArray[np.int32],
-    bound: int,
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    place_of: NDArray[np.int32],  # term → its place among the frequent ones, -1 elsewhere
-    n_places: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    histories: NDArray[np.int32], bound: int, indptr: NDArray[np.int64], ids: NDArray[np.int32],
+    place_of: NDArray[np.int32], n_places: int,  # term → its place among the frequent ones, -1 elsewhere
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:  # fmt: skip
     """Return, for every frequent term, which of these histories hold it."""
     start = np.zeros(n_places + 1, np.int64)
     for h in histories:
@@ -195,21 +186,11 @@ def _close(level: Level, end: int) -> None:
 
 @jit
 def count_frequent(
-    first: int,
-    end: int,
-    n_terms: int,  # the terms with support ≥ k: ids 0 … n_terms − 1
-    k: int,
-    m: int,
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    owner: NDArray[np.int32],
-    post_start: NDArray[np.int64],
-    post_history: NDArray[np.int32],
-    level2: Level,
-    level3: Level,
-    level4: Level,
-) -> tuple[Level, Level, Level]:
-    """Count all combinations whose rarest term is one from `first` to `end` − 1."""
+    first: int, end: int, n_terms: int, k: int, m: int, indptr: NDArray[np.int64], ids: NDArray[np.int32],
+    owner: NDArray[np.int32], post_start: NDArray[np.int64], post_history: NDArray[np.int32], level2: Level,
+    level3: Level, level4: Level,
+) -> tuple[Level, Level, Level]:  # fmt: skip
+    """Count all combinations whose rarest term is one from `first` to `end` − 1; ids below n_terms have support ≥ k."""
     count = np.zeros(n_terms, np.int32)
     last = np.full(n_terms, -1, np.int32)
     touched = np.empty(n_terms, np.int32)
@@ -273,3 +254,120 @@ def joined(parts: Sequence[tuple[Level, Level, Level]]) -> Tree:
         arrays.append(np.concatenate([np.empty(0, np.int32), *(level.term[: level.size[0]] for level in levels)]))
         arrays.append(np.concatenate([np.empty(0, np.int32), *(level.support[: level.size[0]] for level in levels)]))
     return Tree(*arrays)  # type: ignore[arg-type]
+
+
+class Pairs(NamedTuple):
+    """Room for the pairs of one history, made once; terms are given by their places in it."""
+
+    good: NDArray[np.uint64]  # (n, words): bit j of row i says that places i < j are a frequent pair
+    rarer: NDArray[np.uint64]  # (words,): bit j says that place j is still there and looked at as the rarer term
+    first: NDArray[np.int32]  # the listed pairs: places first < second, and their node in the tree
+    second: NDArray[np.int32]
+    node: NDArray[np.int64]
+    size: NDArray[np.int64]  # (1,): pairs listed
+
+
+@jit
+def lowest(bits: np.uint64) -> int:
+    """Return the place of the lowest bit that is set."""
+    return int(_PLACES[((bits & (~bits + ONE)) * _DE_BRUIJN) >> np.uint64(58)])
+
+
+@jit
+def find(term: NDArray[np.int32], low: int, high: int, t: int) -> int:
+    """Return the node of term t among those from `low` to `high` − 1, or -1."""
+    n = high - low
+    if n == 0:
+        return -1
+    while n > 1:  # without a branch to mispredict
+        half = n >> 1
+        low += half if term[low + half] <= t else 0
+        n -= half
+    return low if term[low] == t else -1
+
+
+@jit
+def children(
+    start: NDArray[np.int64], term: NDArray[np.int32], parent: int, current: NDArray[np.int32], n: int,
+    place_of: NDArray[np.int32], places: NDArray[np.int32], nodes: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Write the places and nodes of those of the first n current terms that are children of a parent.
+
+    Either the children are looked up among the terms or the terms among the children, whichever are fewer.
+    """
+    low, high = start[parent], start[parent + 1]
+    found = 0
+    if high - low <= 20 * n:
+        for node in range(low, high):
+            place = place_of[term[node]]
+            if place >= 0:
+                places[found], nodes[found] = place, node
+                found += 1
+        return found
+    for place in range(n):
+        node = find(term, low, high, current[place])
+        if node >= 0:
+            places[found], nodes[found] = place, node
+            found += 1
+    return found
+
+
+@jit
+def find_pairs(
+    tree: Tree, k: int, current: NDArray[np.int32], n: int, gone: NDArray[np.bool_], rarest: NDArray[np.bool_],
+    place_of: NDArray[np.int32], pairs: Pairs,
+) -> int:  # fmt: skip
+    """List the pairs that are in the tree and mark the frequent ones, only with some terms as the rarer one.
+
+    Return the work done.
+    """
+    start, term, support = tree.start2, tree.term2, tree.support2
+    good, rarer, first, second, node_of = pairs.good, pairs.rarer, pairs.first, pairs.second, pairs.node
+    words = (n + 63) >> 6
+    is_listed = n <= LISTED
+    good[: n * words] = np.uint64(0)
+    rarer[:words] = np.uint64(0)
+    found = work = 0
+    for j in range(n):
+        place_of[current[j]] = j
+        if not rarest[j]:
+            continue
+        word, bit = j >> 6, ONE << np.uint64(j & 63)
+        if not gone[j]:
+            rarer[word] |= bit
+        low, high = start[current[j]], start[current[j] + 1]
+        # Either the children are looked up among the terms or the terms among the children, whichever costs less.
+        if high - low <= 20 * j:
+            work += high - low
+            for node in range(low, high):
+                i = place_of[term[node]]
+                if i >= 0:
+                    if support[node] >= k:
+                        good[i * words + word] |= bit
+                    if is_listed:
+                        first[found], second[found], node_of[found] = i, j, node
+                        found += 1
+        else:
+            work += 20 * j
+            for i in range(j):
+                node = find(term, low, high, current[i])
+                if node >= 0:
+                    if support[node] >= k:
+                        good[i * words + word] |= bit
+                    if is_listed:
+                        first[found], second[found], node_of[found] = i, j, node
+                        found += 1
+    for j in range(n):
+        place_of[current[j]] = -1
+    pairs.size[0] = found
+    return work
+
+
+def make_pairs(longest: int) -> Pairs:
+    """Return room for histories of up to `longest` terms."""
+    listed = min(longest, LISTED)
+    room = listed * (listed - 1) // 2 + 1
+    words = (longest + 63) >> 6
+    good, rarer = np.zeros(longest * words, np.uint64), np.zeros(words, np.uint64)
+    first, second, node = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+    return Pairs(good, rarer, first, second, node, size=np.zeros(1, np.int64))

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.frequent import Pairs, children, find, make_marks, make_pairs
-from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.supports import MARKED, Pairs, Tree, children, find, make_pairs
 
 RANDOM, FIS, UTILITY = 0, 1, 2
 
@@ -48,7 +47,7 @@ class Scratch(NamedTuple):
     rarest: NDArray[np.bool_]  # which of them can be the rarest of a combination to look at
     common: NDArray[np.bool_]  # which of them can be another term of it
     pairs: Pairs
-    triples: NDArray[np.uint64]  # which triples of the terms left over are frequent
+    triples: NDArray[np.uint64]  # (left, left, words): bit c of row (a, b) says that places a < b < c are frequent
     left: NDArray[np.int32]  # terms to look at when a size above two begins
     at: NDArray[np.int64]  # where each of those stands in `current`
     chosen: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
@@ -61,7 +60,8 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
-    """Return room for histories of up to `longest` terms."""
+    """Return room for histories of up to `longest` terms; for m up to 2 no triples are marked."""
+    marked = min(longest, MARKED) if m > 2 else 0
     return Scratch(
         current=np.empty(longest, np.int32),
         where=np.empty(longest, np.int64),
@@ -69,7 +69,7 @@ def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
         rarest=np.zeros(longest, np.bool_),
         common=np.zeros(longest, np.bool_),
         pairs=make_pairs(longest),
-        triples=make_marks(longest, m),
+        triples=np.empty(marked * marked * ((marked + 63) >> 6), np.uint64),
         left=np.empty(longest, np.int32),
         at=np.empty(longest, np.int64),
         chosen=np.zeros(4, np.int64),
