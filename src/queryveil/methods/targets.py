@@ -42,15 +42,13 @@ class Objective:
         """Return the share of the target that a result keeps, in percent, and its log size."""
         log_size = float(self.profiles.counts[mask].sum())
         if self.target == "users":
-            return 100 * self._n_people(mask) / self.profiles.n_people, log_size
+            owner = self.profiles.owner[self.profiles.row_numbers()[mask]]
+            n_people = int(np.count_nonzero(np.diff(owner, prepend=-1)))
+            return 100 * n_people / self.profiles.n_people, log_size
         if self.target == "distinct":
             return 100 * len(np.unique(self.profiles.ids[mask])) / len(self.profiles.vocabulary), log_size
         total = float(self.gain.sum())
         return 100 * float(self.gain[mask].sum()) / total if total else 0.0, log_size
-
-    def _n_people(self, mask: NDArray[np.bool_]) -> int:
-        history = self.profiles.row_numbers()[mask]
-        return int(np.count_nonzero(np.diff(self.profiles.owner[history], prepend=-1)))
 
 
 def objective(target: str, profiles: Profiles, term_values: TermValues) -> Objective:
