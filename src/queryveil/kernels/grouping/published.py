@@ -204,3 +204,32 @@ def grow_published(
             work += _grow_group(rows, weights, state, found, order[counters[NEXT_SEED]], size, by_seed, least)
         else:
             counters[NEXT_SEED] += 1
+
+
+@jit
+def published_similarity(
+    rows: FeatureRows, weights: EntryWeights, group: NDArray[np.int32], order: NDArray[np.int64]
+) -> float:
+    """Return the sum over all members of the cosine to what their group publishes; `order` is sorted by group."""
+    n_entries = len(weights.highest)
+    held, unit, weight = np.zeros(n_entries, np.int64), np.zeros(n_entries), np.zeros(n_entries)
+    total, begin = 0.0, np.count_nonzero(group < 0)
+    while begin < len(order):
+        end = begin
+        while end < len(order) and group[order[end]] == group[order[begin]]:
+            for j in range(rows.indptr[order[end]], rows.indptr[order[end] + 1]):
+                held[rows.ids[j]] += 1
+                unit[rows.ids[j]] += weights.unit[j]
+                weight[rows.ids[j]] += weights.weight[j]
+            end += 1
+        product, square = 0.0, 0.0
+        for row in order[begin:end]:
+            for entry in rows.ids[rows.indptr[row] : rows.indptr[row + 1]]:
+                if 0 < held[entry] <= (end - begin) * weights.highest[entry] * (1 + SLACK):
+                    product += unit[entry] * weight[entry]
+                    square += weight[entry] ** 2
+                held[entry], unit[entry], weight[entry] = 0, 0.0, 0.0
+        if square > 0:
+            total += product / np.sqrt(square)
+        begin = end
+    return total

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import FloatArray, gather_rows
+from queryveil.core.rows import gather_rows
 from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.grouping.greedy import (
     CLOSENESS,
@@ -31,15 +31,8 @@ from queryveil.kernels.grouping.greedy import (
     start_greedy,
 )
 from queryveil.kernels.grouping.kmeans import at_unit_length, renumber
-from queryveil.kernels.grouping.published import EntryWeights, find_candidates, grow_published
-from queryveil.methods.linkability.principles import (
-    Population,
-    cells_of,
-    highest_shares,
-    population_of,
-    rule_for,
-    weights_of,
-)
+from queryveil.kernels.grouping.published import EntryWeights, find_candidates, grow_published, published_similarity
+from queryveil.methods.linkability.principles import Population, highest_shares, population_of, rule_for, weights_of
 
 NO_MINIMUM = -1.0  # a cosine that everybody reaches
 _BUDGET = 200_000_000  # steps of kernel work between two progress reports: well under a second
@@ -118,16 +111,18 @@ def group_rows(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.
 
     `seed` is the row that the paper's greedy starts from; `report` is called at least about every second.
     """
-    if task.weights is None:
+    weights = task.weights
+    if weights is None:
         found = [_grow(task, seed, report)]
     else:
-        found = [_grow_published(task, task.weights, crowd, report) for crowd in task.crowds]
+        found = [_grow_published(task, weights, crowd, report) for crowd in task.crowds]
     for group in found:
         if (group == LEFT_OVER).any():
             place_leftovers(task, group, report)
-    if len(found) == 1:
+    if weights is None or len(found) == 1:
         return without_gaps(found[0])
-    return max(map(without_gaps, found), key=lambda group: _published_similarity(task, group))
+    sums = [published_similarity(task.rows, weights, group, np.argsort(group, kind="stable")) for group in found]
+    return without_gaps(found[int(np.argmax(sums))])
 
 
 def _grow(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.int32]:
@@ -148,19 +143,6 @@ def _grow_published(task: GroupingTask, weights: EntryWeights, crowd: int, repor
         grow_published(task.rows, weights, state, candidates, order, size, task.by_seed, task.least, _BUDGET)
         report(task.n_rows - int(state.counters[N_FREE]))
     return state.group
-
-
-def _published_similarity(task: GroupingTask, group: NDArray[np.int32]) -> float:
-    """Return the sum over all members of the cosine to what their group publishes; 0 if anything may be published."""
-    if task.weights is None:
-        return 0.0
-    rows, sums = task.rows, []
-    for weights in (task.weights.unit, task.weights.weight):
-        cells = cells_of(rows.indptr, rows.ids, weights, group, task.n_entries)
-        sums.append(np.where(cells.is_shown(task.weights.highest), cells.total, 0.0))
-    product, square = (np.bincount(cells.group, each * sums[1], cells.n_groups) for each in sums)
-    cosines: FloatArray = product / np.sqrt(np.where(square > 0, square, 1.0))
-    return float(cosines.sum())
 
 
 def place_leftovers(task: GroupingTask, group: NDArray[np.int32], report: ReportRows) -> None:
