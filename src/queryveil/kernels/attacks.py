@@ -61,11 +61,8 @@ def _find_crowd(
             continue
         for at in range(published.post_start[item], published.post_start[item + 1]):
             unit = published.post_unit[at]
-            if (
-                left_out
-                and published.owner[unit] == me
-                and (published.people[me] == 1 or (column < n_right and published.post_held[at] <= 1))
-            ):
+            is_mine = left_out and published.owner[unit] == me
+            if is_mine and (published.people[me] == 1 or (column < n_right and published.post_held[at] <= 1)):
                 continue
             if scratch.score[unit] == 0.0:
                 scratch.touched[n_touched] = unit
@@ -222,23 +219,11 @@ def judge(
         if holds(row, item):
             found[query] = SHOWN
             continue
-        holders = _holders(published, part, unit, item)
-        is_blocked = _is_blocked(published, row, holders, k, m)
+        posted = published.post_unit[published.post_start[item] : published.post_start[item + 1]]
+        is_other = (published.owner[posted] != published.owner[unit]) & (part[posted] == part[unit])
+        is_blocked = _is_blocked(published, row, posted[is_other], k, m)
         found[query] = BLOCKED if is_blocked else COULD_HAVE_STAYED
     return found
-
-
-@jit
-def _holders(published: Published, part: NDArray[np.int32], unit: int, item: int) -> NDArray[np.int32]:
-    """Return the units of other owners in the same partition that show an item."""
-    posted = published.post_unit[published.post_start[item] : published.post_start[item + 1]]
-    holders = np.empty(len(posted), np.int32)
-    n = 0
-    for other in posted:
-        if published.owner[other] != published.owner[unit] and part[other] == part[unit]:
-            holders[n] = other
-            n += 1
-    return holders[:n]
 
 
 @jit

@@ -64,46 +64,23 @@ def publish(
     refuse_too_few_people(profiles, method)
     progress("making a tree of the terms", 0, 1)
     tree = term_tree(network, profiles.vocabulary.entries)
-    indptr, leaves, counts = _by_leaf(profiles, tree)
+    leaves = tree.leaf[profiles.ids]
+    order = np.lexsort((leaves, profiles.row_numbers()))  # nodes ascend within a history
+    indptr, leaves, counts = profiles.indptr, leaves[order], profiles.counts[order]
     parts = divide(indptr, leaves, profiles.owner, tree, method.integer("k"), progress)
+    numbers = {name: i for i, name in enumerate(profiles.vocabulary.entries)}  # of names, terms of the log first
+    number = np.array([numbers.setdefault(name, len(numbers)) for name in tree.names], np.int32)
+    is_public = np.ones(len(tree.parent), np.bool_)
+    is_public[tree.leaf] = profiles.holders() >= floor_of(method)
     rows = []
     for part in parts:
         shared, steps = shared_counts(indptr, leaves, counts, tree.depth, tree.end, part.members, part.cut)
-        rows.append((part.cut, shared if method["bags"] else np.ones_like(shared), steps))
-    names, number = _names(profiles, tree)
-    is_public = _is_public(profiles, tree, method)
-    published = _published(profiles.n_histories, parts, [_named(*row, number, is_public) for row in rows], names)
-    return not_empty(published, method)
-
-
-def _by_leaf(profiles: Profiles, tree: TermTree) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int32]]:
-    """Return the histories as CSR rows of tree nodes instead of term ids, ascending within a row."""
-    history = profiles.row_numbers()
-    leaves = tree.leaf[profiles.ids]
-    order = np.lexsort((leaves, history))
-    return profiles.indptr, leaves[order], profiles.counts[order]
-
-
-def _names(profiles: Profiles, tree: TermTree) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """Return the different names, terms of the log first, and the number of each node's name."""
-    numbers = {name: i for i, name in enumerate(profiles.vocabulary.entries)}
-    number = np.array([numbers.setdefault(name, len(numbers)) for name in tree.names], np.int32)
-    return tuple(numbers), number
-
-
-def _is_public(profiles: Profiles, tree: TermTree, method: ResolvedName) -> NDArray[np.bool_]:
-    """Return which nodes' names may be published; a term of the log needs at least `floor` holders."""
-    is_public = np.ones(len(tree.parent), np.bool_)
-    is_public[tree.leaf] = profiles.holders() >= floor_of(method)
-    return is_public
+        rows.append(_named(part.cut, shared if method["bags"] else np.ones_like(shared), steps, number, is_public))
+    return not_empty(_published(profiles.n_histories, parts, rows, tuple(numbers)), method)
 
 
 def _named(
-    cut: IntArray,
-    shared: IntArray,
-    steps: IntArray,
-    number: NDArray[np.int32],
-    is_public: NDArray[np.bool_],
+    cut: IntArray, shared: IntArray, steps: IntArray, number: NDArray[np.int32], is_public: NDArray[np.bool_]
 ) -> PublishedRow:
     """Return the names of a cut with counts and levels; nodes of the same name and level add up."""
     is_shown = is_public[cut]
@@ -123,8 +100,7 @@ def _published(
         part_of[part.members] = number
     indptr, taken = gather_rows(indptr_of([*(len(row[0]) for row in rows), 0]), part_of)
     ids, counts, levels = (np.concatenate(columns).astype(np.int32)[taken] for columns in zip(*rows, strict=True))
-    generalised = round(float(np.mean(levels > 0)), 3) if len(levels) else 0.0
-    summary = {"vocabularies": len(parts), "generalised": generalised}
+    summary = {"vocabularies": len(parts), "generalised": round(float(np.mean(levels > 0)), 3) if len(levels) else 0.0}
     return PublishedVocabularies(names, indptr, ids, counts, levels, summary=summary)
 
 
@@ -173,11 +149,9 @@ def _parts(part: Part, division: _Division, node: int, nodes: IntArray, held: Ho
     """Return the smaller parts, the rest last."""
     smaller = []
     for members in division.parts:
-        number = int(look_up(held, members[:1], node)[0][0])
-        below = _children(held, number)
-        inner = below[tree.n_leaves[below] > 1]
+        below = _children(held, int(look_up(held, members[:1], node)[0][0]))
         cut = np.sort(np.concatenate((part.cut[part.cut != node], below)))
-        smaller.append(Part(members, cut, np.sort(np.concatenate((nodes, inner)))))
+        smaller.append(Part(members, cut, np.sort(np.concatenate((nodes, below[tree.n_leaves[below] > 1])))))
     if len(division.rest):
         smaller.append(Part(division.rest, part.cut, nodes))
     return smaller

@@ -8,6 +8,8 @@ Deleting a term never separates people with equal vocabularies, so terms are add
 leaves somebody with fewer than k: the same terms stay as if the rarest were deleted one by one.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,8 +36,10 @@ def publish(
     progress("suppressing", 0, 1)
     n_terms = _most_terms(profiles, method)
     left = profiles.select(profiles.ids < n_terms)  # ids fall with the number of people
-    history = left.row_numbers()
-    cell = _vocabulary_labels(left)[history] * np.int64(max(n_terms, 1)) + left.ids
+    vocabularies = [left.ids[a:b].tobytes() for a, b in pairwise(left.indptr)]
+    labels: dict[bytes, int] = {}
+    label = np.array([labels.setdefault(each, len(labels)) for each in vocabularies], np.int64)
+    cell = label[left.row_numbers()] * np.int64(max(n_terms, 1)) + left.ids
     _, place = np.unique(cell, return_inverse=True)
     shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(shared, place, left.counts)
@@ -54,8 +58,7 @@ def publish(
 def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
     """Return how many of the most common terms can be kept so that k people share every vocabulary."""
     most = int(np.count_nonzero(profiles.holders() >= floor_of(method)))
-    history = profiles.row_numbers(dtype=np.int32)
-    starts, holders = gather(profiles.ids, history, len(profiles.vocabulary))
+    starts, holders = gather(profiles.ids, profiles.row_numbers(dtype=np.int32), len(profiles.vocabulary))
     group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is kept of them
     for term in range(most):
         those = holders[starts[term] : starts[term + 1]]
@@ -74,10 +77,3 @@ def _fewest_people(group: NDArray[np.int64], owner: NDArray[np.int32]) -> int:
     """Return the number of people of the smallest non-empty group."""
     pairs = np.unique(np.stack((group[group > 0], owner[group > 0])), axis=1)
     return int(np.unique(pairs[0], return_counts=True)[1].min()) if pairs.shape[1] else 0
-
-
-def _vocabulary_labels(profiles: Profiles) -> NDArray[np.int64]:
-    """Return a label for each history; histories with the same terms have the same label."""
-    rows = [profiles.ids[a:b].tobytes() for a, b in zip(profiles.indptr[:-1], profiles.indptr[1:], strict=True)]
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)

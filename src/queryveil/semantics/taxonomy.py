@@ -82,15 +82,12 @@ def _read_rows(path: Path, stream: TextIO) -> Iterator[tuple[str, str, int]]:
             continue
         where = f"{path}, line {rows.line_num}"
         if len(row) != width:
-            raise InputError(f"{where}: it has {_cells(len(row))}, not {width}; a line is child,parent.")
+            cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+            raise InputError(f"{where}: it has {cells}, not {width}; a line is child,parent.")
         child, parent = (fold_lemma(row[position]) for position in positions)
         if not child:
             raise InputError(f"{where}: the child has no name; name it or take the line out.")
         yield child, parent, rows.line_num
-
-
-def _cells(number: int) -> str:
-    return "1 cell" if number == 1 else f"{number} cells"
 
 
 def _find_columns(path: Path, row: Sequence[str]) -> tuple[int, int] | None:
@@ -106,8 +103,7 @@ def _find_columns(path: Path, row: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _refuse_cycle(path: Path, edges: _Edges) -> None:
-    cycle = _find_cycle(edges)
-    if cycle:
+    if cycle := _find_cycle(edges):
         names = list(edges.numbers)
         line = max(edges.lines[step] for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
         shown = " → ".join(names[node] for node in (*cycle, cycle[0]))

@@ -84,12 +84,9 @@ def _single_root(nodes: dict[int, _Node], name: str) -> _Node:
     return next(iter(nodes.values())) if len(nodes) == 1 else _Node(name, nodes)
 
 
-_NumberedNode = tuple[int, int, str]  # the number of its parent, its depth and its name
-
-
 def _number_nodes(root: _Node, terms: Sequence[str]) -> TermTree:
     """Number the nodes in preorder: child nodes in the order of the network, then terms in the order of the log."""
-    rows: list[_NumberedNode] = []
+    rows: list[tuple[int, int, str]] = []  # the number of its parent, its depth and its name
     leaf = np.empty(len(terms), np.int32)
     stack: list[tuple[_Node | int, int, int]] = [(root, -1, 0)]  # a node or a term, the number of its parent, its depth
     while stack:
@@ -105,18 +102,13 @@ def _number_nodes(root: _Node, terms: Sequence[str]) -> TermTree:
         rows.append((parent, depth, node.name))
         inner = [(node.children[key], number, depth + 1) for key in sorted(node.children)]
         stack += reversed([*inner, *((term, number, depth + 1) for term in node.terms)])
-    return _count_leaves(rows, leaf)
-
-
-def _count_leaves(rows: Sequence[_NumberedNode], leaf: NDArray[np.int32]) -> TermTree:
-    """Return the tree with the number of leaves and the end of every subtree."""
     parents, depths, names = zip(*rows, strict=True)
     end, n_leaves = np.arange(1, len(rows) + 1, dtype=np.int32), np.zeros(len(rows), np.int64)
     n_leaves[leaf] = 1
-    for node in range(len(rows) - 1, 0, -1):
-        parent = parents[node]
-        end[parent] = max(end[parent], end[node])
-        n_leaves[parent] += n_leaves[node]
+    for number in range(len(rows) - 1, 0, -1):  # from the leaves up
+        parent = parents[number]
+        end[parent] = max(end[parent], end[number])
+        n_leaves[parent] += n_leaves[number]
     is_artificial = np.array([name in NO_MEANING for name in names])
     is_artificial[leaf] = False  # a term may be called like an artificial node
     doubt = np.where(is_artificial, n_leaves[0], n_leaves) - 1

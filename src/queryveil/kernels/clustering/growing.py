@@ -116,15 +116,6 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @jit
-def _bag_number(bag: NDArray[np.int32]) -> np.uint64:
-    """Return the sum of the numbers of a bag's terms, which does not depend on their order."""
-    total = np.uint64(0)
-    for term in bag:
-        total += mix(np.uint64(term + 1))
-    return total
-
-
-@jit
 def _join(
     centre: Centre, terms: NDArray[np.int32], bags: Bags, t: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
@@ -137,7 +128,9 @@ def _join(
     while scale >> TIE_BITS <= min(bags.sizes[t], centre.size):
         scale *= 2
     for b in range(len(terms)):
-        bag = _bag_number(terms[b])
+        bag = np.uint64(0)  # the sum of its terms' numbers, which does not depend on their order
+        for term in terms[b]:
+            bag += mix(np.uint64(term + 1))
         for c in range(len(columns.place)):
             if sides.cost[b, c] < 0:
                 drawn = mix(bag + np.uint64(3) * mix(np.uint64(bags.ids[columns.place[c]] + 1)))

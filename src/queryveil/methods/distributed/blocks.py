@@ -179,10 +179,8 @@ def _block_of_row(row: Row, known: pa.Table) -> Row:
 
 
 def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
-    (row,) = raw.to_pylist()
-    (other,) = state.to_pylist()
-    indptr, ids, counts, _ = arrays_of(row)
-    block = read_block(other)
+    (row,), (other,) = raw.to_pylist(), state.to_pylist()
+    (indptr, ids, counts, _), block = arrays_of(row), read_block(other)
     mask = np.zeros(len(ids), np.bool_)
     mask[block.position[block.kept]] = True
     history = row_numbers(indptr)
