@@ -62,8 +62,11 @@ class TermHolders:
 
     def _count_frequent(self, histories: IntArray, term: int, above: int, n_more: int, k: int) -> int:
         """Count the frequent extensions, by `n_more` terms with ids above a bound, of what these histories share."""
-        frequent = self._frequent_terms(histories, k)
-        frequent = frequent[(frequent > above) & (frequent != term)]
+        profiles = self.profiles
+        indptr, pairs = gather_rows(profiles.indptr, histories)
+        terms, ids = np.unique(profiles.ids[pairs], return_inverse=True)
+        people = count_holders(per_entry(profiles.owner[histories], indptr), ids, len(terms))
+        frequent = terms[(people >= k) & (terms > above) & (terms != term)].astype(np.int64)
         if n_more == 1:
             return len(frequent)
         return sum(
@@ -72,14 +75,6 @@ class TermHolders:
             )
             for other in frequent.tolist()
         )
-
-    def _frequent_terms(self, histories: IntArray, k: int) -> IntArray:
-        """Return the terms that at least k people have in one of some histories, ascending."""
-        profiles = self.profiles
-        indptr, pairs = gather_rows(profiles.indptr, histories)
-        terms, ids = np.unique(profiles.ids[pairs], return_inverse=True)
-        people = count_holders(per_entry(profiles.owner[histories], indptr), ids, len(terms))
-        return terms[people >= k].astype(np.int64)
 
 
 def smith_log() -> Profiles:

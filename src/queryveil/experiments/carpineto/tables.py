@@ -121,11 +121,11 @@ def _notes(by_size: BySize, draws: Sequence[BySize], measure: str) -> tuple[str,
             f"The k of k-anonymity at these sizes: {ks}; of queries with as many people some are left out by lot.",
         )
     if measure == "spi":
+        ordered = [sorted(runs, key=lambda run: -run.figures["spi"]) for runs in by_size.values()]
+        texts = [" > ".join(run.strategy for run in runs) for runs in ordered]
+        found = texts[0] + " throughout" if len(set(texts)) == 1 else "; ".join(texts)
         expected = " > ".join(PAPER_ORDER)
-        return (
-            f"Higher is said to be more private. The paper's order is {expected}; here, by size: "
-            f"{_orders_by_spi(by_size)}.",
-        )
+        return (f"Higher is said to be more private. The paper's order is {expected}; here, by size: {found}.",)
     return ("The paper finds PEL affected neither by the size nor by the strategy.",)
 
 
@@ -133,12 +133,6 @@ def _count_sizes(draws: Sequence[BySize], measure: str, sign: int) -> int:
     """Count the sizes, over all draws, at which no-PPP is above (sign 1) or below (sign −1) only-PPP."""
     releases = [{run.strategy: run.figures[measure] for run in runs} for draw in draws for runs in draw.values()]
     return sum(sign * (figures["no-PPP"] - figures["only-PPP"]) > 0 for figures in releases)
-
-
-def _orders_by_spi(by_size: BySize) -> str:
-    ordered = [sorted(runs, key=lambda run: -run.figures["spi"]) for runs in by_size.values()]
-    texts = [" > ".join(run.strategy for run in runs) for runs in ordered]
-    return texts[0] + " throughout" if len(set(texts)) == 1 else "; ".join(texts)
 
 
 def figure_1_chart(runs: Sequence[QueryRun]) -> PaperFigure:

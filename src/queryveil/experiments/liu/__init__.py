@@ -45,25 +45,21 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
         )
     setup = VocabularySetup(profiles, wordnet(), PATTERNS, rng)
     example = examples.example(rng)
-    for name in methods(examples.EXAMPLE_K).values():
-        publish(example, name)  # so that kernels are compiled before times are taken
+    for method in methods(examples.EXAMPLE_K).values():
+        publish(example, method)  # so that kernels are compiled before times are taken
     first = (examples.figures_1_and_2(example), examples.figure_3(example), examples.table_1(setup, progress))
     runs = run_grid(setup, progress)
-    figures, tables = _figures_and_tables({(run.series, run.k): run for run in runs})
-    record = {"runs": [asdict(run) for run in runs], "patterns": PATTERNS}
-    return PaperEvaluation((*first, *tables), tuple(figures), record)
-
-
-def _figures_and_tables(cells: Cells) -> tuple[list[PaperFigure], list[PaperTable]]:
-    """Return a table over k for each measure, and a chart for each that is a share."""
-    figures, tables = [], []
+    cells = {(run.series, run.k): run for run in runs}
+    figures: list[PaperFigure] = []
+    tables: list[PaperTable] = []
     for name, caption, field, form, scale, notes in MEASURES:
         values = {series: [getattr(cells[series, k], field) for k in KS] for series in SERIES}
         lines = Lines.formatted("k", KS, values, form)
         tables.append(lines.table(name, caption, tuple(notes(cells))))
         if scale is not None:
             figures.append(lines.figure(name, f"{caption}.", name, scale))
-    return figures, tables
+    record = {"runs": [asdict(run) for run in runs], "patterns": PATTERNS}
+    return PaperEvaluation((*first, *tables), tuple(figures), record)
 
 
 def _settings_where(is_worse: Callable[[str, int], bool]) -> str:
