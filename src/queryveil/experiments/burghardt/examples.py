@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.rows import IntArray, count_holders, gather_rows, per_entry
+from queryveil.experiments.burghardt import printed
 from queryveil.experiments.paper import example_log
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import postings
@@ -17,18 +18,6 @@ from queryveil.kernels.km.supports import postings
 SEARCHED_HISTORIES = 400  # in which examples are searched
 MOST_TERMS = 40  # of such a history
 MOST_HOLDERS = 400  # of a term whose frequent combinations are counted
-
-# Table 4, example 10: the first history's eugene, chicago, smith is not frequent
-SMITH = (
-    ("eugene", "chicago", "smith", "x2"),
-    ("chicago", "smith", "x2"),
-    *[("smith", "eugene", "x3")] * 2,
-    *[("chicago", "eugene", "x1")] * 2,
-    *[("eugene", "x4", "x5")] * 2,
-    *[("eugene", "x6", "x7")] * 2,
-    ("eugene", "x2"),
-    *[("chicago",)] * 2,
-)
 
 Step = tuple[int, str, int, int, str]  # iteration, term, size of combinations, frequency, state
 
@@ -79,7 +68,7 @@ class TermHolders:
 
 def smith_log() -> Profiles:
     """Return the paper's example 10 as a log."""
-    return example_log(SMITH, [str(person) for person in range(len(SMITH))])
+    return example_log(printed.EXAMPLE_10, [str(person) for person in range(len(printed.EXAMPLE_10))])
 
 
 def decide(figures: Mapping[str, Sequence[int]]) -> list[Step]:

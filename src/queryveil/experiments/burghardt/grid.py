@@ -104,8 +104,15 @@ def run_once(
     method, kept = setup.run(k, m, target, start, progress)
     seconds = time.perf_counter() - began
     checked = confirm_kept(method, setup.profiles, kept.mask, progress=progress)
-    shares = kept_shares(setup, kept.mask)
-    return KmRun(str(method), k, m, target, seconds, kept.summary.get("passes"), checked, shares), kept.mask
+    profiles, mask = setup.profiles, kept.mask
+    shares = {  # % of the original
+        "distinct terms": 100.0 * len(np.unique(profiles.ids[mask])) / len(profiles.vocabulary),
+        "users": 100.0 * len(np.unique(profiles.owner[profiles.row_numbers()[mask]])) / profiles.n_people,
+    }
+    for measure, value in setup.values.items():
+        worth = value[profiles.ids] * profiles.counts
+        shares[measure] = 100.0 * float(worth[mask].sum()) / float(worth.sum())
+    return KmRun(str(method), k, m, target, seconds, kept.summary.get("passes"), checked, shares), mask
 
 
 def mean_of(runs: Sequence[KmRun]) -> KmRun:
@@ -118,17 +125,3 @@ def mean_of(runs: Sequence[KmRun]) -> KmRun:
         checked=sum(run.checked for run in runs),
         kept=mean_figures([run.kept for run in runs]),
     )
-
-
-def kept_shares(setup: KmSetup, mask: NDArray[np.bool_]) -> dict[str, float]:
-    """Return how much of each measure is kept, in percent of the original."""
-    profiles = setup.profiles
-    history = profiles.row_numbers()[mask]
-    shares = {
-        "distinct terms": 100.0 * len(np.unique(profiles.ids[mask])) / len(profiles.vocabulary),
-        "users": 100.0 * len(np.unique(profiles.owner[history])) / profiles.n_people,
-    }
-    for measure, value in setup.values.items():
-        worth = value[profiles.ids] * profiles.counts
-        shares[measure] = 100.0 * float(worth[mask].sum()) / float(worth.sum())
-    return shares

@@ -86,7 +86,11 @@ def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correl
         rows.append((row, "corr.", *(_correlation_cell(ours, theirs) for ours, theirs in shown), *blank))
         rows.append(("", "sig.", *(f"{_share(ours.significance)} | {theirs[1]:.3f}" for ours, theirs in shown), *blank))
         rows.append(("", "N", *(f"{ours.n:,} | {theirs[2]:,}" for ours, theirs in shown), *blank))
-    agree = sum(_agrees(by_pair[frozenset(pair)], theirs) for pair, theirs in printed.TABLE_3.items())
+    compared = [(by_pair[frozenset(pair)], theirs) for pair, theirs in printed.TABLE_3.items()]
+    agree = sum(
+        ours.is_significant == (significance < LEVEL) and ours.value is not None and ours.value * correlation > 0
+        for ours, (correlation, significance, _) in compared
+    )
     notes = (
         "* significant at the 0.01 level (one-tailed).",
         f"Sign and significance are the paper's in {agree} of {len(printed.TABLE_3)} cells.",
@@ -103,13 +107,6 @@ def _correlation_cell(ours: Correlation, theirs: tuple[float, float, int]) -> st
 
 def _share(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:.3f}"
-
-
-def _agrees(ours: Correlation, theirs: tuple[float, float, int]) -> bool:
-    """Return whether a correlation agrees with the paper's in sign and in whether it is significant."""
-    significant = theirs[1] < LEVEL
-    same_sign = ours.value is not None and ours.value * theirs[0] > 0
-    return ours.is_significant == significant and same_sign
 
 
 def table_4(holders: TermHolders) -> list[PaperTable]:

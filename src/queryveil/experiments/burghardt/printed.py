@@ -30,6 +30,7 @@ TABLE_2: dict[str, tuple[str, tuple[float, ...]]] = {
 TABLE_3: dict[tuple[str, str], tuple[float, float, int]] = {
     (row, column): (correlation, significance, n) for row, column, correlation, significance, n in _PRINTED["table_3"]
 }
+EXAMPLE_10: list[list[str]] = _PRINTED["example_10"]
 TABLE_4: tuple[tuple[int, str, int, int, str], ...] = tuple(map(tuple, _PRINTED["table_4"]))
 
 

@@ -1,7 +1,9 @@
 """The running example (Figures 1 to 3), and Table I: what each method publishes of one person's vocabulary."""
 
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -20,36 +22,17 @@ SHOWN_TERMS = 9  # of a vocabulary in Table I, as many as in the paper
 # Table I and section I-A: a user of the AOL log
 USER_TERMS, GENERALIZED_TERMS, SUPPRESSED = 181, 21, "over 90 %"
 
-# Figure 2(a): parent → children
-TAXONOMY = {
-    "Goods": ("Edibles", "Apparel"),
-    "Edibles": ("Alcohol", "Dairy"),
-    "Apparel": ("Outer", "Footwear"),
-    "Alcohol": ("Wine", "Vino"),
-    "Dairy": ("Raw-milk", "Homo-milk"),
-    "Outer": ("Jackets", "Pants"),
-    "Footwear": ("Boots", "Shoes"),
-}
-# Figure 1(b), in the spelling of the taxonomy
-VOCABULARIES = (
-    ("wine", "wine", "jackets", "boots"),
-    ("vino", "vino", "jackets", "shoes"),
-    ("wine", "vino", "raw-milk", "jackets", "shoes"),
-    ("vino", "raw-milk", "raw-milk", "homo-milk"),
-    ("raw-milk", "homo-milk", "homo-milk", "jackets", "pants"),
-)
+_PRINTED = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
+VOCABULARIES: list[list[str]] = _PRINTED["vocabularies"]
+TYPICAL: list[str] = _PRINTED["typical"]
 EXAMPLE_K, EXAMPLE_EPS = 2, 4
-# Section II-B: the typical vocabularies of the clusters, for t1 to t5
-TYPICAL = (*["jackets:1, shoes:1, vino:1, wine:1"] * 3, *["homo-milk:1, raw-milk:2"] * 2)
-# Sections III-A and III-B
-DISTANCES = {("wine", "vino"): 2, ("wine", "jackets"): 6}
-FIRST_TWO = 6  # distance of t1 and t2 by the first model
+FIRST_TWO = 6  # section III-B: distance of t1 and t2 by the first model
 
 
 def example(rng: np.random.Generator) -> VocabularySetup:
     """Return the running example as a log of five people with its taxonomy."""
     log = example_log(VOCABULARIES, [f"t{number}" for number in range(1, len(VOCABULARIES) + 1)])
-    pairs = [(child, parent) for parent, children in TAXONOMY.items() for child in children]
+    pairs = [(child, parent) for parent, children in _PRINTED["taxonomy"].items() for child in children]
     return VocabularySetup(log, taxonomy_of(pairs), 1_000, rng)
 
 
@@ -86,7 +69,7 @@ def figure_3(setup: VocabularySetup) -> PaperTable:
     """Compare the distances of the example to the paper's."""
     rows = [
         (f"{one}, {other}", str(theirs), f"{distance(setup.network, one, other):.0f}")
-        for (one, other), theirs in DISTANCES.items()
+        for one, other, theirs in _PRINTED["distances"]
     ]
     eps = EXAMPLE_EPS
     for other, theirs in ((1, str(FIRST_TWO)), (2, "–")):
@@ -97,7 +80,7 @@ def figure_3(setup: VocabularySetup) -> PaperTable:
     return PaperTable("Figure 3", caption, ("", "paper", "ours"), tuple(rows))
 
 
-def _distances_by_model(network: Network, one: tuple[str, ...], other: tuple[str, ...], eps: int) -> tuple[int, int]:
+def _distances_by_model(network: Network, one: list[str], other: list[str], eps: int) -> tuple[int, int]:
     """Return the distance of two vocabularies by the first and by the second model."""
     steps = np.array([[distance(network, a, b) for b in other] for a in one])
     near = steps <= eps

@@ -10,7 +10,7 @@ from queryveil.core.errors import InputError
 from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, required
 from queryveil.experiments.zhu.examples import example_tables
 from queryveil.experiments.zhu.figures import all_runs, figure_2, figures_3_to_6, interpret
-from queryveil.experiments.zhu.grid import FEWEST, GroupGrid, equal_profiles, run_grid
+from queryveil.experiments.zhu.grid import FEWEST, equal_profiles, run_grid
 from queryveil.search.index import open_index
 
 CITATION = "Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010"
@@ -27,15 +27,7 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     drawn = figures_3_to_6(grid)
     figures = tuple(figure for figure, _ in drawn)
     tables = (*example_tables(), *figure_2(grid), *(table for _, table in drawn), all_runs(grid))
-    record = {"people": grid.people, "queries": grid.queries, "runs": _records(grid)}
-    documents = f"{len(index.documents):,} documents ({inputs.options.index or 'the bundled corpus'})"
-    setting = f"; {grid.people:,} of them take part and search {documents}"
-    return PaperEvaluation(tables, figures, record, interpret(grid), setting)
-
-
-def _records(grid: GroupGrid) -> list[dict[str, object]]:
-    """Return every run with the estimates of all its variants and metrics."""
-    return [
+    runs = [  # with the estimates of all their variants and metrics
         {
             **{"settings": settings, "p": p, "a": a, "method": run.method, "groups": run.groups},
             **run.privacy,
@@ -46,6 +38,10 @@ def _records(grid: GroupGrid) -> list[dict[str, object]]:
         }
         for (settings, p, a), run in grid.runs.items()
     ]
+    record = {"people": grid.people, "queries": grid.queries, "runs": runs}
+    documents = f"{len(index.documents):,} documents ({inputs.options.index or 'the bundled corpus'})"
+    setting = f"; {grid.people:,} of them take part and search {documents}"
+    return PaperEvaluation(tables, figures, record, interpret(grid), setting)
 
 
 def _check_options(options: PaperOptions) -> None:

@@ -1,9 +1,8 @@
-"""Tables 1 to 5: the four example profiles of the paper, augmented and grouped by our code.
+"""Tables 1 to 5: the four example profiles that the paper prints, augmented and grouped by our code."""
 
-The data below are what the paper prints.
-"""
-
+import tomllib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -17,18 +16,9 @@ from queryveil.semantics.network import wordnet
 
 _SEED = 1  # of a generator that draws UP_1 or UP_2 as the first seed; otherwise the rest forms other groups
 
-PROFILES = {
-    "UP_1": {"kitten": 1.0, "riding": 0.8},
-    "UP_2": {"pup": 0.6, "equitation": 1.0},
-    "UP_3": {"mocha": 0.7, "java": 0.6, "coffee": 0.8},
-    "UP_4": {"programming language": 0.6, "java": 1.0, "c++": 0.4},
-}
-SYNONYMS = {
-    "kitten": ("kitten", "kitty"),
-    "riding": ("riding", "horseback riding", "equitation"),
-    "pup": ("pup", "whelp"),
-    "equitation": ("riding", "horseback riding", "equitation"),
-}
+_PRINTED = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
+PROFILES: dict[str, dict[str, float]] = _PRINTED["profiles"]
+SYNONYMS: dict[str, tuple[str, ...]] = {term: tuple(words) for term, words in _PRINTED["synonyms"].items()}
 SIMILARITY = {0: 0.536, 1: 0.737}  # a → that of UP_1 and UP_2, tables 3 and 4
 GROUPS = {"G_1": ("UP_1", "UP_2"), "G_2": ("UP_3", "UP_4")}
 GROUPS_P = 0.7  # any p from 0.625 up to 0.833 gives these groups
