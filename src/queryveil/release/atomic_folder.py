@@ -73,21 +73,17 @@ def recover(workspace: Path) -> None:
     if (workspace / _JOURNAL).exists():
         journal = Journal(**json.loads((workspace / _JOURNAL).read_bytes()))
         if _digest(Path(journal.decider)) != journal.decider_sha256:
-            _withdraw(workspace, journal)
+            # take the folder away from its target again, if it had got there and is still there
+            target = workspace.parent / journal.name
+            was_moved = not (workspace / NEW).exists() and not (workspace / _WITHDRAWN).exists()
+            if was_moved and _digest(target / journal.file) == journal.file_sha256:
+                target.rename(workspace / _WITHDRAWN)
     if (workspace / ASIDE).is_dir():
         for old in (workspace / ASIDE).iterdir():
             if not os.path.lexists(workspace.parent / old.name):
                 old.rename(workspace.parent / old.name)
         (workspace / ASIDE).rename(workspace / _OLD)  # so that what is being deleted is never put back
     (workspace / _JOURNAL).unlink(missing_ok=True)
-
-
-def _withdraw(workspace: Path, journal: Journal) -> None:
-    """Take a folder away from its target again, if it had got there and is still there."""
-    target = workspace.parent / journal.name
-    was_moved = not (workspace / NEW).exists() and not (workspace / _WITHDRAWN).exists()
-    if was_moved and _digest(target / journal.file) == journal.file_sha256:
-        target.rename(workspace / _WITHDRAWN)
 
 
 def _digest(file: Path) -> str:

@@ -212,24 +212,20 @@ def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:
     if manifest["kind"] not in declarations("kind"):
         raise ReleaseError(f"{path}: releases of kind {manifest['kind']!r} are not known to this version; update it.")
     names = [*manifest["columns"], *manifest["uncovered_columns"]]
-    counts = manifest["counts"].get("after")
+    counts, partition = manifest["counts"].get("after"), manifest.get("partition")
+    known = PartitionRecord.__dataclass_fields__.keys()
     parts = {
         "columns": all(isinstance(name, str) for name in names),
         "cleaning": isinstance(manifest["cleaning"].get("options"), dict),
         "counts": isinstance(counts, dict) and all(type(counts.get(key)) is int for key in _COUNTS),
-        "files": all(_is_file_entry(entry) for entry in manifest["files"]),
+        "files": all(
+            isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("path", "sha256"))
+            for entry in manifest["files"]
+        ),
         "floor": type(manifest.get("floor", 1)) is int,
-        "partition": _is_partition(manifest.get("partition")),
+        "partition": partition is None
+        or (isinstance(partition, dict) and "column" in partition and partition.keys() <= known),
     }
     if not all(parts.values()):
         wrong = [key for key, is_right in parts.items() if not is_right]
         raise ReleaseError(f"{path} has {', '.join(wrong)} of another form than a manifest's; the release is damaged.")
-
-
-def _is_partition(record: object) -> bool:
-    keys = PartitionRecord.__dataclass_fields__.keys()
-    return record is None or (isinstance(record, dict) and "column" in record and record.keys() <= keys)
-
-
-def _is_file_entry(entry: object) -> bool:
-    return isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("path", "sha256"))

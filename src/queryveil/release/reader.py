@@ -65,20 +65,24 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
     parts: list[pa.Table] = []
     table_faults: list[str] = []
     for entry in manifest.files:
-        data = _read_file(path, entry)
-        if data is None:
+        if "\0" in entry.path or path.resolve() not in (path / entry.path).resolve().parents:
+            raise ReleaseError(f"{path / NAME} names a file outside the release; do not trust it.")
+        try:
+            data = (path / entry.path).read_bytes()
+        except OSError:
             continue
         digests[entry.path] = hashlib.sha256(data).hexdigest()
         if entry.path.endswith(".parquet"):
             parts += _read_table(entry, data, table_faults)
     present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
     unlisted = present - {entry.path for entry in manifest.files} - {NAME}
-    rows = _concatenate(path, parts, manifest.kind_object())
-    faults = [
-        *file_faults(manifest, digests | dict.fromkeys(unlisted, "")),
-        *table_faults,
-        *_column_faults(rows, manifest),
-    ]
+    kind = manifest.kind_object()
+    rows = _concatenate(path, parts, kind)
+    faults = [*file_faults(manifest, digests | dict.fromkeys(unlisted, "")), *table_faults]
+    names, partition = tuple(rows.column_names), () if manifest.partition is None else ("partition",)
+    is_known = manifest.columns == names and {*names} == {*kind.columns, *manifest.uncovered_columns, *partition}
+    if rows.num_rows and not is_known:  # nobody has checked what other columns give away
+        faults.append("the data has other columns than the manifest says")
     if check_rows and not faults and content_digest(rows) != manifest.content_sha256:
         faults.append(WRONG_ROWS)
     return Release(path, manifest, rows, tuple(faults))
@@ -97,17 +101,6 @@ def file_faults(manifest: Manifest, digests: Mapping[str, str]) -> list[str]:
             faults.append(f"{entry.path} has been changed since it was released")
     unlisted = digests.keys() - {entry.path for entry in manifest.files}
     return faults + [f"{name} is not in the manifest" for name in sorted(unlisted)]
-
-
-def _read_file(path: Path, entry: FileEntry) -> bytes | None:
-    """Return a file's bytes; None where it cannot be read."""
-    name = entry.path
-    if "\0" in name or path.resolve() not in (path / name).resolve().parents:
-        raise ReleaseError(f"{path / NAME} names a file outside the release; do not trust it.")
-    try:
-        return (path / name).read_bytes()
-    except OSError:
-        return None
 
 
 def _read_table(entry: FileEntry, data: bytes, faults: list[str]) -> list[pa.Table]:
@@ -136,18 +129,6 @@ def _concatenate(path: Path, parts: Sequence[pa.Table], kind: Kind) -> pa.Table:
             f"{path}: the data has not the columns {', '.join(schema.names)} of its kind; the release is damaged."
         )
     return rows
-
-
-def _column_faults(rows: pa.Table, manifest: Manifest) -> list[str]:
-    """Find columns that the manifest does not account for: nobody has checked what they give away."""
-    names = tuple(rows.column_names)
-    if rows.num_rows == 0:
-        return []
-    known = {*manifest.kind_object().columns, *manifest.uncovered_columns}
-    known |= {"partition"} if manifest.partition is not None else set()
-    if manifest.columns == names and set(names) == known:
-        return []
-    return ["the data has other columns than the manifest says"]
 
 
 def content_digest(rows: pa.Table) -> str:

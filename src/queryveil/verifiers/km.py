@@ -11,7 +11,8 @@ the number of pairs.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, TypeVar
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +35,11 @@ from queryveil.kernels.verify import (
     walk,
 )
 
-Number = TypeVar("Number", bound=np.generic)
-
 STEPS_PER_CALL = 50_000_000  # about half a second, so that an interrupt is noticed
 # Starting numba costs as much as walking so many occurrences in plain Python.
 FEW_OCCURRENCES = 20_000
+# A read-only or strided array would cost the kernel a compilation of its own.
+_writable = partial(np.require, requirements=["C", "W"])
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
@@ -156,11 +157,6 @@ def _occurrences(indptr: NDArray[np.int64], size: int) -> int:
     lengths, numbers = np.unique(np.diff(indptr), return_counts=True)
     pairs = zip(lengths.tolist(), numbers.tolist(), strict=True)
     return sum(math.comb(length, size) * number for length, number in pairs)
-
-
-def _writable(array: NDArray[Number]) -> NDArray[Number]:
-    """Return an array the compiled kernel takes: a read-only or strided one would cost a compilation of its own."""
-    return np.require(array, requirements=["C", "W"])
 
 
 def _refuse_wrong_array(name: str, array: NDArray[np.generic], kind: type[np.generic], length: int) -> None:

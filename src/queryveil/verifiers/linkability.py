@@ -87,9 +87,15 @@ def _faults(claim: ResolvedName, finder: GroupFinder, floor: int) -> Iterator[Fa
         return
     yield from _damaged_rows(finder)
     p, principle = exact(claim.real("p")), claim.word("principle")
-    yield from _small_groups(finder, p)
-    yield from _rare_terms(finder, floor)
-    yield from _invented_terms(finder)
+    least = math.ceil(1 / p)  # in a smaller group one member is a larger share than p
+    small = finder.small_groups(least)
+    size = f"group {small.group} has {_plural(small.members, 'member')}"
+    yield from fault_of(small, f"{size}, at least {least:,} must be in it")
+    rare = finder.rare_terms()
+    if rare.violations:
+        yield Fault(rare.violations, "", Violation((rare.term,), rare.held, floor))
+    invented = finder.invented_terms()
+    yield from fault_of(invented, f"{invented.term!r} is published for group {invented.group}, but no member holds it")
     if principle == "mean":
         yield from (_mean if claim.word("average") == "group" else _global_mean)(finder, p)
     elif principle == "diversity":
@@ -111,27 +117,6 @@ def _damaged_rows(finder: GroupFinder) -> Iterator[Fault]:
     wrong = finder.wrong_weights()
     weight = f"the term {wrong.term!r} of group {wrong.group} has the weight {wrong.value}"
     yield from fault_of(wrong, f"{weight}, which is not a number above 0")
-
-
-def _small_groups(finder: GroupFinder, p: Fraction) -> Iterator[Fault]:
-    """Yield groups in which one member is a larger share than p."""
-    least = math.ceil(1 / p)
-    small = finder.small_groups(least)
-    size = f"group {small.group} has {_plural(small.members, 'member')}"
-    yield from fault_of(small, f"{size}, at least {least:,} must be in it")
-
-
-def _rare_terms(finder: GroupFinder, floor: int) -> Iterator[Fault]:
-    """Yield published terms that too few people hold."""
-    rare = finder.rare_terms()
-    if rare.violations:
-        yield Fault(rare.violations, "", Violation((rare.term,), rare.held, floor))
-
-
-def _invented_terms(finder: GroupFinder) -> Iterator[Fault]:
-    """Yield terms that are published for a group of which no member holds them."""
-    invented = finder.invented_terms()
-    yield from fault_of(invented, f"{invented.term!r} is published for group {invented.group}, but no member holds it")
 
 
 def _mean(finder: GroupFinder, p: Fraction) -> Iterator[Fault]:

@@ -48,14 +48,6 @@ class ReleasePlan:
     kind: Kind
     seed: int
 
-    def claim(self, found: Mapping[str, int]) -> ResolvedName:
-        """Return the guarantee that the run claims."""
-        return method_of(self.method).claim(self.method, found)
-
-    def floor(self, claim: ResolvedName) -> int:
-        """Return how many people must hold every published item."""
-        return method_of(self.method).floor(self.method, claim)
-
     def run_record(self, engine: str, inputs: Sequence[Mapping[str, Any]], more: Mapping[str, Any]) -> RunRecord:
         """Return the private record of the run: the files of the log, and what the method's inputs note."""
         return RunRecord(self.seed, str(self.method), self.kind.name, __version__, engine, inputs, more)
@@ -167,7 +159,7 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
     plan = plan_release(request)
     with run_type(plan, progress) as run:
         applied = run.apply_method()
-        claim = plan.claim(applied.found)
+        claim = method_of(plan.method).claim(plan.method, applied.found)
         with run.staging() as staged:
             run.write_private(staged)
             written = run.write_rows(staged)
@@ -175,7 +167,7 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
                 plan.kind,
                 plan.method,
                 claim,
-                floor=plan.floor(claim),
+                floor=method_of(plan.method).floor(plan.method, claim),
                 columns=written.columns,
                 uncovered=plan.source.keep,
                 partition=applied.partition,

@@ -87,7 +87,9 @@ def compare(request: CompareRequest, progress: Progress = silent) -> MethodCompa
         runs = _run_all(plans, bench, progress)
         before = Counts.of(bench.profiles(plans[0].kind)).record()
         steps = {"options": cleaning.options, "steps": [asdict(step) for step in log.steps]}
-    _refuse_nothing(runs)
+    if all(run.problem for run in runs):
+        which = runs[0].method if len(runs) == 1 else f"none of the {len(runs):,} runs can be made; {runs[0].method}"
+        raise GuaranteeError(f"{which}: {runs[0].problem}")
     done = MethodComparison(tuple(runs), before, steps, time.monotonic() - started, __version__)
     if request.page is not None:
         write_new_file(request.page, render_comparison(done).encode(), overwrite=request.force)
@@ -183,14 +185,14 @@ def _evaluate(
     progress: Progress,
 ) -> tuple[Verdict, list[Score], Counts]:
     """Verify and measure the rows that a release would hold."""
-    kind, claim = plan.kind, plan.claim(outcome.found)
+    kind, claim = plan.kind, method_of(plan.method).claim(plan.method, outcome.found)
     content = kind.encode(outcome, profiles, bench.log)
     counts = kind.counts(outcome, profiles, content)
     manifest = build_manifest(
         kind,
         plan.method,
         claim,
-        floor=plan.floor(claim),
+        floor=method_of(plan.method).floor(plan.method, claim),
         columns=content.rows.column_names,
         uncovered=(),
         partition=None,
@@ -204,10 +206,3 @@ def _evaluate(
     available = frozenset({"market"} if views.find(Market) is not None else ())
     measures = bench.request.measures or kind.default_measures(claim, available, when_made=True)
     return verdict, take_measures(measures, evidence, rng, progress), counts
-
-
-def _refuse_nothing(runs: Sequence[ComparedRun]) -> None:
-    """Raise where not one run could be made."""
-    if all(run.problem for run in runs):
-        which = runs[0].method if len(runs) == 1 else f"none of the {len(runs):,} runs can be made; {runs[0].method}"
-        raise GuaranteeError(f"{which}: {runs[0].problem}")

@@ -163,11 +163,6 @@ class HoldingRows:
     owner: NDArray[np.int32]  # (histories,)
     part: NDArray[np.int32]  # (histories,): all 0 where the log is whole
 
-    def of_terms(self, is_concerned: NDArray[np.bool_]) -> "HoldingRows":
-        """Return the rows of some terms, which are marked."""
-        rows = np.flatnonzero(is_concerned[self.term])
-        return replace(self, history=self.history[rows], term=self.term[rows])
-
     def postings(self, terms: NDArray[np.int32], part: int, n_terms: int) -> Postings:
         """Return who holds some terms in a part of the log; each term is numbered by its place among them."""
         place = np.full(n_terms, -1, np.int64)
@@ -299,7 +294,9 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
     log = load_holdings(folder, membership)
     wanted = None if request.term is None else _term(log, histories, request.term, loaded)
     concerned = log.mark(histories)
-    original, released = log.rows.of_terms(concerned), log.released(loaded, concerned)
+    rows = np.flatnonzero(concerned[log.rows.term])
+    original = replace(log.rows, history=log.rows.history[rows], term=log.rows.term[rows])
+    released = log.released(loaded, concerned)
     fates: list[Fate] = []
     for number, one in enumerate(histories):
         progress("looking for reasons", number, len(histories))

@@ -117,11 +117,11 @@ def show_person(release: Path, private: Path, person: str, *, progress: Progress
         raise InputError(UNKNOWN_PERSON, field="person")
     units = own["release_id"].drop_null()
     after = _published(loaded, units)
-    before = (
-        _with_reasons(release, private, person, progress)
-        if loaded.kind.deletes_terms
-        else _compared(private, own["history"], loaded.kind.fates, {entry for entry, _ in after})
-    )
+    if loaded.kind.deletes_terms:
+        why = explain(WhyRequest(release=release, private=private, user=person), progress=progress)
+        before = [OriginalItem(fate.term, fate.count, fate.kept, fate.sentence(why.required)) for fate in why.fates]
+    else:
+        before = _compared(private, own["history"], loaded.kind.fates, {entry for entry, _ in after})
     held = {row.entry for row in before}
     shown = tuple(PublishedItem(entry, figure, entry in held) for entry, figure in after)
     return PersonView(loaded.manifest.kind, tuple(before), shown, own.num_rows, len(units))
@@ -132,11 +132,6 @@ def _people(private: Path) -> tuple[NDArray[np.int64], list[str], pa.Table]:
     membership = PrivateFolder(private).membership()
     encoded = membership["person"].combine_chunks().dictionary_encode()
     return as_array(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist(), membership
-
-
-def _with_reasons(release: Path, private: Path, person: str, progress: Progress) -> list[OriginalItem]:
-    found = explain(WhyRequest(release=release, private=private, user=person), progress=progress)
-    return [OriginalItem(fate.term, fate.count, fate.kept, fate.sentence(found.required)) for fate in found.fates]
 
 
 def _compared(

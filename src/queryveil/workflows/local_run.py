@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +57,9 @@ class LocalRun(ReleaseRun):
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log, build profiles, run the method and encode its outcome."""
         plan, source = self.plan, self.plan.source
-        warm_up_in_background(source)
+        files = expand_paths(source.paths) if source.table is None else []
+        if sum(path.stat().st_size for path in files if path.is_file()) > _LARGE:
+            Thread(target=_warm_up).start()
         with open_source(source, plan.kind, self.progress) as (log, profiles):
             profiles, self._views = prepare(profiles, self._inputs)
             outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._views, self.progress))
@@ -171,13 +172,14 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
     claim = method_of(task.method).claim(task.method)
     smallest = guarantee_of(claim).smallest_crowd(claim)
     mask = np.zeros(len(task.profiles.ids), np.bool_)
-    n_suppressed, chosen = 0, Counter[str]()
+    n_suppressed, chosen, start = 0, Counter[str](), task.inputs.find(StartingPoint)
     for part in range(len(task.profiles.partition_values)):
         profiles, pairs = partition_profiles(task.profiles, part)
         if profiles.n_people < smallest:
             n_suppressed += 1
             continue
-        outcome = method(_part_task(task, profiles, pairs))
+        inputs = task.inputs if start is None else Views.of(*task.inputs.existing(), StartingPoint(start.mask[pairs]))
+        outcome = method(MethodTask(profiles, task.method, task.rng, inputs, task.progress))
         mask[pairs] = outcome.mask
         chosen[outcome.summary.get("chosen", outcome.summary.get("algorithm", task.method.declaration.name))] += 1
     summary = {
@@ -189,21 +191,7 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
     return KeptPairs(mask, summary=summary)
 
 
-def _part_task(task: MethodTask, profiles: Profiles, pairs: Any) -> MethodTask:
-    """Return the task of one partition; a starting point is that of its pairs."""
-    inputs, start = task.inputs, task.inputs.find(StartingPoint)
-    if start is not None:
-        inputs = Views.of(*inputs.existing(), StartingPoint(start.mask[pairs]))
-    return MethodTask(profiles, task.method, task.rng, inputs, task.progress)
-
-
-def warm_up_in_background(source: LogSource) -> None:
-    """Load the compiler and the chart renderer in a thread, if reading the log leaves time for it."""
-    files = expand_paths(source.paths) if source.table is None else []
-    if sum(path.stat().st_size for path in files if path.is_file()) > _LARGE:
-        Thread(target=_warm_up).start()
-
-
 def _warm_up() -> None:
+    """Load the compiler and the chart renderer while the log is read."""
     Tokenizer().add(pa.array(["a"]))
     warm_up()

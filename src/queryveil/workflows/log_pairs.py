@@ -129,15 +129,11 @@ def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[Log
     """Return the queries of a release, or their terms, by released id."""
     user, text = release.kind.released_queries(release.rows)
     if match == "terms":
-        user, text = _cut(user, text)
+        # each term once per query
+        words = pa.array([sorted({*query.split(" ")}) for query in text.to_pylist()], pa.list_(pa.string()))
+        user, text = user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
     users, number = np.unique(as_array(user), return_inverse=True)
     return documents_of_texts(number, text, tuple(map(str, users.tolist())), known)
-
-
-def _cut(user: pa.Array, text: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Split queries into their terms, each once per query."""
-    words = pa.array([sorted({*query.split(" ")}) for query in text.to_pylist()], pa.list_(pa.string()))
-    return user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
 
 
 def _persons(release: Release, pairing: PairingOptions, private: PrivateFolder | None) -> Mapping[str, str]:

@@ -63,22 +63,14 @@ def measure_locally(request: MeasureRequest, progress: Progress) -> list[Score]:
     if not release.exists():
         raise InputError(f"there is no release or log {release}; check the path.")
     loaded = load_release(release)
-    measures = named or [resolve("measure", name) for name in _defaults(loaded, request)]
+    given = {"market": request.market, "index": request.index, "private": request.private, "map": request.pairing.map}
+    available = frozenset(name for name, value in given.items() if value is not None)
+    measures = named or [
+        resolve("measure", name) for name in loaded.kind.default_measures(loaded.manifest.claim, available)
+    ]
     check_measures(measures, loaded.kind, request)
     loaded.refuse_damaged("measuring")
     return _measure_release(loaded, measures, request, progress)
-
-
-def _defaults(release: Release, request: MeasureRequest) -> tuple[str, ...]:
-    """Return the measures taken unless some are named."""
-    given = {
-        "market": request.market,
-        "index": request.index,
-        "private": request.private,
-        "map": request.pairing.map,
-    }
-    available = frozenset(name for name, value in given.items() if value is not None)
-    return release.kind.default_measures(release.manifest.claim, available)
 
 
 def check_measures(measures: Sequence[ResolvedName], kind: Kind, request: MeasureRequest) -> None:
@@ -162,6 +154,7 @@ class _OpenedOriginal(ExitStack):
     def add_to(self, evidence: Evidence, *, has_model: bool) -> None:
         """Let measures look at the log, and at log and release person by person."""
         request, manifest, kind = self._request, self._release.manifest, self._release.kind
+        meaning = manifest.cleaning.meaning  # how terms were compared when the release was made
 
         def history_of(owners: Owners) -> IntArray:
             positions = None if self._private is None else self._private.positions_in(self.profiles)
@@ -180,7 +173,7 @@ class _OpenedOriginal(ExitStack):
             lambda: self.profiles,
             manifest,
             market=None if request.market is None else read_market(request.market, self._cleaning.charset),
-            meaning=meaning_of(manifest, request.taxonomy),
+            meaning=None if meaning is None else replace(SemanticOptions(**meaning), taxonomy=request.taxonomy),
             history_of=history_of,
             progress=self._progress,
         )
@@ -287,13 +280,6 @@ def compare_to_original(
     )
     histories = None if history_of is None else history_of[profiles.log_history]
     return Comparison(kind, original, profiles, histories, market)
-
-
-def meaning_of(manifest: Manifest, taxonomy: Path | None) -> SemanticOptions | None:
-    """Return how terms were compared when the release was made; None where they were not."""
-    if manifest.cleaning.meaning is None:
-        return None
-    return replace(SemanticOptions(**manifest.cleaning.meaning), taxonomy=taxonomy)
 
 
 class SearchEvidence:

@@ -48,8 +48,18 @@ class LogRequest(OptionGroup):
 
     @property
     def source(self) -> LogSource:
-        """Return the log and how to open it."""
-        return log_source(self.log, self.reading, self.cleaning, getattr(self, "keep", ()))
+        """Return the log, which is given as files, as a table or as an open log, and how to open it."""
+        log, reading, cleaning, keep = self.log, self.reading, self.cleaning, tuple(getattr(self, "keep", ()))
+        if isinstance(log, LogSource):
+            return log
+        if isinstance(log, QueryLog):
+            if (reading, cleaning, keep) != (Reading(), Cleaning(), ()):
+                raise InputError("an opened log has its options already; give them to read().")
+            return log.source
+        files = [log] if isinstance(log, Location) else log
+        if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
+            return LogSource(tuple(map(Path, files)), reading, cleaning, keep, uris=tuple(map(str, files)))
+        return LogSource((), reading, cleaning, keep, arrow_table(log))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,20 +363,6 @@ class SensitivityRequest(OptionGroup):
             raise InputError("--out goes with train, and explain writes nothing; leave it out.")
         if self.action == "train" and (self.out is None or self.model is not None or self.words is not None):
             raise InputError("train needs --out, the model file to write, and takes neither --model nor --words.")
-
-
-def log_source(log: Any, reading: Reading, cleaning: Cleaning, keep: Sequence[str] = ()) -> LogSource:
-    """Return the source of a log, which is given as files, as a table or as an open log."""
-    if isinstance(log, LogSource):
-        return log
-    if isinstance(log, QueryLog):
-        if (reading, cleaning, tuple(keep)) != (Reading(), Cleaning(), ()):
-            raise InputError("an opened log has its options already; give them to read().")
-        return log.source
-    files = [log] if isinstance(log, Location) else log
-    if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
-        return LogSource(tuple(map(Path, files)), reading, cleaning, tuple(keep), uris=tuple(map(str, files)))
-    return LogSource((), reading, cleaning, tuple(keep), arrow_table(log))
 
 
 def arrow_table(table: Any) -> "pa.Table":

@@ -107,7 +107,7 @@ class SparkRun(ReleaseRun):
         parts = self._cleaned.parts
         if not parts:
             return {}, None
-        claim = self.plan.claim(self._outcome.found)
+        claim = method_of(self.plan.method).claim(self.plan.method, self._outcome.found)
         left_out = len(parts) - _large_parts(self._cleaned, guarantee_of(claim).smallest_crowd(claim))
         column = self.plan.source.cleaning.partition_by
         return {"parts": len(parts), TOO_FEW: left_out}, PartitionRecord(column, len(parts), left_out)

@@ -187,20 +187,14 @@ def _append_rows(connection: Connection, file: LogFile, columns: tuple[str, ...]
     if row[2]:
         raise LogError(f"{file.path} holds NUL bytes, so it is not a text log; convert it to UTF-8 text or Parquet.")
     lines = LineCounts(start, int(row[0]), int(row[1]), n_rejected)
-    if not (is_text and file.layout.quote):
-        return lines
-    return replace(lines, n_rejected=n_rejected + _count_swallowed(connection, file, lines))
-
-
-def _count_swallowed(connection: Connection, file: LogFile, lines: LineCounts) -> int:
-    """Count the lines inside an unclosed quote: DuckDB may drop them without reporting it.
-
-    Every line is the header, a row, a rejected line, or part of a field with line breaks; any other line was dropped.
-    """
-    missing = count_lines(*file.location) - int(file.layout.header) - lines.n_all
-    if missing <= 0:
-        return 0
-    return max(0, missing - fetch_number(connection.database, line_breaks_sql(file, connection.memory_bytes)))
+    if is_text and file.layout.quote:
+        # Every line is the header, a row, a rejected line, or part of a field with line breaks. Any other line was
+        # inside an unclosed quote: DuckDB may drop such lines without reporting it.
+        missing = count_lines(*file.location) - int(file.layout.header) - lines.n_all
+        if missing > 0:
+            missing -= fetch_number(database, line_breaks_sql(file, connection.memory_bytes))
+            return replace(lines, n_rejected=n_rejected + max(0, missing))
+    return lines
 
 
 def _check_bad_lines(database: duckdb.DuckDBPyConnection, file: LogFile, reading: Reading, lines: LineCounts) -> int:
@@ -221,7 +215,11 @@ def _check_bad_lines(database: duckdb.DuckDBPyConnection, file: LogFile, reading
 def _first_bad(database: duckdb.DuckDBPyConnection, file: LogFile, lines: LineCounts) -> tuple[int, str]:
     """Return the number and the fault of the first bad line or row."""
     if file.layout.shape == "parquet":
-        return _first_unusable_row(database, file, lines.start)
+        unusable = f"SELECT min(rowid) FROM raw WHERE rowid >= {lines.start} AND person IS NULL"
+        row = fetch_number(database, unusable) - lines.start
+        has_bad_time = f"SELECT ({unreadable_time_sql(file.layout) or 'false'})::INTEGER FROM {parquet_sql(file)}"
+        is_time = fetch_number(database, f"{has_bad_time} LIMIT 1 OFFSET {row}")
+        return row + 1, UNREADABLE_TIME if is_time else NO_USER
     found = [first_fault(*file.location, file.layout)] if file.layout.shape != "lines" else []
     rejects = database.execute(
         "SELECT min(byte_position), min(error_type::VARCHAR) FROM bad_lines GROUP BY line ORDER BY 1 LIMIT 1"
@@ -229,11 +227,3 @@ def _first_bad(database: duckdb.DuckDBPyConnection, file: LogFile, lines: LineCo
     for position, kind in rejects:  # DuckDB's own line numbers count a field with line breaks as one line
         found.append((lines_at(*file.location, [int(position)])[0], _FAULTS.get(str(kind), "a malformed line")))
     return min((fault for fault in found if fault is not None), default=(1, "a malformed line"))
-
-
-def _first_unusable_row(database: duckdb.DuckDBPyConnection, file: LogFile, start: int) -> tuple[int, str]:
-    """Return the number and the fault of the first unusable row of a table."""
-    row = fetch_number(database, f"SELECT min(rowid) FROM raw WHERE rowid >= {start} AND person IS NULL") - start
-    unreadable = unreadable_time_sql(file.layout) or "false"
-    is_time = fetch_number(database, f"SELECT ({unreadable})::INTEGER FROM {parquet_sql(file)} LIMIT 1 OFFSET {row}")
-    return row + 1, UNREADABLE_TIME if is_time else NO_USER
