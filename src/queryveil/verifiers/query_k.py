@@ -23,7 +23,12 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     """Return whether a claim query_k(k) holds; the counterexample has the fewest owners, then the first text."""
     tables = evidence.find(HistoryTables)
     if tables is None:
-        tables = _tables_of(evidence.get(ReleasedHistories), evidence.find(Owners))
+        released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
+        terms = released.terms
+        order = sorted(range(len(terms)), key=terms.__getitem__)  # an item is its rank among the texts
+        tables = HistoryTables(
+            lambda: _open_arrays(released, owners, order), owners is not None, lambda rank: terms[order[rank]]
+        )
     k = claim.integer("k")
     counted: Literal["people", "histories"] = "people" if tables.is_linked else "histories"
     progress("verifying", 0, 1)
@@ -41,15 +46,6 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
         return Verdict(str(claim), "holds", counted, checked, unit="queries")
     violation = Violation((tables.text_of(worst[0]),), int(worst[1]), k)
     return Verdict(str(claim), "violated", counted, checked, n_short, violation, unit="queries")
-
-
-def _tables_of(released: ReleasedHistories, owners: Owners | None) -> HistoryTables:
-    """Return released histories as tables; an item is its rank among the texts."""
-    terms = released.terms
-    order = sorted(range(len(terms)), key=terms.__getitem__)
-    return HistoryTables(
-        lambda: _open_arrays(released, owners, order), owners is not None, lambda rank: terms[order[rank]]
-    )
 
 
 @contextmanager

@@ -71,9 +71,12 @@ def check_vocabularies(
     short = [(len(owners), len(rows) // 3, rows) for rows, owners in crowds.items() if len(owners) < k]
     if short:
         support, _, rows = min(short)
-        worst = Violation(_entries(released, rows), support, k)
+        terms = zip(rows[::3], rows[2::3], strict=True)
+        entries = tuple(released.terms[term] + (f" ×{count}" if count > 1 else "") for term, count in terms)
+        worst = Violation(entries, support, k)
         return Verdict(str(claim), "violated", counted, len(crowds), len(short), worst)
-    rare = 0 if holders is None else _below_floor(released, holders, floor)
+    typed = [released.terms[term] for term in np.unique(released.ids[released.levels == 0]).tolist()]
+    rare = 0 if holders is None else sum(holders.get(term, 0) < floor for term in typed)
     if rare:
         reason = f"{rare:,} published terms are those of fewer than {floor:,} people of the log"
         return Verdict(str(claim), "violated", counted, len(crowds), reason=reason)
@@ -94,16 +97,3 @@ def _crowds(
         crowds.setdefault(rows, set()).add(int(owner[h]))
     progress("verifying", n_histories, n_histories)
     return crowds
-
-
-def _entries(released: ReleasedVocabularies, rows: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(
-        released.terms[term] + (f" ×{count}" if count > 1 else "")
-        for term, count in zip(rows[::3], rows[2::3], strict=True)
-    )
-
-
-def _below_floor(released: ReleasedVocabularies, holders: Mapping[str, int], floor: int) -> int:
-    """Count the terms published as typed that too few people of the log hold."""
-    typed = np.unique(released.ids[released.levels == 0])
-    return sum(holders.get(released.terms[term], 0) < floor for term in typed.tolist())

@@ -22,7 +22,7 @@ from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers, row_numbers_of
-from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines import LogSource, open_log
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
@@ -73,17 +73,14 @@ def read_side(
     with open_log(LogSource(tuple(paths), reading, cleaning), progress=progress) as log:
         profiles = build(log, progress=progress)
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
-        moments = _moments(log, profiles) if "times" in needs and "time" in log.columns else None
+        moments = None
+        if "times" in needs and "time" in log.columns:  # of histories that have terms
+            place = np.full(len(log.histories()[0]), -1, np.int64)
+            place[profiles.log_history] = np.arange(profiles.n_histories)
+            rows = pa.Table.from_batches(log.batches(("time",))).filter(pc.is_valid(pc.field("time")))
+            history = place[as_array(rows["history"])]
+            moments = history[history >= 0], _seconds(rows["time"])[history >= 0]
     return LogSide(profiles, queries, moments)
-
-
-def _moments(log: QueryLog, profiles: Profiles) -> tuple[IntArray, IntArray]:
-    """Return the history and the second of every query that has a time, of histories that have terms."""
-    place = np.full(len(log.histories()[0]), -1, np.int64)
-    place[profiles.log_history] = np.arange(profiles.n_histories)
-    rows = pa.Table.from_batches(log.batches(("time",))).filter(pc.is_valid(pc.field("time")))
-    history = place[as_array(rows["history"])]
-    return history[history >= 0], _seconds(rows["time"])[history >= 0]
 
 
 def _seconds(times: pa.ChunkedArray) -> IntArray:
@@ -98,7 +95,12 @@ def build_setting(
     membership, evidence = private.membership(), release.kind.read_evidence(release.rows, private, 1)
     person = _people_of(membership, side.profiles, release)
     if others is not None:
-        _refuse_common(side.profiles, others.profiles)
+        n_common = len(set(side.profiles.persons) & set(others.profiles.persons))
+        if n_common:  # people who may be in the release are no control
+            raise InputError(
+                f"--control: {n_common:,} of its people have an identifier that is in the log too; give a log of other "
+                "people, with identifiers of their own."
+            )
     number = {entry: i for i, entry in enumerate(side.profiles.vocabulary.entries)}
     groups = evidence.find(ReleasedGroups)
     if groups is not None:
@@ -143,16 +145,6 @@ def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> In
             "--against: this is not the log that the release was made from, other people are in it; give that one."
         )
     return found
-
-
-def _refuse_common(profiles: Profiles, others: Profiles) -> None:
-    """Refuse a control log of people who may be in the release."""
-    n_common = len(set(profiles.persons) & set(others.persons))
-    if n_common:
-        raise InputError(
-            f"--control: {n_common:,} of its people have an identifier that is in the log too; give a log of other "
-            "people, with identifiers of their own."
-        )
 
 
 def _shown_histories(
@@ -341,7 +333,11 @@ def _run(
     for each in attacks:
         rng = np.random.default_rng(request.seed)  # so that an attack does not depend on those before it
         try:
-            _refuse_missing(each, side)
+            needed = attack_of(each).needs
+            if needed == "times" and side.moments is None:
+                raise InputError(f"{each} needs a log with times, and --against has none; leave it out.")
+            if needed == "names" and side.queries is None:
+                raise InputError(f"{each} needs a log of queries, and --against is a file of profiles; leave it out.")
             results += each.declaration.load()(evidence, each, rng=rng, progress=progress)
         except InputError as error:
             if is_named:
@@ -350,15 +346,6 @@ def _run(
     if not results:
         raise InputError(f"no attack could be run; {next(iter(failed.items()), ('', ''))[1]}.")
     return results, failed
-
-
-def _refuse_missing(attack: ResolvedName, side: LogSide) -> None:
-    """Refuse an attack for which the log lacks something."""
-    needs = attack_of(attack).needs
-    if needs == "times" and side.moments is None:
-        raise InputError(f"{attack} needs a log with times, and --against has none; leave it out.")
-    if needs == "names" and side.queries is None:
-        raise InputError(f"{attack} needs a log of queries, and --against is a file of profiles; leave it out.")
 
 
 def default_attacks(release: Release) -> list[ResolvedName]:

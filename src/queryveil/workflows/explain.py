@@ -292,7 +292,14 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
     membership = folder.membership()
     histories = _histories_of(membership, person, request.history)
     log = load_holdings(folder, membership)
-    wanted = None if request.term is None else _term(log, histories, request.term, loaded)
+    wanted = None
+    if request.term is not None:  # it is folded as the log's terms are
+        folded = fold(request.term, loaded.manifest.cleaning.cleaning().charset).strip()
+        wanted = int(log.terms.index(pa.scalar(folded)).as_py())
+        if wanted < 0 or not any(wanted in log.rows.term[log.row(history)] for history in histories):
+            raise InputError(
+                f"--term {request.term!r} is in none of these histories; check the spelling, or leave it out."
+            )
     concerned = log.mark(histories)
     rows = np.flatnonzero(concerned[log.rows.term])
     original = replace(log.rows, history=log.rows.history[rows], term=log.rows.term[rows])
@@ -318,15 +325,6 @@ def _histories_of(membership: pa.Table, person: str, history: int | None) -> lis
         which = single if len(own) == 1 else several
         raise InputError(f"--history {history} is not a history of this person, {which}")
     return [history]
-
-
-def _term(log: LogHoldings, histories: Sequence[int], term: str, release: Release) -> int:
-    """Return the number of a term that the person's histories hold, folded as the log's terms are."""
-    folded = fold(term, release.manifest.cleaning.cleaning().charset).strip()
-    number = log.terms.index(pa.scalar(folded)).as_py()
-    if number < 0 or not any(number in log.rows.term[log.row(history)] for history in histories):
-        raise InputError(f"--term {term!r} is in none of these histories; check the spelling, or leave it out.")
-    return int(number)
 
 
 def _fates(

@@ -14,8 +14,6 @@ from queryveil.core.evidence import LogPair
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.histories.pairs import (
-    LogDocuments,
-    Match,
     Sensitivity,
     documents_of_profiles,
     documents_of_texts,
@@ -99,7 +97,12 @@ def pair_release(
     sensitivity = load_sensitivity(pairing) if needs_model else None
     cleaning = log.source.cleaning
     (original,), texts = read_documents([log], 1, charset=cleaning.charset, match=match, progress=progress)
-    released, texts = _released_side(release, match, texts)
+    user, text = release.kind.released_queries(release.rows)
+    if match == "terms":  # each term once per query
+        words = pa.array([sorted({*query.split(" ")}) for query in text.to_pylist()], pa.list_(pa.string()))
+        user, text = user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
+    users, number = np.unique(as_array(user), return_inverse=True)
+    released, texts = documents_of_texts(number, text, tuple(map(str, users.tolist())), texts)
     return pair_logs(
         original,
         released,
@@ -123,17 +126,6 @@ def pair_terms(comparison: Comparison, pairing: PairingOptions, *, needs_model: 
     return pair_logs(
         before, after, texts, match="terms", sensitivity=load_sensitivity(pairing) if needs_model else None
     )
-
-
-def _released_side(release: Release, match: Match, known: pa.Array) -> tuple[LogDocuments, pa.Array]:
-    """Return the queries of a release, or their terms, by released id."""
-    user, text = release.kind.released_queries(release.rows)
-    if match == "terms":
-        # each term once per query
-        words = pa.array([sorted({*query.split(" ")}) for query in text.to_pylist()], pa.list_(pa.string()))
-        user, text = user.take(pc.list_parent_indices(words)), pc.list_flatten(words)
-    users, number = np.unique(as_array(user), return_inverse=True)
-    return documents_of_texts(number, text, tuple(map(str, users.tolist())), known)
 
 
 def _persons(release: Release, pairing: PairingOptions, private: PrivateFolder | None) -> Mapping[str, str]:

@@ -168,10 +168,15 @@ class GroupProfiles:
     """The groups of a release as profile vectors, computed on first use and cached."""
 
     def __init__(self, path: Path, index: Index) -> None:
-        self._path = path
-        self._index = index
-        self._released = _load_groups(path)
-        self.numbers: tuple[int, ...] = tuple(self._released.groups.tolist())
+        release = load_release(path)
+        groups = release.kind.read_evidence(release.rows, None, 1).find(ReleasedGroups)
+        if groups is None:
+            kind = release.manifest.kind
+            raise ReleaseError(f"{path} is a release of {kind}, not of groups; make one with linkability.")
+        if release.faults:
+            raise ReleaseError(f"{path} is not as it was released: {release.faults[0]}; get it anew.")
+        self._path, self._index, self._released = path, index, groups
+        self.numbers: tuple[int, ...] = tuple(groups.groups.tolist())
         self._profiles: dict[int, ProfileVector] = {}
 
     def has(self, group: int) -> bool:
@@ -232,16 +237,6 @@ def _open_index(path: Path) -> Index:
     if not path.exists() and path.parent.is_dir():
         recover_all(path.parent)
     return open_index(path)
-
-
-def _load_groups(path: Path) -> ReleasedGroups:
-    release = load_release(path)
-    groups = release.kind.read_evidence(release.rows, None, 1).find(ReleasedGroups)
-    if groups is None:
-        raise ReleaseError(f"{path} is a release of {release.manifest.kind}, not of groups; make one with linkability.")
-    if release.faults:
-        raise ReleaseError(f"{path} is not as it was released: {release.faults[0]}; get it anew.")
-    return groups
 
 
 def nearest_numbers(wanted: int, known: Iterable[int]) -> str:

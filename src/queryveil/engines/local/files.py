@@ -54,7 +54,13 @@ def find_files(source: LogSource) -> list[LogFile]:
     if source.table is not None:
         layout = with_partition(arrow_layout(source.table, roles), partition, "the table")
         return [LogFile(Path("the table"), layout, "table", in_memory=True)]
-    files = [_find_file(path, source.reading.format, roles, partition) for path in expand_paths(source.paths)]
+    files: list[LogFile] = []
+    for path in expand_paths(source.paths):
+        sample = take_sample(path)
+        found = find_format(sample, source.reading.format, roles)
+        layout = found.layout(sample, roles) if found.layout else Layout("lines", {})
+        layout = with_partition(layout, partition, str(path))
+        files.append(LogFile(path, layout, found.name, sample.compression, sample.n_blank_lines))
     timed = [each for each in files if "time" in each.layout.roles]
     if 0 < len(timed) < len(files):
         without = next(each for each in files if "time" not in each.layout.roles)
@@ -63,14 +69,6 @@ def find_files(source: LogSource) -> list[LogFile]:
             "or read the files as two logs."
         )
     return files
-
-
-def _find_file(path: Path, name: str, roles: dict[str, str], partition: str) -> LogFile:
-    sample = take_sample(path)
-    found = find_format(sample, name, roles)
-    layout = found.layout(sample, roles) if found.layout else Layout("lines", {})
-    layout = with_partition(layout, partition, str(path))
-    return LogFile(path, layout, found.name, sample.compression, sample.n_blank_lines)
 
 
 def with_partition(layout: Layout, column: str, where: str) -> Layout:
