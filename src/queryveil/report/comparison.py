@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +41,6 @@ class ComparedRun:
         """Return the run's score in a column."""
         return next((score for score in self.scores if (score.measure, score.label) == column.key), None)
 
-    def value(self, column: "ScoreColumn") -> float | None:
-        """Return the value of the run's score in a column."""
-        score = self.score(column)
-        return None if score is None else score.value
-
     def note(self) -> str:
         """Return why the run failed, or how it differs from the run that it started from."""
         if self.problem or self.started_from is None:
@@ -61,6 +55,11 @@ class ScoreColumn:
 
     key: tuple[str, str]  # measure and label
     heading: str
+
+    def value(self, run: ComparedRun) -> float | None:
+        """Return the value of a run's score in the column."""
+        score = run.score(self)
+        return None if score is None else score.value
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class MethodComparison(Tabular):
         names = list(dict.fromkeys(name for run in self.runs for name in run.parameters))
         columns: dict[str, list[Any]] = {"method": [run.method for run in self.runs]}
         columns |= {name: [run.parameters.get(name) for run in self.runs] for name in names}
-        columns |= {column.heading: [run.value(column) for run in self.runs] for column in self.columns()}
+        columns |= {column.heading: [column.value(run) for run in self.runs] for column in self.columns()}
         columns["seconds"] = [run.seconds for run in self.runs]
         columns["started_from"] = [run.started_from for run in self.runs]
         columns["problem"] = [run.problem or None for run in self.runs]
@@ -178,9 +177,9 @@ def _privacy(comparison: MethodComparison) -> dict[str, Any] | None:
     figures: list[CaptionedChart] = []
     for y in utilities:
         caption = f"The higher, the more is kept ({y.heading}); the further left, the fewer are singled out."
-        if any(run.value(x) is not None and run.value(y) is not None for run in runs):
+        if any(x.value(run) is not None and y.value(run) is not None for run in runs):
             titles = score.label, f"{y.heading} kept"
-            figures.append((draw_scatter(runs, partial(_value, x), partial(_value, y), *titles), caption))
+            figures.append((draw_scatter(runs, x.value, y.value, *titles), caption))
     return {"score": score, "figures": figures}
 
 
@@ -194,18 +193,14 @@ def _growth_figures(comparison: MethodComparison) -> list[CaptionedChart]:
     for column in _utility_columns(comparison):
         by_m: dict[str, list[ComparedRun]] = {}
         for run in runs:
-            if run.value(column) is not None:
+            if column.value(run) is not None:
                 by_m.setdefault(str(run.parameters.get("m", "")), []).append(run)
-        end = axis_end(value for run in runs if (value := run.value(column)) is not None)
+        end = axis_end(value for run in runs if (value := column.value(run)) is not None)
         for m, at_m in sorted(by_m.items()):
             caption = f"{capitalize_first(column.heading)} kept, m = {m}" if m else column.heading
-            chart = draw_growth(at_m, partial(_value, column), f"{column.heading} kept", series, end)
+            chart = draw_growth(at_m, column.value, f"{column.heading} kept", series, end)
             figures.append((chart, caption))
     return figures
-
-
-def _value(column: ScoreColumn, run: ComparedRun) -> float | None:
-    return run.value(column)
 
 
 class SeriesNames:

@@ -78,8 +78,7 @@ class Guard:
         try:
             response = await self._refusal(request)
             if response is None:
-                body = _LimitedBody(receive, self._largest_body(request), self._too_large(request))
-                await self._app(scope, body, sender)
+                await self._app(scope, _LimitedBody(receive, *self._body_limit(request)), sender)
                 return
         except Exception as error:  # its message may contain a query, so only its type and place are logged
             _logger.error("%s", sentence_of(error) if not isinstance(error, OSError) else type(error).__name__)
@@ -129,18 +128,17 @@ class Guard:
             raise RequestRefusedError(403, FOREIGN)
 
     async def _check_length(self, request: Request) -> None:
-        length = request.headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self._largest_body(request):
+        length, (most, sentence) = request.headers.get("content-length", "0"), self._body_limit(request)
+        if length.isdecimal() and int(length) > most:
             await _drain(request.receive)
-            raise RequestRefusedError(413, self._too_large(request))
+            raise RequestRefusedError(413, sentence)
 
-    def _largest_body(self, request: Request) -> int:
-        return self._settings.largest_upload + _FORM_ROOM if request.url.path in _UPLOADS else _OTHER_BODIES
-
-    def _too_large(self, request: Request) -> str:
+    def _body_limit(self, request: Request) -> tuple[int, str]:
+        """Return how many bytes a body may have, and the sentence that refuses a larger one."""
         if request.url.path in _UPLOADS:
-            return too_large(self._settings.largest_upload)
-        return f"the request is larger than the {_OTHER_BODIES // 1_000_000} MB that this server takes; send less."
+            return self._settings.largest_upload + _FORM_ROOM, too_large(self._settings.largest_upload)
+        sentence = f"the request is larger than the {_OTHER_BODIES // 1_000_000} MB that this server takes; send less."
+        return _OTHER_BODIES, sentence
 
 
 class _BrokenResponseError(Exception):
