@@ -146,11 +146,7 @@ def verify(release: Location | Any, *, progress: Progress = silent, **options: A
 
 @_with_options(requests.MeasureRequest, returns="The scores, a list that shows itself as a table in a notebook.")
 def measure(
-    release: Location,
-    against: Location | Sequence[Location],
-    *,
-    progress: Progress = silent,
-    **options: Any,
+    release: Location, against: Location | Sequence[Location], *, progress: Progress = silent, **options: Any
 ) -> Scores:
     """Score a release, or a released log, against the original, by all usual measures unless some are named.
 

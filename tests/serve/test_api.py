@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 from queryveil.serve.jobs import Jobs
@@ -115,3 +116,12 @@ def test_invalid_requests_get_status_sentence_and_field(lab: Lab) -> None:
     assert lab.client.post(f"{API}/runs/{lab.release}/again").status_code == 409
     assert lab.client.put(f"{API}/runs").status_code == 405
     assert upload(lab.client, "shared").status_code == 409
+
+
+def test_forms_of_a_release_start_runs_and_other_addresses_are_not_found(lab: Lab) -> None:
+    address = f"/releases/{lab.release}"
+    [csrf] = set(re.findall(r'name="csrf" value="([0-9a-f]+)"', lab.client.get(address).text))
+    answer = lab.client.post(f"{address}/verify", data={"csrf": csrf})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{address}#verify")
+    for call in (lab.client.post, lab.client.get):
+        assert call(f"{address}/nothing").status_code == 404

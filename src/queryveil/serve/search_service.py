@@ -206,12 +206,7 @@ async def _read_body(receive: Receive) -> bytes:
 
 
 async def _send(reply: Reply, send: Send, *, has_body: bool) -> None:
-    headers = [
-        (b"content-type", reply.kind),
-        (b"content-length", b"%d" % len(reply.body)),
-        *_HEADERS,
-        *reply.headers,
-    ]
+    headers = [(b"content-type", reply.kind), (b"content-length", b"%d" % len(reply.body)), *_HEADERS, *reply.headers]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body if has_body else b""})
 

@@ -35,10 +35,7 @@ class Settings(OptionGroup):
     port: int = option(8000, Integer(minimum=0), "The port; 0 takes any that is free.")
     folder: Path | None = option(None, LocalPath(), "A folder whose files may be chosen on the page; no others.")
     home: Path | None = option(
-        None,
-        LocalPath(),
-        "The private folder of logs, runs and releases.",
-        default_text="~/.local/share/queryveil",
+        None, LocalPath(), "The private folder of logs, runs and releases.", default_text="~/.local/share/queryveil"
     )
     token_file: Path | None = option(None, LocalPath(), "A file with the token to ask for; or set QUERYVEIL_TOKEN.")
     max_upload: str = option("500MB", FreeText(), "The largest log that may be sent, such as 500MB or 2GB.")

@@ -191,8 +191,7 @@ class Store:
         """Move the oldest queued run to `running` and return it; None if no run is queued."""
         oldest = "(SELECT id FROM runs WHERE state = 'queued' ORDER BY rowid LIMIT 1)"
         rows = self._execute(
-            f"UPDATE runs SET state = 'running', started = ?, stage = 'starting' WHERE id = {oldest} RETURNING *",
-            now(),
+            f"UPDATE runs SET state = 'running', started = ?, stage = 'starting' WHERE id = {oldest} RETURNING *", now()
         )
         return RunRow(**rows[0]) if rows else None
 

@@ -5,13 +5,13 @@ Who is looked at is sent in forms and never appears in an address: only the owne
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
-from queryveil.core.names import Declaration, declarations, plural
+from queryveil.core.names import declarations, plural
 from queryveil.kinds.base import Kind
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import suggested_name
@@ -86,18 +86,15 @@ def show_history(request: Request, context: ContextDep, form: FormDep, run: str)
     person, number = form.get("person", "").strip(), None
     try:
         if not person:
-            number = _person_number(form.get("number", ""))
+            text = form.get("number", "")
+            if not text.isdecimal() or len(text) > 12:
+                raise InputError(NOBODY, field="person")
+            number = int(text)
             person = person_of(private, number)
         found = show_person(release, private, person)
     except QueryveilError as error:
         return _history_page(request, context, row, status=422, error=error)
     return _history_page(request, context, row, found=found, number=number, person=person)
-
-
-def _person_number(text: str) -> int:
-    if not text.isdecimal() or len(text) > 12:
-        raise InputError(NOBODY, field="person")
-    return int(text)
 
 
 def _history_page(
@@ -148,11 +145,12 @@ def show_release(request: Request, context: ContextDep, release: str) -> HTMLRes
     return _release_page(request, context, context.jobs.run_that_made(release))
 
 
-@releases.post("/{kind}")
-async def examine(
-    request: Request, context: ContextDep, release: str, kind: Literal["verify", "attack", "measure"]
-) -> Response:
+@releases.post("/verify")
+@releases.post("/attack")
+@releases.post("/measure")
+async def examine(request: Request, context: ContextDep, release: str) -> Response:
     """Start a run that verifies the release again, or that of the ticked attacks or measures."""
+    kind = request.url.path.rpartition("/")[2]
     row, ticked = context.jobs.run_that_made(release), (await request.form()).getlist(plural(kind))
     name = free_name(f"{kind} {row.name}"[:96], {run.name for run in context.store.runs(kind=kind)})
     try:
@@ -195,8 +193,9 @@ def _applicable(what: str, kind: Kind) -> list[tuple[str, str]]:
     also = getattr(kind, plural(what))
     found = declarations(what).values()
     usable = (each for each in found if kind.name in getattr(each, "kinds", ()) or each.name in also)
-    return [(suggested_name(each), each.purpose) for each in usable if not _needs_file(each)]
-
-
-def _needs_file(declaration: Declaration) -> bool:
-    return any(getattr(declaration, need, False) for need in ("needs_index", "needs_market"))
+    needs_file = ("needs_index", "needs_market")
+    return [
+        (suggested_name(each), each.purpose)
+        for each in usable
+        if not any(getattr(each, need, False) for need in needs_file)
+    ]
