@@ -12,7 +12,6 @@ from queryveil.core.names import (
     Integer,
     Name,
     Parameter,
-    ParameterType,
     Real,
     Value,
     Word,
@@ -67,23 +66,21 @@ def with_options(
 
 def _rest_field(option: Option) -> tuple[Any, Any]:
     """Return the annotation and the default of an option's pydantic field; an empty optional text is not given."""
-    value: Any = _value_type(option.type)
+    value: Any
+    kind = option.type
+    if isinstance(kind, Integer):
+        value = Annotated[int, Field(ge=kind.minimum, le=kind.maximum or _LARGEST_INTEGER)]
+    elif isinstance(kind, Real):
+        value = Annotated[float, Field(ge=kind.minimum, le=kind.maximum)]
+    else:  # a text of a fixed form is checked with the whole request
+        value = bool if isinstance(kind, Flag) else Annotated[str, Field(max_length=_LONGEST_TEXT)]
     default = ... if option.is_required else option.default
     if isinstance(default, tuple):
         value, default = Annotated[list[value], Field(max_length=_MOST_VALUES)], list(default)
     if default is None:
-        is_number = isinstance(option.type, Integer | Real)
+        is_number = isinstance(kind, Integer | Real)
         value = value | None if is_number else Annotated[value | None, BeforeValidator(lambda text: text or None)]
     return Annotated[value, Field(description=option.keyword_help)], default
-
-
-def _value_type(kind: ParameterType) -> Any:
-    """Return the annotation of a single value; a text of a fixed form is checked with the whole request."""
-    if isinstance(kind, Integer):
-        return Annotated[int, Field(ge=kind.minimum, le=kind.maximum or _LARGEST_INTEGER)]
-    if isinstance(kind, Real):
-        return Annotated[float, Field(ge=kind.minimum, le=kind.maximum)]
-    return bool if isinstance(kind, Flag) else Annotated[str, Field(max_length=_LONGEST_TEXT)]
 
 
 class FieldOut(BaseModel):
@@ -147,7 +144,7 @@ def form_field(parameter: Parameter, choices: Sequence[str] | None = None) -> Fi
     """Return the control of a parameter or an option; `choices` are given where they depend on the page."""
     kind = parameter.type
     own_choices = kind.words() if isinstance(kind, Word) else ()
-    is_number = isinstance(kind, Integer | Real)
+    limits = kind if isinstance(kind, Integer | Real) else None
     return FieldOut(
         name=parameter.name,
         type=_CONTROLS.get(type(kind), "text" if choices is None else "word"),
@@ -156,8 +153,8 @@ def form_field(parameter: Parameter, choices: Sequence[str] | None = None) -> Fi
         default=None if isinstance(parameter.default, tuple) else parameter.default,
         required=parameter.default is None and not parameter.is_optional,
         goes_with=None if parameter.goes_with is None else list(parameter.goes_with),
-        minimum=getattr(kind, "minimum", None) if is_number else None,
-        maximum=getattr(kind, "maximum", None) if is_number else None,
+        minimum=getattr(limits, "minimum", None),
+        maximum=getattr(limits, "maximum", None),
         choices=list(own_choices if choices is None else choices),
     )
 

@@ -43,7 +43,9 @@ class Logs:
         self, name: str, filename: str, stream: BinaryIO, reading: Mapping[str, str] = _NO_READING
     ) -> LogRow:
         """Store an uploaded log, or raise if it is too large or cannot be read as a log."""
-        row = self._new_row(name, "upload", _base_name(filename), reading)
+        last_part = PurePath(filename.replace("\\", "/")).name
+        filename = "".join(c for c in last_part if c.isprintable())[:200] or "upload"
+        row = self._new_row(name, "upload", filename, reading)
         try:
             _copy(stream, Path(row.path), self._settings.largest_upload)
             self._check_readable(row)
@@ -97,14 +99,8 @@ class Logs:
         """Return the row of a log that is kept in a new private folder, and create that folder."""
         log = new_id()
         folder = self._settings.state_folder / "logs" / log
-        row = LogRow(
-            id=log,
-            name=checked_name(name),
-            kind=kind,
-            path=str(folder / "log"),
-            filename=filename,
-            reading=_given(reading),
-        )
+        name, path, reading = checked_name(name), str(folder / "log"), _given(reading)
+        row = LogRow(id=log, name=name, kind=kind, path=path, filename=filename, reading=reading)
         folder.mkdir(mode=0o700, parents=True)
         return row
 
@@ -119,12 +115,6 @@ class Logs:
         except QueryveilError as error:
             sentence = str(error).replace(row.path, row.filename)
             raise type(error)(sentence, field=error.field or "file") from None
-
-
-def _base_name(filename: str) -> str:
-    """Return the name of an uploaded file without folders and unprintable characters."""
-    name = PurePath(filename.replace("\\", "/")).name
-    return "".join(c for c in name if c.isprintable())[:200] or "upload"
 
 
 def _given(reading: Mapping[str, str]) -> dict[str, str]:

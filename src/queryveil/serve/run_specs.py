@@ -89,12 +89,21 @@ class RunSpec(BaseModel):
         return request.from_values({**own, **values, **inputs.files})
 
     def check(self, inputs: RunInputs) -> None:
-        """Raise the command line's error if no run can do what the spec asks for: here, if a name is unknown."""
+        """Raise the command line's error if no run can do what the spec asks for: here, if a name is unknown.
+
+        An error that names no parameter is attributed to the field of the spec.
+        """
         for option in self.declared:
-            if isinstance(option.type, TextName):
-                given = getattr(self, option.name)
+            if not isinstance(option.type, TextName):
+                continue
+            given = getattr(self, option.name)
+            try:
                 for name in given if option.is_repeatable else [given]:
-                    _check_name(option.type.category, name, option.name)
+                    if name is not None:
+                        resolve(option.type.category, name)
+            except UnknownNameError as error:
+                error.field = error.field or option.name
+                raise
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Run the workflow and return its result as JSON values."""
@@ -189,9 +198,7 @@ class MeasureSpec(RunSpec):
         named = [resolve("measure", name).declaration for name in self.measures]
         available = {"market": inputs.log.market_path, "index": inputs.index}
         needed = {
-            name: path
-            for name, path in available.items()
-            if any(getattr(declaration, f"needs_{name}", False) for declaration in named)
+            name: path for name, path in available.items() if any(getattr(n, f"needs_{name}", False) for n in named)
         }
         request = self.request(MeasureRequest, inputs, **inputs.release_options, **inputs.log_options, **needed)
         return {"scores": [asdict(score) for score in measure(request, progress=progress)]}
@@ -245,16 +252,6 @@ def parse_spec(kind: str, spec: Mapping[str, Any]) -> RunSpec:
 def source_of(path: str | Path, reading: Mapping[str, str]) -> LogSource:
     """Return a log file in the form that workflows take."""
     return LogSource((Path(path),), Reading(**reading))
-
-
-def _check_name(category: str, name: str | None, field: str) -> None:
-    """Resolve a text name if it is given; an error that names no parameter is attributed to a field of the spec."""
-    try:
-        if name is not None:
-            resolve(category, name)
-    except UnknownNameError as error:
-        error.field = error.field or field
-        raise
 
 
 def _verdict_record(verdict: Verdict) -> dict[str, Any]:

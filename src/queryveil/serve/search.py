@@ -60,8 +60,13 @@ class SearchQuery(BaseModel):
 
     def answer(self, searcher: "Searcher") -> "Answer":
         """Return the documents found for the request, or raise if the release has no such group."""
-        if self.group is not None:
-            check_group(searcher, self.group)
+        if self.group is not None and not searcher.groups:  # the sentences do not say where the release is kept
+            raise InputError("no release of groups is served here; leave the group out.", field="group")
+        if self.group is not None and not searcher.has_group(self.group):
+            from queryveil.workflows.search import nearest_numbers
+
+            near = nearest_numbers(self.group, searcher.groups)
+            raise UnknownIdError(f"the release has no group {self.group}; {near}", field="group")
         return searcher.search(**{each.name: getattr(self, each.name) for each in self.declared})
 
     def answer_record(self, searcher: "Searcher") -> dict[str, Any]:
@@ -76,17 +81,6 @@ RULES: Mapping[str, str] = {
     "group": "the number of a group of the release, or left out to search as nobody",
     "depth": f"a whole number from 1 to {DEEPEST:,}",
 }
-
-
-def check_group(searcher: "Searcher", group: int) -> None:
-    """Raise if the release has no such group, without revealing where the server keeps the release."""
-    if not searcher.groups:
-        raise InputError("no release of groups is served here; leave the group out.", field="group")
-    if not searcher.has_group(group):
-        from queryveil.workflows.search import nearest_numbers
-
-        near = nearest_numbers(group, searcher.groups)
-        raise UnknownIdError(f"the release has no group {group}; {near}", field="group")
 
 
 def invalid_request(location: Sequence[str | int], rules: Mapping[str, str] = RULES) -> InputError:
@@ -126,10 +120,7 @@ class SearcherCache:
         """Return the names of the releases of groups by id: first the one in the settings, then the newest first."""
         given = {} if self._settings.groups is None else {GIVEN: f"{self._settings.groups.name} (given by --groups)"}
         made = (run for run in self._store.runs(kind="anonymize") if run.state == "done")
-        return {
-            **given,
-            **{run.id: run.name for run in made if self._jobs.manifest(run.id).kind_object().answers_searches},
-        }
+        return {**given, **{run.id: run.name for run in made if self._has_groups(run.id)}}
 
     def searcher(self, release: str | None) -> "Searcher":
         """Return a searcher of the index, with the groups of a release if one is given."""

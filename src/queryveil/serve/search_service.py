@@ -147,10 +147,8 @@ class SearchService:
             location = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
             invalid = invalid_request(location)
             raise RefusedError(422 if location else 400, str(invalid), invalid.field) from None
-        except UnknownIdError as error:
-            raise RefusedError(404, str(error), error.field) from None
         except InputError as error:
-            raise RefusedError(422, str(error), error.field) from None
+            raise RefusedError(404 if isinstance(error, UnknownIdError) else 422, str(error), error.field) from None
         return Reply(200, json.dumps(found).encode())
 
     async def _answer(self, request: SearchQuery) -> dict[str, Any]:
@@ -177,14 +175,10 @@ def create_search_app(
         "queryveil_index_terms": ("Terms in the index.", len(searcher.index.terms)),
         "queryveil_groups": ("Groups that can be searched as.", len(searcher.groups)),
     }
-    _warm_up(searcher)
-    return SearchService(searcher, Metrics(gauges, counts), token)
-
-
-def _warm_up(searcher: Searcher) -> None:
-    """Load the kernel and the lexicon, so that the first request need not wait for them."""
+    # Load the kernel and the lexicon, so that the first request need not wait for them.
     searcher.index.analyzer.terms("unheard-of words")
     searcher.search(next(iter(searcher.index.terms), ""), next(iter(searcher.groups), None))
+    return SearchService(searcher, Metrics(gauges, counts), token)
 
 
 async def _read_body(receive: Receive) -> bytes:
@@ -271,12 +265,9 @@ class Metrics:
 
     def text(self) -> str:
         """Return all metrics in Prometheus' text format."""
-        return "".join(f"{line}\n" for line in self._lines(self._sums()))
-
-    def _sums(self) -> list[int]:
-        if self._folder is None:
-            return self._counts.tolist()
-        return [sum(column) for column in zip(*map(_read, self._folder.iterdir()), strict=True)]
+        processes = [self._counts.tolist()] if self._folder is None else map(_read, self._folder.iterdir())
+        sums = [sum(column) for column in zip(*processes, strict=True)]
+        return "".join(f"{line}\n" for line in self._lines(sums))
 
     def _lines(self, sums: list[int]) -> Iterator[str]:
         name = "queryveil_requests_total"
@@ -314,12 +305,8 @@ def _map_file(folder: Path) -> memoryview:
 def _read(path: Path) -> list[int]:
     """Return the counts of a process; requests in flight in a process that has ended do not count."""
     counts = memoryview(path.read_bytes().ljust(8 * _SIZE, b"\0")).cast("q").tolist()
-    return counts if _is_alive(int(path.name)) else [*counts[:_IN_FLIGHT], 0]
-
-
-def _is_alive(process: int) -> bool:
     try:
-        os.kill(process, 0)
+        os.kill(int(path.name), 0)  # sends nothing
     except ProcessLookupError:
-        return False
-    return True
+        counts[_IN_FLIGHT] = 0
+    return counts

@@ -240,11 +240,8 @@ class Store:
 
     def _execute(self, query: str, *values: object) -> list[dict[str, Any]]:
         with self._lock:  # every statement is a transaction of its own
-            return [_record(row) for row in self._database.execute(query, values)]
-
-
-def _record(row: sqlite3.Row) -> dict[str, Any]:
-    return {name: json.loads(row[name]) if name in _JSON_COLUMNS else row[name] for name in row.keys()}  # noqa: SIM118
+            rows = [dict(row) for row in self._database.execute(query, values)]
+        return [row | {name: json.loads(row[name]) for name in _JSON_COLUMNS if name in row} for row in rows]
 
 
 def _lock_home(home: Path) -> int:

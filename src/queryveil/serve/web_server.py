@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import FrameType
 from typing import Any
@@ -38,7 +38,10 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     with bind(settings.host, settings.port) as listening:
         app = create_app(settings)
         raise_file_limit()
-        _keep_uploads_private(settings)
+        temporary = settings.state_folder / "tmp"  # private, unlike the system's: uploads are spooled there
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(mode=0o700)
+        tempfile.tempdir = str(temporary)
         announce(address_of(listening))
         try:
             _Server(uvicorn.Config(app, **UVICORN_OPTIONS), app.state.context).run([listening])
@@ -61,14 +64,6 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _keep_uploads_private(settings: Settings) -> None:
-    """Make uploads spool to the private folder instead of the system's temporary folder."""
-    temporary = settings.state_folder / "tmp"
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(mode=0o700)
-    tempfile.tempdir = str(temporary)
-
-
 def create_app(settings: Settings) -> FastAPI:
     """Return the application with its state opened; the end of its lifespan closes the state."""
     context = ServerContext.open(settings)
@@ -81,11 +76,8 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.context, app.state.templates, app.state.secret = (
-        context,
-        make_templates(),
-        load_secret(settings.state_folder),
-    )
+    app.state.context, app.state.templates = context, make_templates()
+    app.state.secret = load_secret(settings.state_folder)
     app.add_middleware(Guard, settings=settings, secret=app.state.secret)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for router in api.routers:
@@ -110,18 +102,14 @@ def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     @app.exception_handler(ValidationError)
     async def handle_invalid_fields(request: Request, error: RequestValidationError | ValidationError) -> Response:
-        first: Mapping[str, Any] = error.errors()[0]
+        """Describe the first fault without the value that was sent."""
+        fault: Mapping[str, Any] = error.errors()[0]
+        if fault["type"] == "json_invalid":
+            return problem(request, 422, "the request is not JSON that can be read; mend it.")
         is_body = isinstance(error, RequestValidationError)  # its locations begin with "body"
-        return problem(request, 422, *_describe_fault(first, first["loc"][is_body:]))
+        field, message = ".".join(map(str, fault["loc"][is_body:])), fault["msg"]
+        return problem(request, 422, f"{field or 'the request'}: {message[0].lower()}{message[1:]}; mend it.", field)
 
     @app.exception_handler(HTTPException)
     async def handle_http_error(request: Request, error: HTTPException) -> Response:
         return problem(request, error.status_code, _SENTENCES.get(error.status_code, str(error.detail)))
-
-
-def _describe_fault(fault: Mapping[str, Any], location: Sequence[str | int]) -> tuple[str, str]:
-    """Return a sentence about a validation error, without the value that was sent, and the field it is about."""
-    if fault["type"] == "json_invalid":
-        return "the request is not JSON that can be read; mend it.", ""
-    field = ".".join(str(part) for part in location)
-    return f"{field or 'the request'}: {fault['msg'][0].lower()}{fault['msg'][1:]}; mend it.", field

@@ -5,7 +5,6 @@ import re
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from pathlib import Path as FilePath
 from typing import IO, Annotated, Any
 
 from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
@@ -160,12 +159,9 @@ def list_releases(context: ContextDep) -> list[ReleaseOut]:
 @releases.get("/releases/{release}")
 def get_release(context: ContextDep, release: ReleaseId) -> ReleaseDetail:
     """Return a release: manifest, verdict, scores, and the runs on it."""
-    row, result, manifest = (
-        context.jobs.run_that_made(release),
-        context.jobs.result(release),
-        context.jobs.manifest(release),
-    )
-    details = {name: (result or {})[name] for name in ("verdict", "scores")}
+    row, manifest = context.jobs.run_that_made(release), context.jobs.manifest(release)
+    result = context.jobs.result(release) or {}
+    details = {name: result[name] for name in ("verdict", "scores")}
     runs = [RunOut.of(run, context.jobs.result(run.id)) for run in context.store.runs(release=release)]
     return ReleaseDetail(**_summary(row, manifest), **details, manifest=manifest.record(), runs=runs)
 
@@ -180,7 +176,13 @@ def get_report(context: ContextDep, release: ReleaseId) -> HTMLResponse:
 def download_release(context: ContextDep, release: ReleaseId) -> StreamingResponse:
     """Return the files of a release as a zip archive."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", context.jobs.run_that_made(release).name).strip("-") or "release"
-    archive = _zip(context.jobs.release_of(release), name, context.settings.state_folder)
+    folder = context.jobs.release_of(release)
+    archive = tempfile.TemporaryFile(dir=context.settings.state_folder)  # noqa: SIM115  (closed when it has been sent)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                packed.write(path, f"{name}/{path.relative_to(folder)}")
+    archive.seek(0)
     disposition = {"content-disposition": f'attachment; filename="{name}.zip"'}
     return StreamingResponse(_chunks(archive), media_type="application/zip", headers=disposition)
 
@@ -212,17 +214,6 @@ def _summary(row: RunRow, manifest: Manifest) -> dict[str, Any]:
     return {"id": row.id, "name": row.name, "log": row.log, "made": row.ended, **shown}
 
 
-def _zip(release: FilePath, name: str, home: FilePath) -> IO[bytes]:
-    """Return a zip archive of a release in an unnamed temporary file of the private folder."""
-    archive = tempfile.TemporaryFile(dir=home)  # noqa: SIM115  (closed when it has been sent)
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
-        for path in sorted(release.rglob("*")):
-            if path.is_file():
-                packed.write(path, f"{name}/{path.relative_to(release)}")
-    archive.seek(0)
-    return archive
-
-
 def _chunks(archive: IO[bytes]) -> Iterator[bytes]:
     with archive:
         while chunk := archive.read(_CHUNK):
@@ -252,9 +243,8 @@ class SearchRoute(APIRoute):
                 return await handle(request)
             except RequestValidationError as error:
                 location = error.errors()[0]["loc"][1:]
-                raise invalid_request(
-                    location if location and isinstance(location[0], str) else (), _SEARCH_RULES
-                ) from None
+                is_named = bool(location) and isinstance(location[0], str)
+                raise invalid_request(location if is_named else (), _SEARCH_RULES) from None
 
         return handle_with_sentences
 
