@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.names import Name, Value
-from queryveil.core.options import Location, Option, OptionGroup
+from queryveil.core.options import Location, OptionGroup
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Scores, Verdict
 from queryveil.engines import QueryLog, open_log
@@ -48,7 +48,11 @@ def _with_options(
         signature = inspect.signature(function)
         own = [each for each in signature.parameters.values() if each.kind is not _PARAMETER.VAR_KEYWORD]
         named = {each.name for each in own}
-        added = [_keyword(each) for each in request.options() if each.name not in named]
+        added = [
+            _PARAMETER(each.name, _PARAMETER.KEYWORD_ONLY, default=each.default, annotation=each.annotation)
+            for each in request.options()
+            if each.name not in named
+        ]
         parameters = sorted([*own, *added], key=lambda each: (each.kind, each.name == "progress"))
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         function.request = request  # type: ignore[attr-defined]  # for the reference page
@@ -56,10 +60,6 @@ def _with_options(
         return function
 
     return decorate
-
-
-def _keyword(option: Option) -> inspect.Parameter:
-    return _PARAMETER(option.name, _PARAMETER.KEYWORD_ONLY, default=option.default, annotation=option.annotation)
 
 
 def _docstring(

@@ -2,7 +2,7 @@
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -66,13 +66,16 @@ def _parameter(option: Option) -> inspect.Parameter:
     """Return an option as Typer reads it from a function's signature."""
     one = _TYPES.get(type(option.type), str)
     kind: Any = list[one] if option.is_repeatable else one  # type: ignore[valid-type]
+    is_on = isinstance(option.type, Flag) and option.default  # and can be switched off
+    flags = [f"{option.flag}/--no-{option.flag[2:]}" if is_on else option.flag, option.short]
+    metavar = "N" if isinstance(option.type, Integer) else "TEXT" if isinstance(option.type, Text | Word) else None
     shown: dict[str, Any] = {
         "help": option.help,
         "show_default": option.default_text or option.default not in (None, "", ()),
-        "metavar": option.metavar or _metavar(option),
+        "metavar": option.metavar or metavar,
         "parser": whole_number if one is int else None,
     }
-    info = typer.Argument(**shown) if option.is_argument else typer.Option(*_spelling(option), **shown)
+    info = typer.Argument(**shown) if option.is_argument else typer.Option(*filter(None, flags), **shown)
     default = option.default if option.default not in ("", ()) else None
     return inspect.Parameter(
         option.name,
@@ -80,20 +83,6 @@ def _parameter(option: Option) -> inspect.Parameter:
         default=inspect.Parameter.empty if option.is_required else default,
         annotation=Annotated[kind if option.is_required or default is not None else kind | None, info],
     )
-
-
-def _metavar(option: Option) -> str | None:
-    if isinstance(option.type, Integer):
-        return "N"
-    return "TEXT" if isinstance(option.type, Text | Word) else None
-
-
-def _spelling(option: Option) -> Iterator[str]:
-    """Yield the flags of an option; one that is on by default can be switched off."""
-    is_on = isinstance(option.type, Flag) and option.default
-    yield f"{option.flag}/--no-{option.flag[2:]}" if is_on else option.flag
-    if option.short:
-        yield option.short
 
 
 def whole_number(text: str) -> int:

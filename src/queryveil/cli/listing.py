@@ -26,7 +26,11 @@ class ListRequest(OptionGroup):
 @command(ListRequest, json="Print the declarations as JSON.")
 def list_names(request: ListRequest, as_json: bool) -> int:
     """List methods, guarantees, targets, measures, attacks, log formats, engines, networks of meaning and corpora."""
-    kinds = list(CATEGORIES) if request.kind is None else [_singular(request.kind)]
+    by_word = {word: name for name in CATEGORIES for word in (name, plural(name))}
+    if request.kind is not None and request.kind not in by_word:
+        near = nearest(request.kind, map(plural, CATEGORIES))
+        raise UnknownNameError(f"there is nothing called {request.kind!r} to list; {near}")
+    kinds = list(CATEGORIES) if request.kind is None else [by_word[request.kind]]
     if as_json:
         print_json({plural(name): [_record(name, word) for word in declarations(name)] for name in kinds})
         return 0
@@ -48,13 +52,6 @@ def _engine_table() -> str:
         for name, declaration in declarations(kind).items()
     ]
     return table(("what runs where", *engines), rows)
-
-
-def _singular(kind: str) -> str:
-    by_word = {word: name for name in CATEGORIES for word in (name, plural(name))}
-    if kind not in by_word:
-        raise UnknownNameError(f"there is nothing called {kind!r} to list; {nearest(kind, map(plural, CATEGORIES))}")
-    return by_word[kind]
 
 
 def _record(kind: str, word: str) -> dict[str, object]:

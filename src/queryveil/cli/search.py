@@ -12,7 +12,7 @@ from queryveil.core.display import printable
 from queryveil.workflows.requests import IndexRequest, SearchRequest, SensitivityRequest
 
 if TYPE_CHECKING:
-    from queryveil.search.answers import Answer, Hit
+    from queryveil.search.answers import Hit
     from queryveil.sensitivity.model import Explanation
     from queryveil.workflows.search import Indexed
     from queryveil.workflows.sensitivity import Trained
@@ -50,16 +50,12 @@ def search(request: SearchRequest, as_json: bool) -> int:
     if found.note or not found.hits:
         typer.echo(f"{found.note or 'nothing was found'}.", err=True)
     if found.hits:
-        has_profile = request.group is not None or request.person is not None
-        typer.echo(_hit_table(found, has_profile=has_profile, explain=request.explain))
+        has_profile = request.group is not None or request.person is not None  # it moves documents from their ranks
+        last = "why" if request.explain else "text"
+        headings = ["", *(["was"] if has_profile else []), "score", "id", "title", last]
+        rows = [_hit_row(hit, has_profile=has_profile, explain=request.explain) for hit in found.hits]
+        typer.echo(table(headings, rows, numbers=(0, 1, 2) if has_profile else (0, 1)))
     return 0
-
-
-def _hit_table(found: "Answer", *, has_profile: bool, explain: bool) -> str:
-    """Lay out the documents; with a profile, also the engine's own rank and, if asked for, why a document moved."""
-    headings = ["", *(["was"] if has_profile else []), "score", "id", "title", "why" if explain else "text"]
-    rows = [_hit_row(hit, has_profile=has_profile, explain=explain) for hit in found.hits]
-    return table(headings, rows, numbers=(0, 1, 2) if has_profile else (0, 1))
 
 
 def _hit_row(hit: "Hit", *, has_profile: bool, explain: bool) -> list[str]:

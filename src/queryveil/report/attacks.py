@@ -100,15 +100,11 @@ def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
         }
         for name, own in by_attack.items()
     ]
-    return {"name": risk, "question": QUESTIONS[risk], "summary": _most_successful(results), "attacks": attacks}
-
-
-def _most_successful(results: Sequence[AttackResult]) -> str:
-    """Describe the attack with the highest success."""
-    if not results:
-        return "not tried"
-    worst = max(results, key=lambda result: result.rate.value)
-    return f"at most {_share(worst.rate)} success ({worst.attack}, knowing {worst.knowledge})"
+    summary = "not tried"
+    if results:
+        worst = max(results, key=lambda result: result.rate.value)
+        summary = f"at most {_share(worst.rate)} success ({worst.attack}, knowing {worst.knowledge})"
+    return {"name": risk, "question": QUESTIONS[risk], "summary": summary, "attacks": attacks}
 
 
 def _row(result: AttackResult, show: Callable[[Rate], str]) -> list[str]:

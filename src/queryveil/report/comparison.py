@@ -87,9 +87,9 @@ class MethodComparison(Tabular):
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the rows as text; the first row is the log itself."""
         columns = self.columns()
-        rows = [[ORIGINAL, *(_figure(self.original(column), "original") for column in columns), "", ""]]
+        rows = [[ORIGINAL, *(figure_text(self.original(column), "original") for column in columns), "", ""]]
         for run in self.runs:
-            figures = [_figure(run.score(column), "value") for column in columns]
+            figures = [figure_text(run.score(column), "value") for column in columns]
             rows.append([run.method, *figures, f"{run.seconds:.2f} s", run.note()])
         return ["method", *(column.heading for column in columns), "time", ""], rows
 
@@ -147,7 +147,8 @@ def _heading(measure: str, label: str, of_measure: Mapping[str, int], of_label: 
     return label if of_label[label] == 1 else f"{measure}: {label}"
 
 
-def _figure(score: Score | None, which: str) -> str:
+def figure_text(score: Score | None, which: str) -> str:
+    """Return the `original` or the `value` of a score, or a dash if there is none."""
     return "–" if score is None else score.figure(getattr(score, which))
 
 
@@ -169,10 +170,15 @@ def render_comparison(comparison: MethodComparison) -> str:
 
 def _privacy(comparison: MethodComparison) -> dict[str, Any] | None:
     """Return scatter plots of utility over privacy and the score of privacy, None unless both were measured."""
-    measured, utilities = _privacy_column(comparison), _utility_columns(comparison)
-    if measured is None or not utilities:
+    measured = [
+        (m, column, score)
+        for column in comparison.columns()
+        if (score := comparison.original(column)) is not None and (m := known_items(score)) is not None
+    ]
+    utilities = _utility_columns(comparison)
+    if not measured or not utilities:
         return None
-    x, score = measured
+    _, x, score = max(measured, key=lambda row: row[0])  # of the largest m: small ones are within the guarantee
     runs = comparison.successful_runs()
     figures: list[CaptionedChart] = []
     for y in utilities:
@@ -238,16 +244,6 @@ def draw_growth(runs: Sequence[ComparedRun], figure: Figure, y_title: str, serie
     placed = ((run, figure(run)) for run in runs)
     points = [Point(float(run.parameters["k"]), y, series.of(run)) for run, y in placed if y is not None]
     return growth_chart(points, y_title, series.all(), end)
-
-
-def _privacy_column(comparison: MethodComparison) -> tuple[ScoreColumn, Score] | None:
-    """Return `unique` of the largest m, because small ones are within the guarantee."""
-    found = [
-        (m, column, score)
-        for column in comparison.columns()
-        if (score := comparison.original(column)) is not None and (m := known_items(score)) is not None
-    ]
-    return max(found, key=lambda row: row[0])[1:] if found else None
 
 
 def _utility_columns(comparison: MethodComparison) -> list[ScoreColumn]:

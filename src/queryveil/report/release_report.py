@@ -30,6 +30,14 @@ def render_release_report(
     kind tells the templates (see `_DEFAULTS`) and anything else that its own section needs.
     """
     functions = {function.__name__: function for function in _FUNCTIONS}
+    unique = [(m, score) for score in scores if (m := known_items(score))]
+    by_measure = {
+        "scores": scores,
+        "retention": [score for score in scores if score.measure == "retention"],
+        "market": [score for score in scores if score.measure == "market"],
+        "unique": sorted(unique, key=lambda row: row[0]),  # pairs of m and score
+        "other_scores": [s for s in scores if s.measure not in ("retention", "market") and known_items(s) is None],
+    }
     return render(
         "release.html.j2",
         title=TITLE,
@@ -37,7 +45,7 @@ def render_release_report(
         manifest=manifest,
         verdict=verdict,
         section=section,
-        **{**_DEFAULTS, **_by_measure(scores), **functions, **context},
+        **{**_DEFAULTS, **by_measure, **functions, **context},
     )
 
 
@@ -49,18 +57,6 @@ def known_items(score: Score) -> int | None:
         return None
     m = dict(name.arguments).get("m")
     return int(m) if name.name == "unique" and isinstance(m, int) else None
-
-
-def _by_measure(scores: Sequence[Score]) -> dict[str, Any]:
-    """Return all scores, and those that sections show: `unique` as pairs of m and score, by m."""
-    unique = [(m, score) for score in scores if (m := known_items(score))]
-    return {
-        "scores": scores,
-        "retention": [score for score in scores if score.measure == "retention"],
-        "market": [score for score in scores if score.measure == "market"],
-        "unique": sorted(unique, key=lambda row: row[0]),
-        "other_scores": [s for s in scores if s.measure not in ("retention", "market") and known_items(s) is None],
-    }
 
 
 def kept_chart(scores: Sequence[Score]) -> Markup | None:

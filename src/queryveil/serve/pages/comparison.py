@@ -18,6 +18,7 @@ from queryveil.report.comparison import (
     SeriesNames,
     draw_growth,
     draw_scatter,
+    figure_text,
 )
 from queryveil.report.rendering import capitalize_first, percent
 from queryveil.serve.jobs import Jobs
@@ -110,20 +111,16 @@ def _compare(view: ComparisonView, runs: Sequence[ReleasedRun]) -> FamilyCompari
         "time": [f"{run.compared.seconds:.1f} s" for run in runs],
     }
     compared = [run.compared for run in runs]
+    columns = MethodComparison(tuple(compared), {}, {}, 0.0, "").columns()  # headed as `queryveil compare` does
+    measured = [(column.heading, [run.score(column) for run in compared]) for column in columns]
     drawn = [_privacy_chart(view, compared), _growth_chart(view, compared), _crowd_chart(runs)]
     return FamilyComparison(
         title=view.title,
         main=_table(runs, main, extra),
-        all=_table(runs, _all_columns(runs), {}),
+        all=_table(runs, measured, {}),
         pictures=[chart for chart in drawn if chart is not None],
         notes=list(dict.fromkeys(run.kind.comparison_note for run in runs if run.kind.comparison_note)),
     )
-
-
-def _all_columns(runs: Sequence[ReleasedRun]) -> list[TableColumn]:
-    """Return a column for every figure that was measured of any run, headed as `queryveil compare` does."""
-    columns = MethodComparison(tuple(run.compared for run in runs), {}, {}, 0.0, "").columns()
-    return [(column.heading, [run.compared.score(column) for run in runs]) for column in columns]
 
 
 def _table(runs: Sequence[ReleasedRun], columns: Sequence[TableColumn], extra: Mapping[str, list[str]]) -> RunTable:
@@ -131,18 +128,14 @@ def _table(runs: Sequence[ReleasedRun], columns: Sequence[TableColumn], extra: M
     rows: list[tuple[RunRow | str, list[str]]] = []
     for unit in dict.fromkeys(run.kind.unit for run in runs):
         members = [number for number, run in enumerate(runs) if run.kind.unit == unit]
-        own = [_text(next((s for i in members if (s := scores[i])), None), "original") for _, scores in columns]
+        own = [figure_text(next((s for i in members if (s := scores[i])), None), "original") for _, scores in columns]
         if any(text != "–" for text in own):
             counted = ", by whole queries" if unit == "query" else ""
             rows.append((f"the log itself{counted}", [*own, *("" for _ in extra)]))
     for number, run in enumerate(runs):
-        texts = [_text(scores[number], "value") for _, scores in columns]
+        texts = [figure_text(scores[number], "value") for _, scores in columns]
         rows.append((run.row, [*texts, *(each[number] for each in extra.values())]))
     return RunTable([*(heading for heading, _ in columns), *extra], rows)
-
-
-def _text(score: Score | None, attribute: str) -> str:
-    return "–" if score is None else score.figure(getattr(score, attribute))
 
 
 def _privacy_chart(view: ComparisonView, runs: Sequence[ComparedRun]) -> CaptionedChart | None:
@@ -178,7 +171,5 @@ def _crowd_chart(runs: Sequence[ReleasedRun]) -> CaptionedChart | None:
         return None
     rows = tuple((name, sizes.smallest, sizes.median, sizes.largest) for name, sizes in found)
     units = " or ".join(dict.fromkeys(sizes.unit for _, sizes in found))
-    caption = (
-        f"From the smallest to the largest: the number of people behind a published {units}; the dot is the median."
-    )
-    return crowd_chart(rows), caption
+    ends = "From the smallest to the largest"
+    return crowd_chart(rows), f"{ends}: the number of people behind a published {units}; the dot is the median."

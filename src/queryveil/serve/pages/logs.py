@@ -92,6 +92,10 @@ def _list_page(
 ) -> HTMLResponse:
     """Return the list of logs, with the values and the error of the form that was sent, if any."""
     formats = declarations("format")
+    errors = {}
+    if error is not None:
+        own = "path" if where == "folder" else "file"
+        errors[error.field if error.field in ("name", "format", "columns") else own] = str(error)
     return page(
         request,
         "logs.html",
@@ -103,14 +107,8 @@ def _list_page(
         roles=ROLES,
         where=where,
         values=values,
-        errors={} if error is None else {_field(where, error.field): str(error)},
+        errors=errors,
     )
-
-
-def _field(where: str, field: str) -> str:
-    """Return the form field that an error is shown at: the file's, unless the error is about another one."""
-    own = "path" if where == "folder" else "file"
-    return field if field in ("name", "format", "columns") else own
 
 
 def _name(context: ServerContext, given: str, otherwise: str) -> str:

@@ -105,7 +105,9 @@ def _read_form(searchers: SearcherCache, form: Mapping[str, str]) -> SearchForm:
     listed = [] if people is None else people.longest(_LISTED_PEOPLE)
     person: int | None = listed[0] if listed else None
     if form.get("people_of") == release and "person" in form and people is not None:
-        person = _whole_number(form["person"], len(people) - 1)
+        text = form["person"]
+        is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(len(people) - 1))
+        person = int(text) if is_number and int(text) < len(people) else None
     group = form.get("group", "").strip() if form.get("people_of", release) == release else ""
     return SearchForm(form.get("query", ""), release, person, group, form.get("blend", "0").strip() or "0")
 
@@ -145,15 +147,8 @@ def _group_column(searcher: "Searcher", search: SearchQuery) -> AnswerColumn:
         return AnswerColumn(name, "there is no release of groups yet", None)
     if search.group is None:
         return AnswerColumn(name, "the person is in no published group, so the order is the engine's own", None)
-    found = search.answer(searcher)
-    return AnswerColumn(
-        name, f"by what is published of group {search.group}; who is in it is not", found, is_moved=True
-    )
-
-
-def _whole_number(text: str, largest: int) -> int | None:
-    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(largest))
-    return int(text) if is_number and int(text) <= largest else None
+    lead = f"by what is published of group {search.group}; who is in it is not"
+    return AnswerColumn(name, lead, search.answer(searcher), is_moved=True)
 
 
 def _page(
@@ -189,13 +184,12 @@ def _listed_people(searchers: SearcherCache, form: SearchForm) -> list[tuple[int
     numbers = people.longest(_LISTED_PEOPLE)
     if form.person is not None and form.person not in numbers:
         numbers = [form.person, *numbers]
-    return [(number, _describe_person(people, number)) for number in numbers]
-
-
-def _describe_person(people: "People", number: int) -> str:
-    group = people.group(number)
-    membership = "in no group" if group is None else f"in group {group}"
-    return f"person {number + 1}, {int(people.n_terms[number]):,} terms, {membership}"
+    listed = []
+    for number in numbers:
+        group = people.group(number)
+        membership = "in no group" if group is None else f"in group {group}"
+        listed.append((number, f"person {number + 1}, {int(people.n_terms[number]):,} terms, {membership}"))
+    return listed
 
 
 def describe_move(hit: "Hit") -> str:

@@ -69,6 +69,8 @@ def _page(
     fields = [form_field(each) for each in method.parameters]
     shown = [each for each in fields if each.required or each.name in ("target", *method.one_of)]
     needs_semantics = bool({"network", "hierarchy"} & set(method.inputs))
+    initial = {each.name: suggested_value(each) for each in (*method.parameters, *_OPTIONS)}
+    initial |= {name: str(SUGGESTED_VALUES[name]) for name in method.one_of[:1] if name in SUGGESTED_VALUES}
     groups = {
         "": [each for each in fields if each not in shown] + _spec_fields(context, method),
         "How the log is cleaned first": [form_field(each) for each in CLEANING],
@@ -85,7 +87,7 @@ def _page(
         method=method,
         shown=shown,
         groups=groups,
-        values={**_initial_values(method), **values},
+        values={**initial, **values},
         was_sent=bool(values),
         error=error,
         is_at_field=error is not None and error.field in known,
@@ -111,15 +113,10 @@ def _method(name: str) -> Method:
     return methods[name]
 
 
-def _initial_values(method: Method) -> dict[str, str]:
-    """Return the texts of the form's fields before anything is filled in."""
-    values = {each.name: suggested_value(each) for each in (*method.parameters, *_OPTIONS)}
-    return values | {name: str(SUGGESTED_VALUES[name]) for name in method.one_of[:1] if name in SUGGESTED_VALUES}
-
-
 def _read_form(context: ServerContext, method: Method, form: Mapping[str, str]) -> list[tuple[str, AnonymizeSpec]]:
     """Return the name and the spec of each run that a form describes, or raise if one is not valid."""
-    names = parse_sweep(_text_name(method, form))
+    given = ((parameter.name, _argument(parameter, form)) for parameter in method.parameters)
+    names = parse_sweep(str(Name(method.name, tuple((key, text) for key, text in given if text))))
     if len(names) > MOST_RUNS:
         raise InputError(f"a sweep of {len(names):,} runs is too large here; ask for at most {MOST_RUNS} at once.")
     methods = [resolve("method", name) for name in names]
@@ -130,23 +127,13 @@ def _read_form(context: ServerContext, method: Method, form: Mapping[str, str]) 
     common = _common_spec(method, form)
     found = []
     for resolved, name in zip(methods, names, strict=True):
-        run_name = _run_name(prefix, name, len(names)) if prefix else free_name(str(resolved), taken)
+        of_sweep = f": {', '.join(f'{key}={value}' for key, value in name.arguments)}" if len(names) > 1 else ""
+        run_name = f"{prefix}{of_sweep}" if prefix else free_name(str(resolved), taken)
         if run_name in taken:
             raise ConflictError(f"there is a run named {run_name} already; give another name.", field="name")
         taken.add(run_name)
         found.append((run_name, common.model_copy(update={"method": str(resolved)})))
     return found
-
-
-def _run_name(prefix: str, name: Name, n_runs: int) -> str:
-    """Return the name that was given, followed by the run's parameters if it is one of a sweep."""
-    return prefix if n_runs == 1 else f"{prefix}: {', '.join(f'{key}={value}' for key, value in name.arguments)}"
-
-
-def _text_name(method: Method, form: Mapping[str, str]) -> str:
-    """Return the text name that the fields of a form make; several numbers in a field make a sweep (`5|10`)."""
-    given = ((parameter.name, _argument(parameter, form)) for parameter in method.parameters)
-    return str(Name(method.name, tuple((key, text) for key, text in given if text)))
 
 
 def _argument(parameter: Parameter, form: Mapping[str, str]) -> str:
