@@ -38,20 +38,15 @@ def list_names(request: ListRequest, as_json: bool) -> int:
         typer.echo(plural(name))
         rows = [("  " + d.signature(), d.purpose) for d in declarations(name).values()]
         typer.echo("\n".join(table(("", ""), rows).split("\n")[1:]))
-    if request.kind is not None and kinds == ["engine"]:
-        typer.echo(_engine_table())
+    if kinds == ["engine"]:
+        engines = tuple(declarations("engine"))
+        cells = [
+            (f"  {kind} {name}", *("yes" if engine in declaration.functions else "–" for engine in engines))
+            for kind in ("method", "guarantee", "measure")
+            for name, declaration in declarations(kind).items()
+        ]
+        typer.echo(table(("what runs where", *engines), cells))
     return 0
-
-
-def _engine_table() -> str:
-    """Return a table of what runs on which engine."""
-    engines = tuple(declarations("engine"))
-    rows = [
-        (f"  {kind} {name}", *("yes" if engine in declaration.functions else "–" for engine in engines))
-        for kind in ("method", "guarantee", "measure")
-        for name, declaration in declarations(kind).items()
-    ]
-    return table(("what runs where", *engines), rows)
 
 
 def _record(kind: str, word: str) -> dict[str, object]:

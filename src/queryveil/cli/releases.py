@@ -130,18 +130,14 @@ def reproduce(done: "Reproduction", request: ReproduceRequest, as_json: bool) ->
     if as_json:
         print_json(done.numbers)
     else:
-        _print_tables(done)
+        typer.echo(f"{done.paper}\n{done.log}")
+        for found in done.tables:
+            typer.echo(f"\n{found.name}: {found.caption}")
+            typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
+            for note in found.notes:
+                typer.echo(note)
+        for text in done.reading:
+            typer.echo(f"\n{text}")
     if done.warning:
         typer.echo(done.warning, err=True)
     print_seconds(done.seconds)
-
-
-def _print_tables(done: "Reproduction") -> None:
-    typer.echo(f"{done.paper}\n{done.log}")
-    for found in done.tables:
-        typer.echo(f"\n{found.name}: {found.caption}")
-        typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
-        for note in found.notes:
-            typer.echo(note)
-    for text in done.reading:
-        typer.echo(f"\n{text}")
