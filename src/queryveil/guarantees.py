@@ -92,6 +92,10 @@ KM = Guarantee(
 )
 
 _CROWD = "Every group has at least 1/{p} members"
+_MISSING_TERM = (
+    "That a term is missing from a group may mean that too many members hold it; the promise is about the terms that "
+    "are published."
+)
 
 LINKABILITY_PRINCIPLES = {
     "mean": Principle(
@@ -103,10 +107,7 @@ LINKABILITY_PRINCIPLES = {
     ),
     "posterior": Principle(
         _CROWD + ", and of every term that is published for a group at most a share of {p} of the members hold it.",
-        (
-            "That a term is missing from a group may mean that too many members hold it; the promise is about the "
-            "terms that are published.",
-        ),
+        (_MISSING_TERM,),
     ),
     "belief": Principle(
         _CROWD + ", and of every term that is published for a group the share of the members who hold it exceeds "
@@ -114,8 +115,7 @@ LINKABILITY_PRINCIPLES = {
         (
             "A term that is common among all people may be held by more than a share of {p} of the members: the bound "
             "is on what the release adds to knowing how common a term is.",
-            "That a term is missing from a group may mean that too many members hold it; the promise is about the "
-            "terms that are published.",
+            _MISSING_TERM,
         ),
     ),
     "diversity": Principle(

@@ -36,7 +36,10 @@ def find_deleted(
     unit, deleted, never = unit[never >= 0], deleted[never >= 0], never[never >= 0]
     if not len(unit):
         raise InputError(f"{attack} needs terms that a history never had, and every history has them all.")
-    other = _draw_other_units(game.release, unit, rng)
+    owner = game.release.published.owner
+    first, end = (np.searchsorted(owner, owner[unit], side) for side in ("left", "right"))
+    drawn = rng.integers(0, len(owner) - (end - first))
+    other = np.where(drawn < first, drawn, drawn + end - first)  # for each unit one of another owner
     no_parts = np.zeros(len(game.original.published.owner), np.int32)
     k, m = setting.claim.integer("k"), setting.claim.integer("m")
 
@@ -71,11 +74,3 @@ def _draw_deleted(setting: Setting, game: Game, rng: np.random.Generator) -> tup
     first = order[np.unique(unit[order], return_index=True)[1]]
     drawn = draw_at_most(first, setting.most_targets, rng)
     return unit[drawn], item[drawn]
-
-
-def _draw_other_units(view: View, unit: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw for each unit one of another owner."""
-    owner = view.published.owner
-    first, end = np.searchsorted(owner, owner[unit], "left"), np.searchsorted(owner, owner[unit], "right")
-    drawn = rng.integers(0, len(owner) - (end - first))
-    return np.where(drawn < first, drawn, drawn + end - first)

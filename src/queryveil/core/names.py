@@ -373,24 +373,14 @@ def resolve(category: str, name: str | Name) -> ResolvedName:
         for name, parameter in by_name.items()
         if (value := given.get(name, parameter.default)) is not None
     }
-    for parameter in declaration.parameters:
-        _check_presence(parameter, values, str(parsed))
+    for key, parameter in by_name.items():
+        is_given, is_wanted, reason = key in values, not parameter.is_optional, ""
+        if parameter.goes_with is not None:
+            other, value = parameter.goes_with
+            is_wanted, reason = values.get(other) == value, f" with {other}={_text(value)}"
+            if is_given and not is_wanted:
+                raise UnknownNameError(f"{parsed}: {key} is only for {other}={_text(value)}; leave it out.", field=key)
+        if is_wanted and not is_given:
+            needed = f"{parameter.type.describe()} ({parameter.purpose})"
+            raise UnknownNameError(f"{parsed}: {key} is missing{reason}; give {needed}.", field=key)
     return ResolvedName(declaration, MappingProxyType(values))
-
-
-def _check_presence(parameter: Parameter, values: Mapping[str, Value], owner: str) -> None:
-    """Raise an error if a parameter is missing, or is given although another has not the value that it goes with."""
-    is_given, reason = parameter.name in values, ""
-    is_wanted = not parameter.is_optional
-    if parameter.goes_with is not None:
-        other, value = parameter.goes_with
-        is_wanted, reason = values.get(other) == value, f" with {other}={_text(value)}"
-        if is_given and not is_wanted:
-            raise UnknownNameError(
-                f"{owner}: {parameter.name} is only for {other}={_text(value)}; leave it out.", field=parameter.name
-            )
-    if is_wanted and not is_given:
-        raise UnknownNameError(
-            f"{owner}: {parameter.name} is missing{reason}; give {parameter.type.describe()} ({parameter.purpose}).",
-            field=parameter.name,
-        )

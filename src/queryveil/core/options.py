@@ -7,7 +7,7 @@ pages. An `OptionGroup` may contain other groups; their options then belong to i
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, Self
@@ -160,7 +160,15 @@ class OptionGroup:
     @classmethod
     def own_options(cls) -> tuple[Option, ...]:
         """Return the options declared by the class itself, without those of nested groups."""
-        return tuple(_option_of(each) for each in fields(cls) if _KEY in each.metadata)
+        found = []
+        for each in fields(cls):
+            if _KEY in each.metadata:
+                bare: Option = each.metadata[_KEY]
+                default = None if each.default is MISSING else each.default
+                is_optional = each.default is None
+                flag = "" if bare.is_argument else bare.flag or "--" + each.name.replace("_", "-")
+                found.append(replace(bare, name=each.name, default=default, optional=is_optional, flag=flag))
+        return tuple(found)
 
     @classmethod
     def options(cls) -> tuple[Option, ...]:
@@ -197,16 +205,3 @@ class OptionGroup:
         """Read the options back from a manifest, ignoring what this version does not know."""
         known = {each.name for each in cls.own_options()}
         return cls(**{key: value for key, value in record.items() if key in known})
-
-
-def _option_of(declared: "Field[Any]") -> Option:
-    """Return the option that a field declares, with the field's name and default."""
-    bare: Option = declared.metadata[_KEY]
-    has_default = declared.default is not MISSING
-    return replace(
-        bare,
-        name=declared.name,
-        default=declared.default if has_default else None,
-        optional=has_default and declared.default is None,
-        flag="" if bare.is_argument else bare.flag or "--" + declared.name.replace("_", "-"),
-    )

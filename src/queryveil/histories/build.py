@@ -45,36 +45,6 @@ class Occurrences:
 
 def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) -> Profiles:
     """Return the profiles of a log; entries are terms, folded queries or unchanged queries, counted once per query."""
-    history, term, words = _tokenize(log, unit, progress)
-    owner, partition = log.histories()
-    if unit == "term":
-        log.record(Step("terms", len(term), "terms found in queries", f"charset {log.source.cleaning.charset}"))
-        history, term = _drop_stop_words(log, history, term, words)
-    if not len(term):
-        raise NoTermsError(NO_TERMS)
-    return assemble(
-        history, term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
-    )
-
-
-def _drop_stop_words(
-    log: QueryLog, history: Int32Array, term: Int32Array, words: pa.Array
-) -> tuple[Int32Array, Int32Array]:
-    unit = "stop words left out"
-    if log.source.cleaning.stop_words == "none":
-        log.record(Step("stop words", 0, unit, "off"))
-        return history, term
-    kept = pc.invert(pc.is_in(words, pa.array(STOP_WORDS, words.type))).to_numpy(zero_copy_only=False)[term]
-    log.record(Step("stop words", int(len(term) - np.count_nonzero(kept)), unit))
-    return history[kept], term[kept]
-
-
-def _tokenizer_of(log: QueryLog, unit: Unit) -> Tokenizer | WholeTexts:
-    return WholeTexts() if unit == "entry" else Tokenizer(log.source.cleaning.charset, whole=unit == "query")
-
-
-def _tokenize(log: QueryLog, unit: Unit, progress: Progress) -> tuple[Int32Array, Int32Array, pa.Array]:
-    """Return the history and entry number of every occurrence, and the entries by number."""
     histories: list[Int32Array] = []
     with TokenizerPool([_tokenizer_of(log, unit) for _ in range(WORKERS)]) as pool:
         for n_batches, batch in enumerate(log.batches()):
@@ -83,8 +53,26 @@ def _tokenize(log: QueryLog, unit: Unit, progress: Progress) -> tuple[Int32Array
             progress("finding terms", n_batches, 0)
         found, words = pool.finish()
     none = np.empty(0, np.int32)
-    history = [numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True)]
-    return np.concatenate([none, *history]), np.concatenate([none, *(terms for _, terms in found)]), words
+    history = np.concatenate([none, *(numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True))])
+    term = np.concatenate([none, *(terms for _, terms in found)])
+    owner, partition = log.histories()
+    if unit == "term":
+        log.record(Step("terms", len(term), "terms found in queries", f"charset {log.source.cleaning.charset}"))
+        if log.source.cleaning.stop_words == "none":
+            log.record(Step("stop words", 0, "stop words left out", "off"))
+        else:
+            is_stop_word = pc.is_in(words, pa.array(STOP_WORDS, words.type)).to_numpy(zero_copy_only=False)[term]
+            log.record(Step("stop words", int(np.count_nonzero(is_stop_word)), "stop words left out"))
+            history, term = history[~is_stop_word], term[~is_stop_word]
+    if not len(term):
+        raise NoTermsError(NO_TERMS)
+    return assemble(
+        history, term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
+    )
+
+
+def _tokenizer_of(log: QueryLog, unit: Unit) -> Tokenizer | WholeTexts:
+    return WholeTexts() if unit == "entry" else Tokenizer(log.source.cleaning.charset, whole=unit == "query")
 
 
 def assemble(
@@ -194,20 +182,15 @@ def find_occurrences(
             parts.append(batch[name])
         n_queries += len(batch)
     query, term = np.concatenate(queries), np.concatenate(terms)
-    history = history_positions(log, profiles)[np.concatenate(histories)]
+    position = np.full(len(log.histories()[0]), -1, np.int64)  # in the profiles, −1 for empty histories
+    position[profiles.log_history] = np.arange(profiles.n_histories)
+    history = position[np.concatenate(histories)]
     ids = {entry: number for number, entry in enumerate(profiles.vocabulary.entries)}
     known = np.array([ids.get(word, -1) for word in tokenizer.vocabulary().to_pylist()], np.int64)[term]
     is_known = known >= 0  # false for stop words
     query, known = query[is_known], known[is_known]
     columns = {name: pa.concat_arrays(parts) for name, parts in extra.items()}
     return Occurrences(history, query, find_pairs(profiles, history[query], known), columns)
-
-
-def history_positions(log: QueryLog, profiles: Profiles) -> IntArray:
-    """Return the position in the profiles of every history of the log, −1 for empty ones."""
-    position = np.full(len(log.histories()[0]), -1, np.int64)
-    position[profiles.log_history] = np.arange(profiles.n_histories)
-    return position
 
 
 def find_pairs(profiles: Profiles, history: IntArray, term: IntArray) -> IntArray:

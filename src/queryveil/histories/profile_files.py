@@ -36,7 +36,10 @@ def read_profiles(path: Path) -> Profiles:
         _refuse_rows(
             path, pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), ""), f"has no {name}", "give one"
         )
-    weights = _parse_weights(path, weight)
+    weights = np.array([_parse_number(text) for text in weight.to_pylist()])
+    _refuse_rows(path, pa.array(np.isnan(weights)), "has a weight that is missing or no number", "give a number")
+    _refuse_rows(path, pa.array(weights < 0), "has a negative weight", "give 0 or more")
+    _refuse_rows(path, pa.array(np.isinf(weights)), "has an infinite weight", "give a number")
     people, words = user.combine_chunks().dictionary_encode(), term.combine_chunks().dictionary_encode()
     history, word = np.asarray(people.indices), np.asarray(words.indices)
     pairs = history.astype(np.int64) * len(words.dictionary) + word
@@ -91,15 +94,6 @@ def _read_columns(path: Path) -> pa.Table:
     if table.num_rows == 0:
         raise LogError(f"{path} has no rows; give profiles with at least one term.")
     return pa.table({name: table[name].cast(pa.string()) for name in COLUMNS})
-
-
-def _parse_weights(path: Path, column: pa.ChunkedArray) -> FloatArray:
-    """Return the weights as numbers; refuse the first that is not a number of at least 0."""
-    weights = np.array([_parse_number(text) for text in column.to_pylist()])
-    _refuse_rows(path, pa.array(np.isnan(weights)), "has a weight that is missing or no number", "give a number")
-    _refuse_rows(path, pa.array(weights < 0), "has a negative weight", "give 0 or more")
-    _refuse_rows(path, pa.array(np.isinf(weights)), "has an infinite weight", "give a number")
-    return weights
 
 
 def _parse_number(text: str | None) -> float:

@@ -46,9 +46,15 @@ class Tokenizer:
         data, offsets = text_bytes(folded)
         # an entry and its delimiter need at least two bytes, which bounds the number of entries
         room = len(folded) if self.whole else (len(data) + len(offsets)) // 2 + 1
-        self._make_room(room, len(data) + len(offsets))
+        if self.n_terms + room + 1 > len(self._starts):
+            size = 2 * (self.n_terms + room + 1)
+            self._starts = _enlarged(self._starts, size)
+            self._keys = _enlarged(self._keys, size)
+            self._seen = _enlarged(self._seen, size)
         row_of, ends, keys = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.uint64)
         begin = int(self._starts[self.n_terms])
+        if begin + len(data) + len(offsets) > len(self._arena):
+            self._arena = _enlarged(self._arena, 2 * (begin + len(data) + len(offsets)))
         n_entries = cut(data, offsets, self.whole, self._arena, begin, row_of, ends, keys)
         rows, terms = np.empty(n_entries, np.int32), np.empty(n_entries, np.int32)
         n_pairs = entry = 0
@@ -83,17 +89,6 @@ class Tokenizer:
             return queries
         folded = [fold(text, self.charset) for text in queries.filter(needs_folding).to_pylist()]
         return pc.replace_with_mask(queries, needs_folding, pa.array(folded, queries.type))
-
-    def _make_room(self, n_new: int, n_bytes: int) -> None:
-        """Grow all arrays but the hash table for the given number of new terms and bytes."""
-        n_terms = self.n_terms
-        if n_terms + n_new + 1 > len(self._starts):
-            size = 2 * (n_terms + n_new + 1)
-            self._starts = _enlarged(self._starts, size)
-            self._keys = _enlarged(self._keys, size)
-            self._seen = _enlarged(self._seen, size)
-        if self._starts[n_terms] + n_bytes > len(self._arena):
-            self._arena = _enlarged(self._arena, int(2 * (self._starts[n_terms] + n_bytes)))
 
 
 class WholeTexts:

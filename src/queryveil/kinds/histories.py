@@ -44,20 +44,16 @@ def decode_histories(rows: pa.Table, unit: Literal["term", "query"]) -> Released
     keys, counts = np.unique(user * max(len(terms), 1) + term, return_counts=True)
     history, ids = np.divmod(keys, max(len(terms), 1))
     indptr = np.searchsorted(history, np.arange(len(users) + 1)).astype(np.int64)
-    partition = _partition(rows, user, len(users)) if "partition" in rows.column_names else None
+    partition: NDArray[np.int32] | None = None
+    if "partition" in rows.column_names:
+        if rows["partition"].null_count or not pa.types.is_string(rows["partition"].type):
+            raise ReleaseError("the release has rows without a partition; it is damaged.")
+        value = as_array(rows["partition"].combine_chunks().dictionary_encode().indices.cast(pa.int32()))
+        partition = np.full(len(users), -1, np.int32)
+        partition[user] = value
+        if not np.array_equal(partition[user], value):
+            raise ReleaseError("the release has a history in two partitions; it is damaged.")
     return ReleasedHistories(users, indptr, ids.astype(np.int32), counts.astype(np.int32), terms, partition, unit)
-
-
-def _partition(rows: pa.Table, user: IntArray, n_users: int) -> NDArray[np.int32]:
-    """Return the partition of every history; one history cannot be in two."""
-    if rows["partition"].null_count or not pa.types.is_string(rows["partition"].type):
-        raise ReleaseError("the release has rows without a partition; it is damaged.")
-    value = as_array(rows["partition"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))
-    partition = np.full(n_users, -1, np.int64)
-    partition[user] = value
-    if not np.array_equal(partition[user], value):
-        raise ReleaseError("the release has a history in two partitions; it is damaged.")
-    return partition.astype(np.int32)
 
 
 @dataclass(frozen=True)

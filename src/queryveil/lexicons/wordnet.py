@@ -97,6 +97,11 @@ def load_wordnet() -> WordNet:
     lemmas, senses, synsets, edges = tables
     sense_lemmas, sense_synsets = read_column(senses, "lemma"), read_column(senses, "synset")
     by_synset = np.lexsort((read_column(senses, "position"), sense_synsets))
+    exceptions: dict[str, tuple[str, ...]] = {}  # irregular form → base forms of all parts of speech, nouns first
+    irregular = read_table("wordnet-exceptions")
+    for form, base in zip(irregular["form"].to_pylist(), irregular["base"].to_pylist(), strict=True):
+        known = exceptions.get(form, ())
+        exceptions[form] = known if base in known else (*known, base)
     return WordNet(
         lemmas=tuple(lemmas["lemma"].to_pylist()),
         gloss_counts=read_column(lemmas, "gloss_count"),
@@ -110,18 +115,8 @@ def load_wordnet() -> WordNet:
         hypernym_indptr=_boundaries(read_column(edges, "synset"), len(synsets)),
         hypernym_synsets=read_column(edges, "hypernym"),
         hypernym_is_instance=read_column(edges, "is_instance"),
-        exceptions=_exceptions(),
+        exceptions=MappingProxyType(exceptions),
     )
-
-
-def _exceptions() -> Mapping[str, tuple[str, ...]]:
-    """Return the base forms of every irregular form, over all parts of speech, nouns first."""
-    found: dict[str, tuple[str, ...]] = {}
-    table = read_table("wordnet-exceptions")
-    for form, base in zip(table["form"].to_pylist(), table["base"].to_pylist(), strict=True):
-        known = found.get(form, ())
-        found[form] = known if base in known else (*known, base)
-    return MappingProxyType(found)
 
 
 @cache

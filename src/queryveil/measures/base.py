@@ -52,24 +52,22 @@ class Comparison:
         """Return how often every released pair is in the log; None if that is unknown."""
         if self.kind.has_occurrences:
             return self.released.counts
-        return None if self.history_of is None else _original_counts(self.original, self.released, self.history_of)
+        if self.history_of is None:
+            return None
+        original, released = self.original, self.released
+        number = {entry: i for i, entry in enumerate(original.vocabulary.entries)}
+        original_id = np.array([number.get(entry, -1) for entry in released.vocabulary.entries], np.int64)
+        width = len(original.vocabulary) + 1  # one more id, for terms that the original does not have
+        keys = original.row_numbers() * width + original.ids  # (history, id) as one number, ascending
+        wanted = per_entry(self.history_of, released.indptr) * width + original_id[released.ids] % width
+        position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[position] == wanted, original.counts[position], 0)
 
     def required_market(self, measure: str) -> Market:
         """Return the market table; raise an error if it was not given."""
         if self.market is None:
             raise InputError(NEEDS_MARKET.format(measure))
         return self.market
-
-
-def _original_counts(original: Profiles, released: Profiles, history_of: IntArray) -> Int32Array:
-    """Return how often every released pair is in the original; 0 where it is not there."""
-    number = {entry: i for i, entry in enumerate(original.vocabulary.entries)}
-    original_id = np.array([number.get(entry, -1) for entry in released.vocabulary.entries], np.int64)
-    width = len(original.vocabulary) + 1  # one more id, for terms that the original does not have
-    keys = original.row_numbers() * width + original.ids  # (history, id) as one number, ascending
-    wanted = per_entry(history_of, released.indptr) * width + original_id[released.ids] % width
-    position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[position] == wanted, original.counts[position], 0)
 
 
 @dataclass(frozen=True, eq=False)

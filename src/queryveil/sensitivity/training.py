@@ -238,7 +238,12 @@ def score_predictions(predicted: FloatArray, is_sensitive: BoolArray) -> Classif
     """Compare probabilities with labels; a text with a probability of at least one half is classified as sensitive."""
     is_positive = predicted >= 0.5
     recall = float(np.mean(is_positive[is_sensitive]))
-    bins = _calibration(predicted, is_sensitive)
+    number = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
+    bins = tuple(
+        CalibrationBin(int(np.count_nonzero(here)), float(predicted[here].mean()), float(is_sensitive[here].mean()))
+        for here in (number == i for i in range(_BINS))
+        if here.any()
+    )
     return ClassifierScores(
         texts=len(predicted),
         sensitive=int(np.count_nonzero(is_sensitive)),
@@ -248,13 +253,4 @@ def score_predictions(predicted: FloatArray, is_sensitive: BoolArray) -> Classif
         recall=recall,
         calibration_error=sum(b.texts * abs(b.predicted - b.observed) for b in bins) / len(predicted),
         bins=bins,
-    )
-
-
-def _calibration(predicted: FloatArray, is_sensitive: BoolArray) -> tuple[CalibrationBin, ...]:
-    number = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
-    return tuple(
-        CalibrationBin(int(np.count_nonzero(here)), float(predicted[here].mean()), float(is_sensitive[here].mean()))
-        for here in (number == i for i in range(_BINS))
-        if here.any()
     )

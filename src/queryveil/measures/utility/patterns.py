@@ -80,7 +80,12 @@ def closed_patterns(
         progress(stage, rank, n)
         rank, n_known, spare, is_done = extend_all(table, found, least, rank, n_known, spare, _EXTENDED_PER_CALL)
     progress(stage, n, n)
-    return _patterns(found, n_known, used)
+    slots = found.order[:n_known]
+    flags = np.unpackbits(found.entries[slots].astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    pattern, entry = np.nonzero(flags)
+    original_ids = used[entry].astype(np.int32)
+    in_order = original_ids[np.lexsort((original_ids, pattern))]
+    return Patterns(indptr_of(found.size[slots]), in_order, found.support[slots])
 
 
 def _hash_rows(n_rows: int) -> NDArray[np.uint64]:
@@ -142,16 +147,6 @@ def _bits(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
     padded = np.zeros((len(flags) + 63) // 64 * 64, np.bool_)
     padded[: len(flags)] = flags
     return np.packbits(padded, bitorder="little").view(np.dtype("<u8"))
-
-
-def _patterns(found: Found, n_known: int, used: IntArray) -> Patterns:
-    """Return the patterns found, with the original ids of their entries."""
-    slots = found.order[:n_known]
-    flags = np.unpackbits(found.entries[slots].astype("<u8").view(np.uint8), axis=1, bitorder="little")
-    pattern, entry = np.nonzero(flags)
-    ids = used[entry].astype(np.int32)
-    indptr = indptr_of(found.size[slots])
-    return Patterns(indptr, ids[np.lexsort((ids, pattern))], found.support[slots])
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,7 +51,12 @@ def measure_search(
 ) -> list[Score]:
     """Return every metric for every kind of profile, comparisons of the groups, and how many people were evaluated."""
     released, members, inputs = evidence.get(ReleasedGroups), evidence.get(GroupMembers), evidence.get(SearchInputs)
-    plan = _plan(measure)
+    people, queries, depth, relevant = (measure.integer(name) for name in ("people", "queries", "depth", "relevant"))
+    plan = TopicPlan(people, queries, depth, relevant, measure.real("blend"))
+    if 2 * relevant > depth:
+        raise InputError(
+            f"{measure}: relevant must be at most half of depth; where most results are relevant, every order is good."
+        )
     mapping = map_terms(inputs.index, members.terms)
     topics = choose_topics(inputs.index, mapping, members, plan, rng=rng, progress=progress)
     if not topics.queries:
@@ -62,34 +67,19 @@ def measure_search(
     setup = SearchSetup(inputs.index, mapping, members, topics, plan.blend)
     evaluation = setup.evaluate(released, inputs.rule, rng=rng, progress=progress)
     inputs.keep(evaluation)
+    n_people = len(evaluation.topics.people)
+    figures = [(metric, variant, evaluation.figures[variant][metric]) for metric in METRICS for variant in VARIANTS]
+    mean, name = evaluation.resamples.mean, str(measure)
     return [
-        *_figures(str(measure), evaluation),
-        *_comparisons(str(measure), evaluation),
-        *_people(str(measure), topics, plan),
+        *(_score(name, f"{m}: {v}", mean(found), n_people, note=NOTES.get(v, "")) for m, v, found in figures),
+        *_comparisons(name, evaluation),
+        *_people(name, topics, plan),
     ]
-
-
-def _plan(measure: ResolvedName) -> TopicPlan:
-    people, queries, depth, relevant = (measure.integer(name) for name in ("people", "queries", "depth", "relevant"))
-    plan = TopicPlan(people, queries, depth, relevant, measure.real("blend"))
-    if 2 * plan.relevant > plan.depth:
-        raise InputError(
-            f"{measure}: relevant must be at most half of depth; where most results are relevant, every order is good."
-        )
-    return plan
 
 
 def _score(measure: str, label: str, estimate: Estimate, n_people: int, *, unit: str = "%", note: str = "") -> Score:
     value, low, high = (100.0 * figure for figure in estimate)
     return Score(measure, label, value, unit=unit, units_counted=n_people, interval=(low, high), note=note)
-
-
-def _figures(measure: str, found: SearchEvaluation) -> Iterator[Score]:
-    for metric in METRICS:
-        for variant in VARIANTS:
-            estimate = found.resamples.mean(found.figures[variant][metric])
-            note = NOTES.get(variant, "")
-            yield _score(measure, f"{metric}: {variant}", estimate, len(found.topics.people), note=note)
 
 
 def _comparisons(measure: str, found: SearchEvaluation) -> Iterator[Score]:
