@@ -1,6 +1,7 @@
 """Commands about logs: `profiles` and `generate`."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from queryveil.cli.output import print_json, print_seconds, progress_bar
 from queryveil.workflows.requests import GenerateRequest, ProfilesRequest
 
 if TYPE_CHECKING:
+    from queryveil.logs.generate import GeneratedLog
     from queryveil.workflows.logs import WrittenProfiles
 
 _FIGURES = {
@@ -47,12 +49,18 @@ def generate(request: GenerateRequest, as_json: bool) -> int:
         f"{log.path}: {log.people:,} people, {log.queries:,} queries, {log.terms:,} distinct terms, "
         f"{log.occurrences:,} occurrences"
     )
-    if log.original:
-        typer.echo(f"{'':24}{'made':>12}{log.like:>12}{'deviation':>12}")
-    for figure, known in log.original.items():
-        value = int(getattr(log, figure))
-        typer.echo(f"{_FIGURES[figure]:24}{value:12,}{known:12,}{(value - known) / known:12.2%}")
+    for line in _compare_to_original(log):
+        typer.echo(line)
     if log.market is not None:
         typer.echo(f"{log.market}: bid, clicks and impressions of {log.priced:,} terms")
     print_seconds(time.monotonic() - started)
     return 0
+
+
+def _compare_to_original(log: "GeneratedLog") -> Iterator[str]:
+    """Yield the lines of a table that compares the log with the imitated one; none if its figures are not known."""
+    if log.original:
+        yield f"{'':24}{'made':>12}{log.like:>12}{'deviation':>12}"
+    for figure, known in log.original.items():
+        value = int(getattr(log, figure))
+        yield f"{_FIGURES[figure]:24}{value:12,}{known:12,}{(value - known) / known:12.2%}"
