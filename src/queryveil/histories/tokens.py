@@ -60,9 +60,25 @@ class Tokenizer:
         n_pairs = entry = 0
         while entry < n_entries:
             n_pairs, self.n_terms, entry = number(
-                entry, n_entries, self.whole, self.repeats, row_of, ends, keys, begin, self._table, self._arena,
-                self._starts, self._keys, self._seen, self.n_terms, self._n_rows, rows, terms, n_pairs,
-            )  # fmt: skip
+                entry,
+                n_entries,
+                self.whole,
+                self.repeats,
+                row_of,
+                ends,
+                keys,
+                begin,
+                self._table,
+                self._arena,
+                self._starts,
+                self._keys,
+                self._seen,
+                self.n_terms,
+                self._n_rows,
+                rows,
+                terms,
+                n_pairs,
+            )
             if entry < n_entries:
                 self._table = np.zeros((4 * len(self._table), 2), np.uint64)
                 enter(self._table, self._keys, self.n_terms)

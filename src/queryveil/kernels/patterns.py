@@ -43,9 +43,12 @@ def entry_codes(
 
 @jit
 def pair_codes(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], codes: NDArray[np.uint64], place: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    codes: NDArray[np.uint64],
+    place: NDArray[np.int64],
     n_places: int,
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:  # fmt: skip
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the number of rows of every pair of entries that have a place, and the XOR of their codes."""
     support, code = np.zeros((n_places, n_places), np.int64), np.zeros((n_places, n_places), np.uint64)
     held = np.empty(n_places, np.int64)

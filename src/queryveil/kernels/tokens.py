@@ -159,9 +159,13 @@ def weigh(
 
 @jit
 def _look_ahead(
-    table: NDArray[np.uint64], arena: NDArray[np.uint8], starts: NDArray[np.int64], keys: NDArray[np.uint64],
-    mask: np.uint64, likely: NDArray[np.int64],
-) -> None:  # fmt: skip
+    table: NDArray[np.uint64],
+    arena: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    mask: np.uint64,
+    likely: NDArray[np.int64],
+) -> None:
     """Load the memory that looking up some keys will need: independent loads overlap."""
     for i in range(len(keys)):
         likely[i] = max(int(table[keys[i] * _MIX >> _HALF & mask, 1]) - 1, 0)

@@ -28,9 +28,15 @@ _NUMBER = re.compile(r"(\d+)(\.\d*)?")
 _OFFSET = re.compile(r".*\d\d:\d\d.*[+-]\d\d(:?\d\d)?", re.DOTALL)
 # Unit of a Unix time by the digits of its integer part: 9 digits of seconds begin in 1973, 10 end in 2286
 _BY_DIGITS: dict[int, TimeStyle] = {
-    9: "seconds", 10: "seconds", 12: "milliseconds", 13: "milliseconds",
-    15: "microseconds", 16: "microseconds", 18: "nanoseconds", 19: "nanoseconds",
-}  # fmt: skip
+    9: "seconds",
+    10: "seconds",
+    12: "milliseconds",
+    13: "milliseconds",
+    15: "microseconds",
+    16: "microseconds",
+    18: "nanoseconds",
+    19: "nanoseconds",
+}
 _INSPECTED_TIMES = 1_000
 
 

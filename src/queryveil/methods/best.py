@@ -45,9 +45,14 @@ _SPREAD = 0.4  # of the random factors of its order and weights
 
 
 def best(
-    rows: Profiles, people: IntArray, tree: Tree, rule: Rule, aim: Objective, rng: np.random.Generator,
+    rows: Profiles,
+    people: IntArray,
+    tree: Tree,
+    rule: Rule,
+    aim: Objective,
+    rng: np.random.Generator,
     progress: Progress,
-) -> tuple[Mask, dict[str, object]]:  # fmt: skip
+) -> tuple[Mask, dict[str, object]]:
     """Return which pairs stay, and what was tried and how much of the target each kept."""
     stop = Event()
 
@@ -200,9 +205,18 @@ def improve(problem: GrowthProblem, log: Grown, tree: Tree, order: IntArray, pro
             while turn < len(histories):
                 progress(f"choosing anew, round {number}", turn, len(histories))
                 turn = choose_anew(
-                    log, problem.profiles.ids, problem.pair_of, tree, problem.k, problem.gain, histories, turn, _BUDGET,
-                    stirred, room,
-                )  # fmt: skip
+                    log,
+                    problem.profiles.ids,
+                    problem.pair_of,
+                    tree,
+                    problem.k,
+                    problem.gain,
+                    histories,
+                    turn,
+                    _BUDGET,
+                    stirred,
+                    room,
+                )
             if float(problem.gain[log.kept].sum()) - before <= share * _WORTH_IT * before:
                 return
         grow_terms(problem, log, tree, problem.gain, order[stirred[order]], progress)
@@ -255,9 +269,15 @@ def _better(found: _Tried, tried: _Tried) -> _Tried:
 
 
 def _try(
-    problem: GrowthProblem, log: Grown, tree: Tree, gone: Mask, order: IntArray, weight: FloatArray, aim: Objective,
+    problem: GrowthProblem,
+    log: Grown,
+    tree: Tree,
+    gone: Mask,
+    order: IntArray,
+    weight: FloatArray,
+    aim: Objective,
     progress: Progress,
-) -> _Tried:  # fmt: skip
+) -> _Tried:
     """Let the terms that are gone grow in a log, and improve it."""
     grow_terms(problem, log, tree, weight, order[gone[order]], progress)
     improve(problem, log, tree, order, progress)

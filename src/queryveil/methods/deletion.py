@@ -87,9 +87,13 @@ def lay_out(profiles: Profiles, n_frequent: int) -> Log:
 
 
 def rule_for(
-    profiles: Profiles, method: ResolvedName, term_values: TermValues, tree: Tree, n_frequent: int,
+    profiles: Profiles,
+    method: ResolvedName,
+    term_values: TermValues,
+    tree: Tree,
+    n_frequent: int,
     rng: np.random.Generator,
-) -> Rule:  # fmt: skip
+) -> Rule:
     """Return how the term to delete is chosen under the target."""
     m, target = method.integer("m"), method.word("target")
     utility: NDArray[np.float64] = np.empty(0)

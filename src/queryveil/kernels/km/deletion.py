@@ -55,9 +55,16 @@ def _victim(
 
 @jit
 def _delete(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, place: int,
+    log: Log,
+    tree: Tree,
+    rule: Rule,
+    support1: NDArray[np.int32],
+    h: int,
+    n: int,
+    s: Scratch,
+    place: int,
     general: int | None,
-) -> None:  # fmt: skip
+) -> None:
     """Delete one term; for target `fis` the supports of what is still there are updated at once."""
     log.alive[s.where[place]] = False
     if general is not None and rule.target == FIS:
@@ -321,9 +328,16 @@ def _needs_check(log: Log, h: int) -> bool:
 
 @jit
 def sweep(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], first: int, now: int, budget: int, scratch: Scratch,
+    log: Log,
+    tree: Tree,
+    rule: Rule,
+    support1: NDArray[np.int32],
+    first: int,
+    now: int,
+    budget: int,
+    scratch: Scratch,
     general: int | None,
-) -> tuple[int, int, int]:  # fmt: skip
+) -> tuple[int, int, int]:
     """Clean the histories from `first` on until the budget of work is used up.
 
     `general` may be None for pairs of people with one history each, unless the target is `fis`: then what only others

@@ -58,9 +58,15 @@ def holders(
 
 @jit
 def potentials(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], tree: Tree, gain: NDArray[np.float64], n_terms: int,
-    first: int, end: int, potential: NDArray[np.float64],
-) -> None:  # fmt: skip
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    tree: Tree,
+    gain: NDArray[np.float64],
+    n_terms: int,
+    first: int,
+    end: int,
+    potential: NDArray[np.float64],
+) -> None:
     """Add to every pair of the histories `first` to `end` − 1 the gain of all terms there that go with its term."""
     start, term = tree.start2, tree.term2
     place_of = np.full(n_terms, -1, np.int64)
@@ -95,9 +101,15 @@ def _node(start: NDArray[np.int64], term: NDArray[np.int32], a: int, b: int) -> 
 
 @jit
 def _is_elsewhere(
-    row: NDArray[np.int32], indptr: NDArray[np.int64], size: NDArray[np.int64], h: int, first: int, end: int,
-    a: int, b: int,
-) -> bool:  # fmt: skip
+    row: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    size: NDArray[np.int64],
+    h: int,
+    first: int,
+    end: int,
+    a: int,
+    b: int,
+) -> bool:
     """Say whether one of the histories from `first` to `end` − 1 other than h keeps both terms."""
     for g in range(first, end):
         if g == h:
@@ -164,9 +176,16 @@ def _forget(log: Grown) -> None:
 
 @jit
 def _can_give_up(
-    row: NDArray[np.int32], begin: int, end: int, with_it: NDArray[np.int32], k: int, support1: NDArray[np.int32],
-    start: NDArray[np.int64], term: NDArray[np.int32], support2: NDArray[np.int32],
-) -> bool:  # fmt: skip
+    row: NDArray[np.int32],
+    begin: int,
+    end: int,
+    with_it: NDArray[np.int32],
+    k: int,
+    support1: NDArray[np.int32],
+    start: NDArray[np.int64],
+    term: NDArray[np.int32],
+    support2: NDArray[np.int32],
+) -> bool:
     """Say whether a history may let go of all terms that are in the way: more than k people hold what this breaks."""
     for i in range(begin, end):
         if with_it[row[i]] >= k:
@@ -181,9 +200,16 @@ def _can_give_up(
 
 @jit
 def _drop_losers(
-    log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], history: NDArray[np.int32],
-    a: int, b: int, people: int, may_give_up: bool,
-) -> tuple[int, int, int]:  # fmt: skip
+    log: Grown,
+    tree: Tree,
+    k: int,
+    weight: NDArray[np.float64],
+    history: NDArray[np.int32],
+    a: int,
+    b: int,
+    people: int,
+    may_give_up: bool,
+) -> tuple[int, int, int]:
     """Take out the histories that cannot take the term or lose by it; return how many stay, how many went, and people.
 
     Where every history has an owner of its own, the counts follow at once: fewer can only make more go.
@@ -222,9 +248,15 @@ def _drop_losers(
 
 @jit
 def _settle(
-    log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], history: NDArray[np.int32],
-    a: int, b: int, may_give_up: bool,
-) -> int:  # fmt: skip
+    log: Grown,
+    tree: Tree,
+    k: int,
+    weight: NDArray[np.float64],
+    history: NDArray[np.int32],
+    a: int,
+    b: int,
+    may_give_up: bool,
+) -> int:
     """Take histories out until all that are in can take the term; return how many stay, the counts being theirs."""
     people = _count(log, history, a, b)
     while True:
@@ -290,9 +322,16 @@ def _put_in(log: Grown, tree: Tree, k: int, t: int, history: NDArray[np.int32], 
 
 @jit
 def grow(
-    log: Grown, tree: Tree, k: int, weight: NDArray[np.float64], order: NDArray[np.int64], first: int, budget: int,
-    start: NDArray[np.int64], history: NDArray[np.int32],
-) -> int:  # fmt: skip
+    log: Grown,
+    tree: Tree,
+    k: int,
+    weight: NDArray[np.float64],
+    order: NDArray[np.int64],
+    first: int,
+    budget: int,
+    start: NDArray[np.int64],
+    history: NDArray[np.int32],
+) -> int:
     """Let the terms of the order, from `first` on, grow until the budget of work is used up.
 
     `start, history` are the holders of terms; a history gives terms up for one of more `weight` (one per pair). Return

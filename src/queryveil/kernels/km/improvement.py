@@ -127,9 +127,18 @@ def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, room: Room) -
 
 @jit
 def choose_anew(
-    log: Grown, ids: NDArray[np.int32], pair_of: NDArray[np.int64], tree: Tree, k: int, gain: NDArray[np.float64],
-    order: NDArray[np.int64], first: int, budget: int, stirred: NDArray[np.bool_], room: Room,
-) -> int:  # fmt: skip
+    log: Grown,
+    ids: NDArray[np.int32],
+    pair_of: NDArray[np.int64],
+    tree: Tree,
+    k: int,
+    gain: NDArray[np.float64],
+    order: NDArray[np.int64],
+    first: int,
+    budget: int,
+    stirred: NDArray[np.bool_],
+    room: Room,
+) -> int:
     """Let the histories of the order, from `first` on, choose anew until the budget of work is used up.
 
     `pair_of` says which pair of a term and a history stands at each place of the log (-1: of a term not looked at).
@@ -245,9 +254,15 @@ def _put_back_into(
 
 @jit
 def put_back(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], first: int, budget: int,
+    log: Log,
+    tree: Tree,
+    rule: Rule,
+    support1: NDArray[np.int32],
+    gain: NDArray[np.float64],
+    first: int,
+    budget: int,
     scratch: Scratch,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int]:
     """Put terms back into the histories from `first` on until the budget of work is used up.
 
     In an anonymous log a combination is held by nobody or by k people, so one more does no harm. Return the next

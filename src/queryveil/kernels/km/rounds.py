@@ -64,12 +64,16 @@ def alive(indptr: NDArray[np.int64], mask: NDArray[np.bool_], history: int) -> N
 
 @jit
 def combinations(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], mask: NDArray[np.bool_], asked: NDArray[np.bool_],
-    owner: NDArray[np.int32], size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:  # fmt: skip
-    """Return the keys of all combinations of a size within histories, and whose each is.
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    mask: NDArray[np.bool_],
+    asked: NDArray[np.bool_],
+    owner: NDArray[np.int32],
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Return the keys of all combinations of a size within histories, and the owner of each.
 
-    Only those count that hold a pair of `asked`.
+    Only combinations that contain an entry marked in `asked` are returned.
     """
     n_all = 0
     for h in range(len(indptr) - 1):
@@ -115,9 +119,16 @@ def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64,
 
 @jit
 def _found(
-    places: NDArray[np.int64], ids: NDArray[np.int32], sizes: int, high: NDArray[np.int64], low: NDArray[np.int64],
-    total: NDArray[np.int64], k: int, members: NDArray[np.int32], is_bad: NDArray[np.bool_],
-) -> int:  # fmt: skip
+    places: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    total: NDArray[np.int64],
+    k: int,
+    members: NDArray[np.int32],
+    is_bad: NDArray[np.bool_],
+) -> int:
     """Write down the combinations of a history that were told, up to as many as there is room for; return how many."""
     chosen, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
@@ -144,13 +155,21 @@ def _found(
 
 @jit
 def delete_covers(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], worth: NDArray[np.float64], kept: NDArray[np.bool_], sizes: int,
-    high: NDArray[np.int64], low: NDArray[np.int64], total: NDArray[np.int64], k: int, care: float,
-) -> int:  # fmt: skip
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    worth: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    total: NDArray[np.int64],
+    k: int,
+    care: float,
+) -> int:
     """Delete from every history terms that hit all its combinations held by fewer than k; return how many there were.
 
-    The term in most of them for what it is worth goes first; one whose deletion would bring other combinations down to
-    the bound (those that were told and are not bad) goes later, by `care`. Of equally good terms the rarest goes.
+    Terms are deleted greedily by the number of such combinations they hit, relative to their worth. `care` postpones a
+    term whose deletion could make further combinations infrequent; ties are resolved in favour of the rarest term.
     """
     n_bad = 0
     for h in range(len(indptr) - 1):
@@ -199,9 +218,15 @@ def _holds(members: NDArray[np.int32], wanted: int) -> bool:
 
 @jit
 def insert(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], worth: NDArray[np.float64], kept: NDArray[np.bool_],
-    wanted: NDArray[np.bool_], sizes: int, high: NDArray[np.int64], low: NDArray[np.int64],
-) -> int:  # fmt: skip
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    worth: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+) -> int:
     """Put wanted terms back, the worthiest first, where all combinations they make are among the good ones told."""
     n_inserted = 0
     terms = np.empty(4, np.int32)
@@ -218,9 +243,14 @@ def insert(
 
 @jit
 def narrow(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], kept: NDArray[np.bool_], wanted: NDArray[np.bool_], sizes: int,
-    high: NDArray[np.int64], low: NDArray[np.int64],
-) -> int:  # fmt: skip
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    kept: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+) -> int:
     """Want no more what would make a combination with kept terms that is not among the good ones; count the rest."""
     n_wanted = 0
     terms = np.empty(4, np.int32)
@@ -234,9 +264,14 @@ def narrow(
 
 @jit
 def _is_good(
-    places: NDArray[np.int64], ids: NDArray[np.int32], candidate: int, sizes: int, high: NDArray[np.int64],
-    low: NDArray[np.int64], terms: NDArray[np.int32],
-) -> bool:  # fmt: skip
+    places: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    candidate: int,
+    sizes: int,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    terms: NDArray[np.int32],
+) -> bool:
     """Say whether a term's combinations with up to `sizes` − 1 kept ones are all among the keys."""
     chosen = np.empty(4, np.int64)
     for others in range(sizes):

@@ -82,11 +82,17 @@ def is_one_each(owner: NDArray[np.int32]) -> bool:
 
 @jit
 def _deliver(
-    histories: NDArray[np.int32], bound: int, indptr: NDArray[np.int64], ids: NDArray[np.int32],
-    owner: NDArray[np.int32], one_each: bool,  # every history has an owner of its own
+    histories: NDArray[np.int32],
+    bound: int,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    one_each: bool,  # every history has an owner of its own
     allowed: NDArray[np.int32],  # a term counts only where this is ≥ 0
-    count: NDArray[np.int32], last: NDArray[np.int32], touched: NDArray[np.int32],  # zeros, -1 and anything
-) -> int:  # fmt: skip
+    count: NDArray[np.int32],
+    last: NDArray[np.int32],
+    touched: NDArray[np.int32],  # zeros, -1 and anything
+) -> int:
     """Count how many owners of these histories hold each term below `bound`; return how many terms were touched."""
     n_touched = 0
     for h in histories:
@@ -106,11 +112,16 @@ def _deliver(
 
 @jit
 def _collect(
-    touched: NDArray[np.int32], n_touched: int,
+    touched: NDArray[np.int32],
+    n_touched: int,
     candidates: NDArray[np.int32],  # all that can have been touched, ascending
-    k: int, count: NDArray[np.int32], last: NDArray[np.int32], term: NDArray[np.int32], support: NDArray[np.int32],
+    k: int,
+    count: NDArray[np.int32],
+    last: NDArray[np.int32],
+    term: NDArray[np.int32],
+    support: NDArray[np.int32],
     n: int,
-) -> int:  # fmt: skip
+) -> int:
     """Write the touched terms with a count ≥ k and these counts from n on, ascending; forget all; return the end."""
     end = n
     if 8 * n_touched >= len(candidates):  # going through all costs less than sorting
@@ -134,9 +145,13 @@ def _collect(
 
 @jit
 def _distribute(
-    histories: NDArray[np.int32], bound: int, indptr: NDArray[np.int64], ids: NDArray[np.int32],
-    place_of: NDArray[np.int32], n_places: int,  # term → its place among the frequent ones, -1 elsewhere
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:  # fmt: skip
+    histories: NDArray[np.int32],
+    bound: int,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    place_of: NDArray[np.int32],
+    n_places: int,  # term → its place among the frequent ones, -1 elsewhere
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return, for every frequent term, which of these histories hold it."""
     start = np.zeros(n_places + 1, np.int64)
     for h in histories:
@@ -186,10 +201,20 @@ def _close(level: Level, end: int) -> None:
 
 @jit
 def count_frequent(
-    first: int, end: int, n_terms: int, k: int, m: int, indptr: NDArray[np.int64], ids: NDArray[np.int32],
-    owner: NDArray[np.int32], post_start: NDArray[np.int64], post_history: NDArray[np.int32], level2: Level,
-    level3: Level, level4: Level,
-) -> tuple[Level, Level, Level]:  # fmt: skip
+    first: int,
+    end: int,
+    n_terms: int,
+    k: int,
+    m: int,
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    post_start: NDArray[np.int64],
+    post_history: NDArray[np.int32],
+    level2: Level,
+    level3: Level,
+    level4: Level,
+) -> tuple[Level, Level, Level]:
     """Count all combinations whose rarest term is one from `first` to `end` − 1; ids below n_terms have support ≥ k."""
     count = np.zeros(n_terms, np.int32)
     last = np.full(n_terms, -1, np.int32)
@@ -288,9 +313,15 @@ def find(term: NDArray[np.int32], low: int, high: int, t: int) -> int:
 
 @jit
 def children(
-    start: NDArray[np.int64], term: NDArray[np.int32], parent: int, current: NDArray[np.int32], n: int,
-    place_of: NDArray[np.int32], places: NDArray[np.int32], nodes: NDArray[np.int64],
-) -> int:  # fmt: skip
+    start: NDArray[np.int64],
+    term: NDArray[np.int32],
+    parent: int,
+    current: NDArray[np.int32],
+    n: int,
+    place_of: NDArray[np.int32],
+    places: NDArray[np.int32],
+    nodes: NDArray[np.int64],
+) -> int:
     """Write the places and nodes of those of the first n current terms that are children of a parent.
 
     Either the children are looked up among the terms or the terms among the children, whichever are fewer.
@@ -314,9 +345,15 @@ def children(
 
 @jit
 def find_pairs(
-    tree: Tree, k: int, current: NDArray[np.int32], n: int, gone: NDArray[np.bool_], rarest: NDArray[np.bool_],
-    place_of: NDArray[np.int32], pairs: Pairs,
-) -> int:  # fmt: skip
+    tree: Tree,
+    k: int,
+    current: NDArray[np.int32],
+    n: int,
+    gone: NDArray[np.bool_],
+    rarest: NDArray[np.bool_],
+    place_of: NDArray[np.int32],
+    pairs: Pairs,
+) -> int:
     """List the pairs that are in the tree and mark the frequent ones, only with some terms as the rarer one.
 
     Return the work done.

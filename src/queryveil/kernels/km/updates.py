@@ -115,9 +115,13 @@ def _held_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
 
 @jit
 def _fall(
-    fell: NDArray[np.int64], fell_with: NDArray[np.int64], degree: NDArray[np.int64], now: int,
-    terms: NDArray[np.int32], n: int,
-) -> None:  # fmt: skip
+    fell: NDArray[np.int64],
+    fell_with: NDArray[np.int64],
+    degree: NDArray[np.int64],
+    now: int,
+    terms: NDArray[np.int32],
+    n: int,
+) -> None:
     """Note that a combination, its rarest term first, has just become infrequent; degrees are kept for `fis` only."""
     fell[terms[0]] = now
     for i in range(1, n):
@@ -129,9 +133,18 @@ def _fall(
 
 @jit
 def update(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, current: NDArray[np.int32], n: int,
-    gone: NDArray[np.bool_], by: int, is_listed: bool, scratch: Scratch,
-) -> None:  # fmt: skip
+    log: Log,
+    tree: Tree,
+    rule: Rule,
+    support1: NDArray[np.int32],
+    h: int,
+    current: NDArray[np.int32],
+    n: int,
+    gone: NDArray[np.bool_],
+    by: int,
+    is_listed: bool,
+    scratch: Scratch,
+) -> None:
     """Change the supports of all combinations of the `current` terms that hold one that is gone, or that comes back.
 
     The pairs of the terms may be listed already.
@@ -216,9 +229,15 @@ def update(
 
 @jit
 def _lower_pair(
-    support2: NDArray[np.int32], fell: NDArray[np.int64], fell_with: NDArray[np.int64], now: int, k: int,
-    node: int, rarer: int, other: int,
-) -> None:  # fmt: skip
+    support2: NDArray[np.int32],
+    fell: NDArray[np.int64],
+    fell_with: NDArray[np.int64],
+    now: int,
+    k: int,
+    node: int,
+    rarer: int,
+    other: int,
+) -> None:
     """Lower the support of a pair of terms by one, noting when it becomes infrequent."""
     support2[node] -= 1
     if support2[node] == k - 1:
