@@ -20,7 +20,7 @@ from benchmarks.sides import SEED, SMALL, Figures, bar, main, make_log, own_proc
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.methods.linkability import group_profiles as run
 from queryveil.methods.linkability.principles import without_rare
@@ -44,8 +44,8 @@ def measure(users: int | None) -> Figures:
 
 def of_equal_length(profiles: Profiles) -> Profiles:
     """Return the first people with enough terms that WordNet knows, each with as many of them, drawn at random."""
-    known = wordnet().find_all(profiles.vocabulary.entries) >= 0
-    known &= np.array([entry not in STOP_WORDS for entry in profiles.vocabulary.entries])
+    known = wordnet().find_all(profiles.vocabulary) >= 0
+    known &= np.array([entry not in STOP_WORDS for entry in profiles.vocabulary])
     usable = profiles.select(known[profiles.ids])
     people = np.flatnonzero(np.diff(usable.indptr) >= TERMS)[:PEOPLE]
     rng = np.random.default_rng(SEED)
@@ -53,7 +53,7 @@ def of_equal_length(profiles: Profiles) -> Profiles:
     found, ids = np.unique(np.concatenate(rows), return_inverse=True)
     ids = np.sort(ids.reshape(len(people), TERMS), axis=1).ravel()
     return Profiles(
-        Vocabulary(tuple(profiles.vocabulary[entry] for entry in found)),
+        tuple(profiles.vocabulary[entry] for entry in found),
         np.arange(len(people) + 1) * TERMS,
         ids.astype(np.int32),
         np.ones(len(ids), np.int32),
@@ -142,7 +142,7 @@ def side(place: Path) -> dict[str, float]:
     arrays = np.load(place)
     n_people, n_entries = len(arrays["indptr"]) - 1, int(arrays["ids"].max()) + 1
     profiles = Profiles(
-        Vocabulary(("",) * n_entries),
+        ("",) * n_entries,
         arrays["indptr"],
         arrays["ids"],
         np.ones(len(arrays["ids"]), np.int32),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.sides import RUNS, Figures, bar, main, make_log, median, own_process
 from queryveil.core.progress import silent
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 
 K = 2
 MISSING = "pyfim is not installed; get it with `.venv/bin/python -m pip install -c constraints.txt pyfim` (needs gcc)"
@@ -85,7 +85,7 @@ def _ours(path: str) -> dict[str, object]:
 
 
 def _profiles(indptr: NDArray[np.int64], ids: NDArray[np.int32], owner: NDArray[np.int32]) -> Profiles:
-    return Profiles(Vocabulary(()), indptr, ids, np.ones_like(ids), owner, ())
+    return Profiles((), indptr, ids, np.ones_like(ids), owner, ())
 
 
 def _theirs(path: str, variant: str, report: str) -> dict[str, object]:

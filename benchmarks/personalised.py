@@ -108,7 +108,7 @@ def _evaluated(
 
 def _members(people: Profiles, group: np.ndarray[tuple[int], np.dtype[np.int32]]) -> GroupMembers:
     weights = np.ones(len(people.ids))
-    return GroupMembers(group.astype(np.int32), people.indptr, people.ids, weights, people.vocabulary.entries)
+    return GroupMembers(group.astype(np.int32), people.indptr, people.ids, weights, people.vocabulary)
 
 
 def _mean(found: SearchEvaluation, variant: str) -> Estimate:

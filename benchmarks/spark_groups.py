@@ -68,7 +68,7 @@ def _grouped(histories: "DataFrame", bound: ResolvedName, work: ScratchTables, n
 def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouping:
     """Return the groups of a cluster over the people and terms of profiles."""
     person = {name: number for number, name in enumerate(profiles.persons)}
-    entry = {term: number for number, term in enumerate(profiles.vocabulary.entries)}
+    entry = {term: number for number, term in enumerate(profiles.vocabulary)}
     groups = sorted((row["block"], row["group"], row["entries"], row["weights"]) for row in made.frame.collect())
     number = {group[:2]: place for place, group in enumerate(groups)}
     group = np.full(profiles.n_histories, -1, np.int32)

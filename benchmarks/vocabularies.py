@@ -23,7 +23,7 @@ from benchmarks.sides import SMALL, Figures, main, make_log, own_process
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import Cluster
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of
 from queryveil.semantics.network import ancestry, wordnet
@@ -55,7 +55,7 @@ def some(profiles: Profiles, histories: NDArray[np.int64]) -> Profiles:
     pairs = np.concatenate([np.arange(profiles.indptr[h], profiles.indptr[h + 1]) for h in histories])
     terms, ids = np.unique(profiles.ids[pairs], return_inverse=True)
     return Profiles(
-        Vocabulary(tuple(profiles.vocabulary[term] for term in terms)),
+        tuple(profiles.vocabulary[term] for term in terms),
         np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
         ids.astype(np.int32),
         profiles.counts[pairs],
@@ -125,7 +125,7 @@ def _solved(cost: NDArray[np.float64]) -> tuple[Any, float]:
 
 def _away(few: Profiles) -> NDArray[np.float16]:
     """Return the distances between all terms; a half suffices for whole numbers as small as these."""
-    found, n_terms = ancestry(wordnet(), few.vocabulary.entries, limit=EPS), len(few.vocabulary)
+    found, n_terms = ancestry(wordnet(), few.vocabulary, limit=EPS), len(few.vocabulary)
     each = np.arange(n_terms, dtype=np.int32)
     away = np.array([found.distances(np.full(n_terms, i, np.int32), each).astype(np.float16) for i in each])
     np.fill_diagonal(away, 0)
@@ -147,7 +147,7 @@ def _growth(place: Path) -> Figures:
 
 def save(place: Path, profiles: Profiles) -> None:
     """Write what a process of its own needs."""
-    terms = np.array(profiles.vocabulary.entries)
+    terms = np.array(profiles.vocabulary)
     np.savez(place, indptr=profiles.indptr, ids=profiles.ids, counts=profiles.counts, terms=terms)
 
 
@@ -155,7 +155,7 @@ def side(place: Path, n: int) -> dict[str, float]:
     """Cluster the first vocabularies of the file, once the kernels are compiled."""
     arrays = np.load(place)
     owner = np.arange(len(arrays["indptr"]) - 1, dtype=np.int32)
-    terms = Vocabulary(tuple(arrays["terms"].tolist()))
+    terms = tuple(arrays["terms"].tolist())
     whole = Profiles(terms, arrays["indptr"], arrays["ids"], arrays["counts"], owner, ("",) * len(owner))
     _clusters(some(whole, np.arange(20)))
     _, seconds = _clusters(some(whole, np.arange(n)))

@@ -40,7 +40,7 @@ def encode_histories(profiles: Profiles, mask: NDArray[np.bool_]) -> ReleaseCont
 
 def histories_in(profiles: Profiles, unit: Literal["term", "query"] = "term") -> ReleasedHistories:
     """Return profiles as a verifier sees released histories."""
-    users, entries = np.arange(profiles.n_histories), profiles.vocabulary.entries
+    users, entries = np.arange(profiles.n_histories), profiles.vocabulary
     return ReleasedHistories(users, profiles.indptr, profiles.ids, profiles.counts, entries, None, unit)
 
 

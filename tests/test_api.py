@@ -85,7 +85,7 @@ def test_a_log_is_read_from_anything(log: Any) -> None:
 
 def test_profiles_come_as_tables(log: Any) -> None:
     profiles = queryveil.profiles(log)
-    assert (profiles.n_histories, profiles.vocabulary.entries[:2]) == (5, ("tea", "milk"))
+    assert (profiles.n_histories, profiles.vocabulary[:2]) == (5, ("tea", "milk"))
     frame = profiles.to_pandas()
     assert frame.columns.tolist() == ["history", "person", "entry", "count"]
     assert profiles.to_polars()["person"].to_list() == frame["person"].tolist()

@@ -29,7 +29,7 @@ def cleaned(rows: Rows, **options: Any) -> tuple[list[tuple[str, str]], dict[str
 def histories(rows: Rows, **options: Any) -> list[list[str]]:
     """Return the terms of every history."""
     profiles = queryveil.profiles(table(rows), **options)
-    words = profiles.vocabulary.entries
+    words = profiles.vocabulary
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return [sorted(words[i] for i in profiles.ids[a:b]) for a, b in bounds]
 

@@ -29,7 +29,7 @@ def log(seed: int = 1, people: int = 40) -> Profiles:
 
 
 def sensitivity(profiles: Profiles) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.array([0.9 if "clinic" in query or query == "smith" else 0.1 for query in profiles.vocabulary.entries])
+    return np.array([0.9 if "clinic" in query or query == "smith" else 0.1 for query in profiles.vocabulary])
 
 
 def setup_of(seed: int = 1) -> QuerySetup:

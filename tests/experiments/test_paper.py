@@ -94,7 +94,7 @@ def test_a_missing_input_is_an_internal_error() -> None:
 
 def test_an_example_log_has_one_history_per_person() -> None:
     assert LOG.persons == ("x", "y", "z")
-    assert LOG.vocabulary.entries == ("a", "b", "c")
+    assert LOG.vocabulary == ("a", "b", "c")
     assert (LOG.indptr.tolist(), LOG.ids.tolist(), LOG.counts.tolist()) == (
         [0, 2, 4, 5],
         [0, 1, 0, 1, 2],

@@ -40,7 +40,7 @@ def test_people_take_part_with_equally_many_known_terms() -> None:
     chosen = equal_profiles(profiles, FEWEST + 2, np.random.default_rng(0))
     assert chosen.n_people == FEWEST + 2
     assert set(np.diff(chosen.indptr).tolist()) == {TERMS}
-    assert set(chosen.vocabulary.entries) <= set(words)
+    assert set(chosen.vocabulary) <= set(words)
     for person in (0, 49, 50):
         row = chosen.ids[chosen.indptr[person] : chosen.indptr[person + 1]]
         own = long[person]

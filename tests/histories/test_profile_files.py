@@ -53,7 +53,7 @@ def test_parquet_is_read(tmp_path: Path) -> None:
 
 def test_entries_are_in_the_reference_order(tmp_path: Path) -> None:
     profiles = read_profiles(written(tmp_path, ROWS))
-    assert profiles.vocabulary.entries == ("tea", "java")
+    assert profiles.vocabulary == ("tea", "java")
     assert profiles.persons == ("ann", "bob")
     assert profiles.indptr.tolist() == [0, 2, 3]
 

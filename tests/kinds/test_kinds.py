@@ -48,7 +48,7 @@ def test_a_query_is_released_as_often_as_it_was_issued() -> None:
 
 def test_groups_come_back_with_their_members() -> None:
     profiles = profiles_of([["a", "b"], ["a"], ["c"]])
-    number = {term: profiles.vocabulary.entries.index(term) for term in "abc"}
+    number = {term: profiles.vocabulary.index(term) for term in "abc"}
     grouping = Grouping(
         np.array([0, 0, -1], np.int32),
         np.array([0, 2]),

@@ -88,7 +88,7 @@ def test_histories_are_counted_if_owners_are_unknown() -> None:
 def test_nothing_released_is_nothing_kept(history_of: np.ndarray | None) -> None:
     original = profiles_of(LOG)
     none = np.empty(0, np.int32)
-    empty = Profiles(replace(original.vocabulary, entries=()), np.zeros(1, np.int64), none, none, none, ())
+    empty = Profiles((), np.zeros(1, np.int64), none, none, none, ())
     comparison = Comparison(kind_of("histories"), original, empty, history_of)
     scores = measure_retention(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
     assert [score.value for score in scores] == [0.0, None if history_of is None else 0.0, 0.0, 0.0]

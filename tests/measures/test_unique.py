@@ -111,7 +111,7 @@ def test_histories_of_one_person_are_one_owner_if_owners_are_known() -> None:
 def test_a_release_without_terms_has_no_value() -> None:
     original = profiles_of([["a"], ["a", "b"]])
     none = np.empty(0, np.int32)
-    empty = Profiles(replace(original.vocabulary, entries=()), np.zeros(1, np.int64), none, none, none, ())
+    empty = Profiles((), np.zeros(1, np.int64), none, none, none, ())
     score = measure(Comparison(kind_of("histories"), original, empty, np.empty(0, np.int64)), 1)
     assert (score.value, score.interval, score.units_counted, score.note) == (None, None, 0, unique.EMPTY)
     assert score.label == "singled out by 1 random term"

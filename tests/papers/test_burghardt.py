@@ -68,7 +68,7 @@ def test_example_8_algorithm_1_returns_the_first_variant() -> None:
     # the example ranks by the utility alone, the method by value · occurrences
     values = {term: utility / occurrences[term] for term, utility in UTILITY.items()}
     assert kept_terms(profiles, "km(k=2, m=2, target=file, algorithm=paper)", values) == list(FIRST_VARIANT)
-    by_id = [UTILITY[term] for term in profiles.vocabulary.entries]
+    by_id = [UTILITY[term] for term in profiles.vocabulary]
     twin = algorithm_1(rows(profiles), range(4), 2, 2, "file", by_id)
     assert ["".join(sorted(profiles.vocabulary[i] for i in row)) for row in twin] == list(FIRST_VARIANT)
 
@@ -83,7 +83,7 @@ def test_example_8_second_variant_has_a_unique_triple() -> None:
 def test_example_9_frequent_pairs() -> None:
     profiles = profiles_of(EXAMPLE_7)
     supports = Supports(rows(profiles), range(3), 2).support
-    names = profiles.vocabulary.entries
+    names = profiles.vocabulary
     frequent = {"".join(sorted(names[i] for i in c)) for c, n in supports.items() if n >= 2 and len(c) == 2}
     assert frequent == {"ab", "bc", "bd"}
 
@@ -101,7 +101,7 @@ def test_example_10_and_table_4_delete_smith() -> None:
     ]
     profiles = profiles_of([target, *others])
     supports = Supports(rows(profiles), range(len(others) + 1), 3).support
-    number = {term: i for i, term in enumerate(profiles.vocabulary.entries)}
+    number = {term: i for i, term in enumerate(profiles.vocabulary)}
     eugene, chicago, smith = (fis_figures(number[t], supports, 2, 3) for t in ("eugene", "chicago", "smith"))
     assert eugene[0] == 4
     assert chicago == (2, 4, 6)

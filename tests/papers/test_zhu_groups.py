@@ -10,7 +10,7 @@ import pytest
 
 from queryveil.core.names import resolve
 from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles
 from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import wordnet
@@ -29,7 +29,7 @@ def example() -> Profiles:
     """Return the profiles of Table 1."""
     rows = [sorted((WORDS.index(term), weight) for term, weight in row.items()) for row in PROFILES]
     return Profiles(
-        Vocabulary(WORDS),
+        WORDS,
         np.cumsum([0, *map(len, rows)]).astype(np.int64),
         np.array([term for row in rows for term, _ in row], np.int32),
         np.ones(sum(map(len, rows)), np.int32),

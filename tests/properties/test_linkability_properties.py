@@ -43,7 +43,7 @@ def grouped_by(profiles: Profiles, bound: ResolvedName, seed: int, exact_up_to: 
 def written(profiles: Profiles, grouped: Grouping) -> tuple[list[Row], list[Person]]:
     """Return what is published and what is kept in private; a group without a row is not published."""
     assert profiles.weights is not None
-    entries, bounds = profiles.vocabulary.entries, profiles.indptr
+    entries, bounds = profiles.vocabulary, profiles.indptr
     published = [
         (group, entries[grouped.ids[i]], float(grouped.weights[i]))
         for group in range(grouped.n_groups)

@@ -44,7 +44,7 @@ def occurrences_in(log: People, profiles: Profiles, kept_urls: list[str | None] 
     """Return every term of every query by its pair, and the queries' URLs where they are kept."""
     history = [person for person, (_, queries) in enumerate(log) for _ in queries]
     flat = [query for _, queries in log for query in queries]
-    number = {word: entry for entry, word in enumerate(profiles.vocabulary.entries)}
+    number = {word: entry for entry, word in enumerate(profiles.vocabulary)}
     pairs = []
     for query, words in enumerate(flat):
         begin, end = profiles.indptr[history[query]], profiles.indptr[history[query] + 1]

@@ -52,7 +52,7 @@ def test_clusters_are_the_twins(
     owners = sorted(h // 2 if are_sessions else h for h in range(len(lists)))
     rule = rule._replace(k=min(rule.k, len(set(owners))))
     profiles = profiles_of(lists, owners)
-    entries = profiles.vocabulary.entries
+    entries = profiles.vocabulary
     away = np.array([[0.0 if a == b else AWAY[frozenset((a, b))] for b in entries] for a in entries])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("queryveil.methods.vocabulary.clustering._CACHE_BYTES", cache_bytes)

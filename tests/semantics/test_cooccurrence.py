@@ -31,7 +31,7 @@ def twin(profiles: Profiles, least_people: int, least_shared: int, most: int) ->
             strength = math.log(both * n / (len(people[t]) * len(people[u]))) / math.log(n / both)
             found[t].append((-strength, u))
             found[u].append((-strength, t))
-    name = profiles.vocabulary.entries
+    name = profiles.vocabulary
     return {name[t]: [(name[u], -s) for s, u in sorted(ties)[:most]] for t, ties in found.items()}
 
 

@@ -78,7 +78,7 @@ def test_the_same_is_asked_of_people_as_on_one_machine(
 ) -> None:
     """The network is a taxonomy; blocks have fewer people than a group must have, so that some are put together."""
     with queryveil.read(made[1]) as opened:
-        terms = queryveil.profiles(opened).vocabulary.entries
+        terms = queryveil.profiles(opened).vocabulary
     taxonomy = tmp_path / "taxonomy.csv"
     taxonomy.write_text("".join(f"{term},{term[0]}-\n{term[0]}-,(all)\n" for term in terms[::2] if term.isalpha()))
     merged = Mock(side_effect=linkability.merged)

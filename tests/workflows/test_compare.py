@@ -31,7 +31,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def market(log: Path) -> Path:
     path = log.parent / "market.csv"
-    terms = queryveil.profiles(log).vocabulary.entries
+    terms = queryveil.profiles(log).vocabulary
     path.write_text(
         "term,bid,clicks,impressions\n" + "".join(f"{t},{i % 7},{i % 5},{i}\n" for i, t in enumerate(terms))
     )

@@ -107,7 +107,7 @@ def test_terms_stand_in_the_order_of_their_texts_and_ids_are_ranks(tmp_path: Pat
 def test_the_floor_keeps_rare_terms_out(tmp_path: Path, log: Path) -> None:
     done = group(tmp_path, log, method="linkability(p=0.25)")
     profiles = queryveil.profiles(log)
-    holders = dict(zip(profiles.vocabulary.entries, np.bincount(profiles.ids).tolist(), strict=True))
+    holders = dict(zip(profiles.vocabulary, np.bincount(profiles.ids).tolist(), strict=True))
     shown = {term for terms in published(done.release).values() for term in terms}
     assert done.manifest.record()["floor"] == 4
     assert min(holders[term] for term in shown) >= 4

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     queryveil.generate(path / "log.tsv", users=250, seed=5)
     rng = np.random.default_rng(6)
     lines = []
-    for term in queryveil.profiles(path / "log.tsv").vocabulary.entries:
+    for term in queryveil.profiles(path / "log.tsv").vocabulary:
         bid, clicks, impressions = rng.lognormal(size=3)
         lines.append(f"{term},{bid},{'' if rng.random() < 0.45 else clicks},{impressions}\n")
     (path / "market.csv").write_text("term,bid,clicks,impressions\n" + "".join(lines))

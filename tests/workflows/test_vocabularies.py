@@ -99,7 +99,7 @@ def test_ids_are_ranks_and_the_same_log_gives_the_same_bytes(tmp_path: Path, log
 def test_the_floor_keeps_rare_terms_out(tmp_path: Path, log: Path) -> None:
     done = publish(tmp_path, log, "vocabulary(k=3, eps=8, floor=7)")
     profiles = queryveil.profiles(log)
-    holders = dict(zip(profiles.vocabulary.entries, np.bincount(profiles.ids).tolist(), strict=True))
+    holders = dict(zip(profiles.vocabulary, np.bincount(profiles.ids).tolist(), strict=True))
     assert done.manifest.record()["floor"] == 7
     assert min(holders[term] for rows in vocabularies(done.release).values() for term, _, _ in rows) >= 7
 

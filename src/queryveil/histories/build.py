@@ -19,7 +19,7 @@ from queryveil.core.errors import LogError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of
 from queryveil.engines import QueryLog, Step
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer, TokenizerPool, WholeTexts, text_bytes
 from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.word_lists import STOP_WORDS
@@ -101,7 +101,7 @@ def assemble(
     by_rank, rank = entry_order(starts, terms, number, words)
     indptr, ids, counts = _sort_rows_in_threads(starts, terms, rank, len(by_rank))
     return Profiles(
-        Vocabulary(tuple(words.take(pa.array(by_rank)).to_pylist())),
+        tuple(words.take(pa.array(by_rank)).to_pylist()),
         indptr,
         ids,
         counts,
@@ -148,10 +148,10 @@ def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArra
     histories = np.flatnonzero(profiles.partition == part)
     indptr, inside = gather_rows(profiles.indptr, histories)
     owner, ids = profiles.owner[histories], profiles.ids[inside]
-    order, rank = entry_order(indptr, ids, owner, pa.array(profiles.vocabulary.entries, pa.large_string()))
+    order, rank = entry_order(indptr, ids, owner, pa.array(profiles.vocabulary, pa.large_string()))
     selected = replace(
         profiles,
-        vocabulary=Vocabulary(tuple(profiles.vocabulary[i] for i in order)),
+        vocabulary=tuple(profiles.vocabulary[i] for i in order),
         indptr=indptr,
         ids=rank[ids],
         counts=profiles.counts[inside],
@@ -185,7 +185,7 @@ def find_occurrences(
     position = np.full(len(log.histories()[0]), -1, np.int64)  # in the profiles, −1 for empty histories
     position[profiles.log_history] = np.arange(profiles.n_histories)
     history = position[np.concatenate(histories)]
-    ids = {entry: number for number, entry in enumerate(profiles.vocabulary.entries)}
+    ids = {entry: number for number, entry in enumerate(profiles.vocabulary)}
     known = np.array([ids.get(word, -1) for word in tokenizer.vocabulary().to_pylist()], np.int64)[term]
     is_known = known >= 0  # false for stop words
     query, known = query[is_known], known[is_known]

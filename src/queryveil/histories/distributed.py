@@ -122,7 +122,7 @@ def _history_rows(profiles: Profiles, parts: Sequence[str]) -> pa.Table:
     owner = profiles.owner
     number = np.arange(len(owner)) - np.searchsorted(owner, owner)  # among the histories of the same person
     offsets = pa.array(profiles.indptr.astype(np.int32))
-    entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
+    entries = pa.array(profiles.vocabulary, pa.string()).take(pa.array(profiles.ids))
     part = pa.nulls(len(owner), pa.string())
     if profiles.partition is not None:
         part = pa.array(parts, pa.string()).take(pa.array(profiles.partition))

@@ -87,9 +87,9 @@ def documents_of_profiles(
     original: Profiles, released: Profiles, owner: Int32Array, times: Int32Array
 ) -> tuple[list[LogDocuments], pa.Array]:
     """Return the terms of two profiles as documents; `owner` and `times` are those of the released rows and pairs."""
-    entries = pa.array(original.vocabulary.entries, pa.large_string())
+    entries = pa.array(original.vocabulary, pa.large_string())
     first = LogDocuments(original.owner_per_pair(), original.ids, original.persons, original.counts)
-    terms = pa.array(released.vocabulary.entries, pa.large_string()).take(pa.array(released.ids))
+    terms = pa.array(released.vocabulary, pa.large_string()).take(pa.array(released.ids))
     second, texts = documents_of_texts(per_entry(owner, released.indptr), terms, original.persons, entries)
     return [first, replace(second, times=times)], texts
 

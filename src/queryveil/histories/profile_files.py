@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from queryveil.core.errors import LogError
 from queryveil.core.rows import FloatArray, Int32Array, indptr_of_sorted
 from queryveil.histories.build import entry_order
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 
 COLUMNS = ("user", "term", "weight")
 
@@ -122,7 +122,7 @@ def _assemble(
     by_rank, rank = entry_order(indptr, word[order], owner, words.cast(pa.large_string()))
     order = order[np.lexsort((rank[word[order]], history[order]))]
     return Profiles(
-        Vocabulary(tuple(words.take(pa.array(by_rank)).to_pylist())),
+        tuple(words.take(pa.array(by_rank)).to_pylist()),
         indptr,
         rank[word[order]],
         np.ones(len(order), np.int32),

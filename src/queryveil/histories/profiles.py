@@ -11,19 +11,6 @@ from queryveil.core.rows import FloatArray, Int32Array, IntArray, count_runs, pe
 from queryveil.kernels.histories import count_people
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """Entries (terms, or whole queries) by id; the id is the position."""
-
-    entries: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, entry_id: int) -> str:
-        return self.entries[entry_id]
-
-
 @dataclass(frozen=True, eq=False)
 class Profiles(Tabular):
     """Histories × entries in compressed sparse rows.
@@ -32,7 +19,7 @@ class Profiles(Tabular):
     those of a person are adjacent.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: tuple[str, ...]  # entries (terms, or whole queries) by id
     indptr: IntArray  # (histories + 1,): row h is ids[indptr[h]:indptr[h + 1]]
     ids: Int32Array  # (pairs,): ascending and unique within a row
     counts: Int32Array  # (pairs,): queries of the history that contain the entry
@@ -54,7 +41,7 @@ class Profiles(Tabular):
         import pyarrow as pa
 
         person = pa.array(self.persons, pa.string()).take(pa.array(self.owner_per_pair()))
-        entry = pa.array(self.vocabulary.entries, pa.string()).take(pa.array(self.ids))
+        entry = pa.array(self.vocabulary, pa.string()).take(pa.array(self.ids))
         return pa.table({"history": self.row_numbers(), "person": person, "entry": entry, "count": self.counts})
 
     def _repr_html_(self) -> str:
@@ -86,7 +73,7 @@ class Profiles(Tabular):
 
     def holders_by_text(self) -> dict[str, int]:
         """Return how many people hold each entry, by its text."""
-        return dict(zip(self.vocabulary.entries, self.holders().tolist(), strict=True))
+        return dict(zip(self.vocabulary, self.holders().tolist(), strict=True))
 
     def select(self, mask: NDArray[np.bool_]) -> "Profiles":
         """Return the profiles with only the masked pairs; histories may become empty, ids stay as they are."""

@@ -13,7 +13,7 @@ from queryveil.core.errors import GuaranteeError, ReleaseError
 from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import (
     ComparedFigure,
     ComparisonView,
@@ -38,7 +38,7 @@ class GroupsKind(Kind):
         self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
     ) -> ReleaseContent:
         """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
-        rank, texts = rank_texts(profiles.vocabulary.entries, outcome.ids)
+        rank, texts = rank_texts(profiles.vocabulary, outcome.ids)
         order = np.lexsort((rank[outcome.ids], row_numbers(outcome.indptr)))
         ranks = rank[outcome.ids][order]
         weights = np.maximum(np.round(outcome.weights[order], WEIGHT_DECIMALS), 10.0**-WEIGHT_DECIMALS)
@@ -100,9 +100,9 @@ class GroupsKind(Kind):
 
 def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGroups) -> GroupMembers:
     """Return who is in which group, over the terms of the release followed by those that were not released."""
-    terms = tuple(dict.fromkeys((*released.terms, *profiles.vocabulary.entries)))
+    terms = tuple(dict.fromkeys((*released.terms, *profiles.vocabulary)))
     number = {term: i for i, term in enumerate(terms)}
-    ids = np.array([number[entry] for entry in profiles.vocabulary.entries], np.int32)[profiles.ids]
+    ids = np.array([number[entry] for entry in profiles.vocabulary], np.int32)[profiles.ids]
     order = np.lexsort((ids, row_numbers(profiles.indptr)))
     weights = np.ones(len(ids)) if profiles.weights is None else profiles.weights
     group = np.searchsorted(released.groups, release_ids).astype(np.int32)
@@ -123,7 +123,7 @@ def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[Grou
     if not is_numbered or not np.all(history[1:] >= history[:-1]) or history.max(initial=-1) >= len(release_ids):
         raise ReleaseError(f"{private.path} is damaged: its histories are not in order; check --private.")
     profiles = Profiles(
-        Vocabulary(tuple(terms.dictionary.to_pylist())),
+        tuple(terms.dictionary.to_pylist()),
         np.searchsorted(history, np.arange(len(release_ids) + 1)).astype(np.int64),
         number.astype(np.int32),
         np.ones(len(number), np.int32),

@@ -66,7 +66,7 @@ class HistoriesKind(Kind):
         """Return the rows `user, term` of the kept pairs."""
         mask: NDArray[np.bool_] = outcome.mask
         history = row_numbers(profiles.indptr, np.int32)[mask]
-        rank, texts = rank_texts(profiles.vocabulary.entries, profiles.ids[mask])
+        rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
         starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
         indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
         order = order_rows(indptr, ranks, profiles.partition)

@@ -69,7 +69,7 @@ class LogKind(HistoriesKind):
 
 def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences) -> ReleaseContent:
     """Return the rows `user, query_id, term` of the masked pairs, query by query, with the kept columns."""
-    rank, texts = rank_texts(profiles.vocabulary.entries, profiles.ids[mask])
+    rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
     is_kept = mask[queries.pair]
     starts, terms = gather(queries.query[is_kept], profiles.ids[queries.pair[is_kept]], len(queries.history))
     indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))

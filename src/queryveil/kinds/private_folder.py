@@ -101,7 +101,7 @@ def write_contributors(folder: Path, group_of: Mapping[str, int]) -> None:
 def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
     """Return the owners of histories (`person, history`) and their content (`history, term, count`, weights if any)."""
     persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
-    entries = pa.array(profiles.vocabulary.entries, pa.string()).take(pa.array(profiles.ids))
+    entries = pa.array(profiles.vocabulary, pa.string()).take(pa.array(profiles.ids))
     pairs = {"history": profiles.row_numbers(), "term": entries, "count": profiles.counts}
     if profiles.weights is not None:
         pairs["weight"] = profiles.weights

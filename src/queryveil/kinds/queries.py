@@ -34,7 +34,7 @@ class QueriesKind(HistoriesKind):
     ) -> ReleaseContent:
         """Return the rows `user, query` of the kept pairs, one for each time a query was issued."""
         mask = outcome.mask
-        rank, texts = rank_texts(profiles.vocabulary.entries, profiles.ids[mask])
+        rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
         extra: dict[str, pa.Array] = {}
         if keep:
             queries = find_occurrences(self, log, profiles, keep)

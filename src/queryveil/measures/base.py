@@ -55,8 +55,8 @@ class Comparison:
         if self.history_of is None:
             return None
         original, released = self.original, self.released
-        number = {entry: i for i, entry in enumerate(original.vocabulary.entries)}
-        original_id = np.array([number.get(entry, -1) for entry in released.vocabulary.entries], np.int64)
+        number = {entry: i for i, entry in enumerate(original.vocabulary)}
+        original_id = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int64)
         width = len(original.vocabulary) + 1  # one more id, for terms that the original does not have
         keys = original.row_numbers() * width + original.ids  # (history, id) as one number, ascending
         wanted = per_entry(self.history_of, released.indptr) * width + original_id[released.ids] % width

@@ -63,12 +63,12 @@ def publish(
     """Return the generalised terms of every history, which all histories of its part share."""
     refuse_too_few_people(profiles, method)
     progress("making a tree of the terms", 0, 1)
-    tree = term_tree(network, profiles.vocabulary.entries)
+    tree = term_tree(network, profiles.vocabulary)
     leaves = tree.leaf[profiles.ids]
     order = np.lexsort((leaves, profiles.row_numbers()))  # nodes ascend within a history
     indptr, leaves, counts = profiles.indptr, leaves[order], profiles.counts[order]
     parts = divide(indptr, leaves, profiles.owner, tree, method.integer("k"), progress)
-    numbers = {name: i for i, name in enumerate(profiles.vocabulary.entries)}  # of names, terms of the log first
+    numbers = {name: i for i, name in enumerate(profiles.vocabulary)}  # of names, terms of the log first
     number = np.array([numbers.setdefault(name, len(numbers)) for name in tree.names], np.int32)
     is_public = np.ones(len(tree.parent), np.bool_)
     is_public[tree.leaf] = profiles.holders() >= floor_of(method)

@@ -29,7 +29,7 @@ def anonymize(
     profiles: Profiles, method: ResolvedName, *, lists: PersonalWordLists, progress: Progress = silent
 ) -> KeptPairs:
     """Return which (history, query) pairs stay: those of queries with such a word, or those of all others."""
-    entries = profiles.vocabulary.entries
+    entries = profiles.vocabulary
     phrases = lists.places | lists.words
     longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
     found = np.zeros(len(entries), np.bool_)

@@ -45,7 +45,7 @@ def publish(
     np.minimum.at(shared, place, left.counts)
     progress("suppressing", 1, 1)
     published = PublishedVocabularies(
-        profiles.vocabulary.entries,
+        profiles.vocabulary,
         left.indptr,
         left.ids,
         shared[place],

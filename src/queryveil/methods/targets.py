@@ -70,7 +70,7 @@ def value_of_terms(target: str, profiles: Profiles, term_values: TermValues) -> 
     """Return the value of one occurrence of each term; None if the target is not a sum of value · occurrences."""
     values, market = term_values.values, term_values.market
     check_term_values(target, values=values is not None, market=market is not None)
-    entries = profiles.vocabulary.entries
+    entries = profiles.vocabulary
     if target == "logsize":
         return np.ones(len(entries))
     if target == "file" and values is not None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, gather_rows, indptr_of, per_entry, select_entries
-from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.kernels.cooccurrence import strongest_related
 from queryveil.kernels.semantics import (
     Expansion,
@@ -112,9 +112,9 @@ def information_content(people: NDArray[np.int64], n_people: int) -> FloatArray:
     return np.asarray(np.log((n_people + 1) / np.maximum(people, 1)) / np.log(n_people + 1))
 
 
-def expand(vocabulary: Vocabulary, network: Network, a: int, weighting: Weighting, unknown: Unknown) -> Expansion:
+def expand(vocabulary: tuple[str, ...], network: Network, a: int, weighting: Weighting, unknown: Unknown) -> Expansion:
     """Return the candidate meanings of every entry of a vocabulary, up to `a` edges of the network away."""
-    numbers = network.find_all(vocabulary.entries)
+    numbers = network.find_all(vocabulary)
     words, slot = np.unique(numbers[numbers >= 0], return_inverse=True)
     slots = np.full(len(numbers), -1, np.int32)
     slots[numbers >= 0] = slot

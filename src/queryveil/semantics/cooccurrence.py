@@ -37,7 +37,7 @@ def learn(profiles: Profiles, *, progress: Progress = silent) -> Network:
     found, strengths = _find_neighbours(indptr, ids, n_terms, progress)  # (terms, MAX_NEIGHBOURS) each
     is_found = found >= 0
     each, nodes = np.arange(n_terms + 1), np.arange(n_terms, dtype=np.int32)
-    words = tuple(fold_lemma(term) for term in profiles.vocabulary.entries[:n_terms])
+    words = tuple(fold_lemma(term) for term in profiles.vocabulary[:n_terms])
     return Network(
         name="cooccurrence",
         words=words,

@@ -101,7 +101,7 @@ def build_setting(
                 f"--control: {n_common:,} of its people have an identifier that is in the log too; give a log of other "
                 "people, with identifiers of their own."
             )
-    number = {entry: i for i, entry in enumerate(side.profiles.vocabulary.entries)}
+    number = {entry: i for i, entry in enumerate(side.profiles.vocabulary)}
     groups = evidence.find(ReleasedGroups)
     if groups is not None:
         shown = _shown_groups(groups, membership, person, side.profiles, number)
@@ -243,7 +243,7 @@ def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], count
 
 def _table(profiles: Profiles, number: dict[str, int]) -> ItemTable:
     """Return the terms of a log's histories by the common numbers."""
-    numbers = np.array([number.setdefault(entry, len(number)) for entry in profiles.vocabulary.entries], np.int64)
+    numbers = np.array([number.setdefault(entry, len(number)) for entry in profiles.vocabulary], np.int64)
     row = profiles.row_numbers()
     return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
 
@@ -266,7 +266,7 @@ def _queries(side: LogSide) -> Queries | None:
     of_pair = person[given.owner_per_pair()]
     is_known = of_pair >= 0
     return Queries(
-        given.vocabulary.entries,
+        given.vocabulary,
         of_pair[is_known],
         given.ids[is_known].astype(np.int64),
         given.counts[is_known].astype(np.int64),

@@ -75,7 +75,7 @@ class WeakerRelease:
         evidence = self.release.kind.read_evidence(self.release.rows, None, 1)
         released = evidence.get(ReleasedHistories)
         _, history_of = self.private.owners(released.users)
-        number = {term: i for i, term in enumerate(profiles.vocabulary.entries)}
+        number = {term: i for i, term in enumerate(profiles.vocabulary)}
         terms = np.array([number[term] for term in released.terms], np.int64)
         mask = np.zeros(len(profiles.ids), np.bool_)
         mask[find_pairs(profiles, per_entry(history_of, released.indptr), terms[released.ids])] = True
@@ -134,7 +134,7 @@ class EarlierGroups:
 
     def over(self, profiles: Profiles) -> PreviousGroups:
         """Return the groups over the people and terms of today."""
-        number = {entry: i for i, entry in enumerate(profiles.vocabulary.entries)}
+        number = {entry: i for i, entry in enumerate(profiles.vocabulary)}
         today = set(profiles.persons)
         left = [group for person, group in self.contributors.items() if person not in today]
         return PreviousGroups(

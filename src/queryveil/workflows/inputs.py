@@ -194,7 +194,7 @@ class HierarchyInput(NetworkInput):
 
 
 def _network_coverage(profiles: Profiles, network: Network, meaning: SemanticOptions) -> dict[str, int]:
-    is_known = network.find_all(profiles.vocabulary.entries) >= 0
+    is_known = network.find_all(profiles.vocabulary) >= 0
     total = int(profiles.counts.sum(dtype=np.int64))
     known = int(profiles.counts[is_known[profiles.ids]].sum(dtype=np.int64))
     if meaning.taxonomy is not None and known < LEAST_KNOWN * total:
@@ -220,7 +220,7 @@ def known_terms(profiles: Profiles, network: Network, meaning: SemanticOptions) 
     """Return the profiles, without the terms that the network does not know where these are to be dropped."""
     if meaning.unknown_terms == "keep":
         return profiles
-    known = network.find_all(profiles.vocabulary.entries) >= 0
+    known = network.find_all(profiles.vocabulary) >= 0
     return profiles.select(known[profiles.ids])
 
 

@@ -151,7 +151,7 @@ def _histories(log: Any, kind: Kind, progress: Progress) -> ReleasedHistories:
         profiles.indptr,
         profiles.ids,
         profiles.counts,
-        profiles.vocabulary.entries,
+        profiles.vocabulary,
         None,
         kind.unit,
     )

@@ -42,7 +42,7 @@ def read_both(log: Path, table: Path) -> Market:
     built = profiles(log)
     frequency = np.bincount(built.ids, weights=built.counts)
     users = np.bincount(built.ids)
-    place = {term: at for at, term in enumerate(built.vocabulary.entries)}
+    place = {term: at for at, term in enumerate(built.vocabulary)}
     with table.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert set(rows[0]) == {"term", "bid", "clicks", "impressions"}

@@ -30,7 +30,7 @@ class Sample(NamedTuple):
 
     def uses(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return the queries and the people of every term."""
-        terms = self.profiles.vocabulary.entries
+        terms = self.profiles.vocabulary
         frequency = np.bincount(self.profiles.ids, weights=self.profiles.counts).astype(int).tolist()
         users = np.bincount(self.profiles.ids).tolist()
         return dict(zip(terms, frequency, strict=True)), dict(zip(terms, users, strict=True))
@@ -167,7 +167,7 @@ def test_terms_of_a_history_are_correlated(altavista: Sample) -> None:
     built = altavista.profiles
     history = np.repeat(np.arange(built.n_histories, dtype=np.int32), np.diff(built.indptr))
     shuffled = np.random.default_rng(2).permutation(built.ids)
-    apart = assemble(history, shuffled, pa.array(built.vocabulary.entries), built.owner, built.persons)
+    apart = assemble(history, shuffled, pa.array(built.vocabulary), built.owner, built.persons)
     assert keep(built, 2)[1] > 1.3 * keep(apart, 2)[1]
 
 

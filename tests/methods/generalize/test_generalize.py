@@ -98,7 +98,7 @@ def parts(log: Profiles, tree: TermTree, k: int) -> tuple[list[list[int]], list[
 @given(logs, st.integers(2, 4), st.integers(1, 3))
 def test_same_as_the_slow_twin(histories: list[list[str]], k: int, each: int) -> None:
     log = profiles_of(histories, [h // each for h in range(len(histories))])
-    tree = term_tree(wordnet(), log.vocabulary.entries)
+    tree = term_tree(wordnet(), log.vocabulary)
     rows, found = parts(log, tree, k)
     if sum(map(bool, rows)) and len({log.owner[h] for h, row in enumerate(rows) if row}) >= k:
         assert found == twin.divide(rows, log.owner.tolist(), tree, k)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from queryveil.core.evidence import GroupMembers
 from queryveil.core.names import resolve
 from queryveil.core.rows import indptr_of, per_entry
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.principles import representatives, without_rare
 from queryveil.search.evaluation.group_profiles import (
     PublicationRule,
@@ -54,7 +54,7 @@ def released(members: GroupMembers, method: str) -> list[dict[int, float]]:
     """Return what the method itself publishes of the groups."""
     n_people = len(members.group)
     profiles = Profiles(
-        Vocabulary(members.terms),
+        members.terms,
         members.indptr,
         members.ids,
         np.ones(len(members.ids), np.int32),

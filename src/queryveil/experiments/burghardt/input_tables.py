@@ -112,7 +112,7 @@ def _share(value: float | None) -> str:
 def table_4(holders: TermHolders) -> list[PaperTable]:
     """Show how `fis` chooses the term to delete, in the paper's example and in this log."""
     example = TermHolders(examples.smith_log())
-    number = {term: i for i, term in enumerate(example.profiles.vocabulary.entries)}
+    number = {term: i for i, term in enumerate(example.profiles.vocabulary)}
     figures = {term: example.fis_figures(number[term], 2, 3) for term in ("eugene", "chicago", "smith")}
     pairs = zip_longest(examples.decide(figures), printed.TABLE_4)
     rows = tuple((*_step(ours), f"{theirs[3]}, {theirs[4]}" if theirs else NO_VALUE) for ours, theirs in pairs if ours)

@@ -8,7 +8,7 @@ import numpy as np
 
 from queryveil.core.names import resolve
 from queryveil.core.rows import indptr_of, row_numbers
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles
 from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.augmentation import augment
@@ -30,7 +30,7 @@ def example() -> Profiles:
     rows = [sorted((words.index(term), weight) for term, weight in row.items()) for row in PROFILES.values()]
     pairs = [pair for row in rows for pair in row]
     return Profiles(
-        Vocabulary(tuple(words)),
+        tuple(words),
         indptr_of([len(row) for row in rows]),
         np.array([term for term, _ in pairs], np.int32),
         np.ones(len(pairs), np.int32),

@@ -17,7 +17,7 @@ from queryveil.core.names import resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, row_numbers
 from queryveil.experiments.paper import confirm
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.measures.privacy.linkability import measure_linkability
 from queryveil.methods.linkability import group_profiles
@@ -68,7 +68,7 @@ class GroupGrid:
 
 def equal_profiles(profiles: Profiles, most: int, rng: np.random.Generator) -> Profiles:
     """Return the first people with enough terms in WordNet, each with TERMS of them, drawn at random, of weight 1."""
-    entries = profiles.vocabulary.entries
+    entries = profiles.vocabulary
     known = (wordnet().find_all(entries) >= 0) & np.array([entry not in STOP_WORDS for entry in entries])
     usable = profiles.select(known[profiles.ids])
     people = np.flatnonzero(np.diff(usable.indptr) >= TERMS)[:most]
@@ -81,7 +81,7 @@ def equal_profiles(profiles: Profiles, most: int, rng: np.random.Generator) -> P
     found, ids = np.unique(np.concatenate(rows), return_inverse=True)
     ids = np.sort(ids.reshape(len(people), TERMS), axis=1).ravel()
     return Profiles(
-        Vocabulary(tuple(entries[entry] for entry in found.tolist())),
+        tuple(entries[entry] for entry in found.tolist()),
         np.arange(len(people) + 1) * TERMS,
         ids.astype(np.int32),
         np.ones(len(ids), np.int32),
@@ -94,7 +94,7 @@ def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progres
     """Make all runs for the people of the profiles, with 5 queries each."""
     n_people = profiles.n_histories
     ones = np.ones(len(profiles.ids))
-    rows = _as_released(profiles.vocabulary.entries, profiles.indptr, profiles.ids, ones)
+    rows = _as_released(profiles.vocabulary, profiles.indptr, profiles.ids, ones)
     ungrouped = GroupMembers(np.full(n_people, -1, np.int32), *rows)
     mapping = map_terms(index, ungrouped.terms)
     topics = choose_topics(index, mapping, ungrouped, TopicPlan(people=n_people), rng=rng, progress=progress)
@@ -118,7 +118,7 @@ def run_once(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.
     weighting: Weighting = "paper" if method.word("weighting") == "paper" else "content"
     features = augment(without_rare(profiles, method), wordnet(), a=method.integer("a"), weighting=weighting)
     grouped = group_profiles(profiles, features, method, rng=rng)
-    rows = _as_released(profiles.vocabulary.entries, grouped.indptr, grouped.ids, grouped.weights)
+    rows = _as_released(profiles.vocabulary, grouped.indptr, grouped.ids, grouped.weights)
     released, members = ReleasedGroups(np.arange(grouped.n_groups), *rows), replace(setup.members, group=grouped.group)
     evidence = Evidence.of(released, members, Floor(floor_of(method)))
     confirm(method, evidence)

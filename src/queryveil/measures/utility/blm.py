@@ -62,7 +62,7 @@ def _loss(comparison: Vocabularies, as_bags: bool, progress: Progress) -> tuple[
     if comparison.history_of is None:
         return None
     original = comparison.original
-    tree = term_tree(comparison.network, original.vocabulary.entries)
+    tree = term_tree(comparison.network, original.vocabulary)
     clusters = comparison.clusters(comparison.history_of)
     given = (original.indptr, original.ids, original.counts, clusters, *_index_names(comparison, tree))
     total, n_kept = 0.0, 0
@@ -74,7 +74,7 @@ def _loss(comparison: Vocabularies, as_bags: bool, progress: Progress) -> tuple[
 
 def _index_names(comparison: Vocabularies, tree: TermTree) -> tuple[LogTerms, PublishedEntries]:
     """Number the names of generalised entries, and find the names above every term of the original."""
-    original, released, network = comparison.original.vocabulary.entries, comparison.released, comparison.network
+    original, released, network = comparison.original.vocabulary, comparison.released, comparison.network
     term_of, is_generalized, _ = comparison.entries
     texts = [released.terms[term] for term in term_of]
     numbers: dict[str, int] = {}

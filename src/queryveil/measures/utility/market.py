@@ -75,7 +75,7 @@ def measure_market(
 
 def total_value(profiles: Profiles, occurrences: Int32Array, market: Market, figure: str) -> float:
     """Return the sum of value · occurrences over all pairs."""
-    value = np.nan_to_num(market.of(figure, profiles.vocabulary.entries))
+    value = np.nan_to_num(market.of(figure, profiles.vocabulary))
     return float(value[profiles.ids] @ occurrences)
 
 
@@ -85,7 +85,7 @@ def coverage(profiles: Profiles, market: Market) -> Mapping[str, Coverage]:
     occurrences = np.bincount(profiles.ids, weights=profiles.counts, minlength=n_terms)
     found = {}
     for figure in FIGURES:
-        is_known = ~np.isnan(market.of(figure, profiles.vocabulary.entries))
+        is_known = ~np.isnan(market.of(figure, profiles.vocabulary))
         n_known = int(np.count_nonzero(is_known))
         found[figure] = Coverage(n_known, 100.0 * n_known / n_terms, 100.0 * float(occurrences[is_known].sum()) / total)
     if not any(figure.n_terms for figure in found.values()):
@@ -149,7 +149,7 @@ def figures_of_terms(
         figures[FREQUENCY] = np.bincount(profiles.ids, weights=occurrences, minlength=n_terms).astype(np.float64)
     if owner is not None:
         figures[USERS] = count_people(profiles.indptr, profiles.ids, owner, n_terms).astype(np.float64)
-    return figures | {figure: market.of(figure, profiles.vocabulary.entries) for figure in FIGURES}
+    return figures | {figure: market.of(figure, profiles.vocabulary) for figure in FIGURES}
 
 
 def known_to_market(figures: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:

@@ -182,7 +182,7 @@ def measure_patterns(
 
 
 def _mine_profiles(profiles: Profiles, n: int, progress: Progress) -> _Side:
-    terms = list(profiles.vocabulary.entries)
+    terms = list(profiles.vocabulary)
     patterns = closed_patterns(profiles.indptr, profiles.ids, len(terms), n, progress=progress)
     return _Side(patterns, terms, np.ones(len(terms), np.bool_))
 

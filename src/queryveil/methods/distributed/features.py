@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers, select_entries
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.histories.profiles import Profiles, Vocabulary
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed.blocks import KEPT_SCHEMA, arrays_of, by_entry
 from queryveil.methods.distributed.encoding import (
     PIECE_SCHEMA,
@@ -184,7 +184,7 @@ def _publishable_profiles(
     lengths = np.bincount(history[pairs], minlength=len(indptr) - 1)
     holders = np.flatnonzero(lengths)
     weights = options.weigh(counts[pairs], people[ids[pairs]])
-    vocabulary = Vocabulary(tuple(row["entries"][entry] for entry in entries))
+    vocabulary = tuple(row["entries"][entry] for entry in entries)
     owner = np.arange(len(holders), dtype=np.int32)
     profiles = Profiles(
         vocabulary, indptr_of(lengths[holders]), local[ids[pairs]], counts[pairs], owner, (), weights=weights

@@ -18,7 +18,7 @@ from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import FeatureMatrix, Profiles, Vocabulary
+from queryveil.histories.profiles import FeatureMatrix, Profiles
 from queryveil.methods.distributed.blocks import PEOPLE, numbered_terms, raw_blocks, terms_of_blocks
 from queryveil.methods.distributed.encoding import Piece, Row, join_pieces, map_groups
 from queryveil.methods.distributed.features import (
@@ -207,7 +207,7 @@ def group_piece(
     numbers, first, ids = np.unique(people.ids, return_index=True, return_inverse=True)
     local, owner = ids.astype(np.int32), np.arange(len(people), dtype=np.int32)
     profiles = Profiles(
-        Vocabulary(("",) * len(numbers)), people.indptr, local, np.ones_like(local), owner, (), weights=people.weights
+        ("",) * len(numbers), people.indptr, local, np.ones_like(local), owner, (), weights=people.weights
     )
     dimensions, feature_ids = np.unique(people.dimensions, return_inverse=True)
     features = FeatureMatrix(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))

@@ -43,7 +43,7 @@ def prepare(profiles: Profiles, network: Network, limit: int) -> tuple[Bags, Dis
 
     The cache has room for the words of every single vocabulary.
     """
-    found = network.find_all(profiles.vocabulary.entries)
+    found = network.find_all(profiles.vocabulary)
     numbers = np.unique(found[found >= 0])
     word = np.where(found < 0, -1, np.searchsorted(numbers, found)).astype(np.int32)
     sizes = row_sums(profiles.counts, profiles.indptr)
