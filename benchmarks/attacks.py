@@ -66,9 +66,7 @@ def _setting() -> Setting:
 def _run(setting: Setting, name: str) -> tuple[list[AttackResult], float]:
     attack = resolve("attack", name)
     started = time.perf_counter()
-    results: list[AttackResult] = attack.declaration.load()(
-        Evidence.of(setting), attack, rng=np.random.default_rng(SEED)
-    )
+    results: list[AttackResult] = attack.declaration.load()(Evidence(setting), attack, rng=np.random.default_rng(SEED))
     return results, time.perf_counter() - started
 
 

@@ -52,5 +52,5 @@ def verify_histories(
     views: list[object] = [released, Floor(), *more]
     if people is not None:
         views.append(Owners(people, np.arange(len(people)), dict))
-    verdict: Verdict = resolved.declaration.load()(resolved, Evidence.of(*views))
+    verdict: Verdict = resolved.declaration.load()(resolved, Evidence(*views))
     return verdict

@@ -271,22 +271,19 @@ def interrupted() -> Iterator[list[int]]:
 
 def test_interrupts_wait_until_they_may_act(interrupted: list[int]) -> None:
     interrupts = files.Interrupts()
-    with interrupts.held():
-        signal.raise_signal(signal.SIGINT)
-        assert interrupted == []
-        with interrupts.let_through():
-            assert interrupted == [signal.SIGINT]
-            signal.raise_signal(signal.SIGINT)
-            assert len(interrupted) == 2
-        signal.raise_signal(signal.SIGINT)
-        assert len(interrupted) == 2
-    assert len(interrupted) == 3
-    interrupts.hold()
+    interrupts.defer()
     signal.raise_signal(signal.SIGINT)
-    interrupts.forget()
-    assert len(interrupted) == 3
+    assert interrupted == []
+    interrupts.resume()
+    assert interrupted == [signal.SIGINT]
     signal.raise_signal(signal.SIGINT)
-    assert len(interrupted) == 4
+    assert len(interrupted) == 2
+    interrupts.defer()
+    signal.raise_signal(signal.SIGINT)
+    interrupts.resume(deliver=False)
+    assert len(interrupted) == 2
+    signal.raise_signal(signal.SIGINT)
+    assert len(interrupted) == 3
 
 
 def test_starting_again_names_what_stands(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def results_of(found: list[AttackResult]) -> dict[str, AttackResult]:
 
 def attack(*arguments: object, name: str = "known_terms(m=1)", seed: int = 1, **options: object) -> list[AttackResult]:
     built = setting(*arguments, **options)  # type: ignore[arg-type]
-    return attack_by_terms(Evidence.of(built), resolve("attack", name), rng=np.random.default_rng(seed))
+    return attack_by_terms(Evidence(built), resolve("attack", name), rng=np.random.default_rng(seed))
 
 
 @settings(max_examples=200, deadline=None)
@@ -124,9 +124,7 @@ def test_groups_hide_their_members() -> None:
     original = [[0, 1], [0, 2], [3, 4], [3, 5], [6]]
     built = groups(original, [0, 0, 1, 1, -1], [[0, 1, 2], [3, 4, 5]])
     found = results_of(
-        attack_by_terms(
-            Evidence.of(built), resolve("attack", "known_terms(m=2, wrong=0)"), rng=np.random.default_rng(1)
-        )
+        attack_by_terms(Evidence(built), resolve("attack", "known_terms(m=2, wrong=0)"), rng=np.random.default_rng(1))
     )
     person, group = found["2 terms"], found["2 terms: the group"]
     assert (person.rate.value, person.risk_of, person.smallest) == (1 / 2, "singling out", 2)

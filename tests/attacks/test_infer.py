@@ -23,7 +23,7 @@ logs = st.lists(
 
 
 def attack(built: Any, m: int = 1) -> tuple[AttackResult, AttackResult]:
-    belief, guess = infer(Evidence.of(built), resolve("attack", f"infer(m={m})"), rng=np.random.default_rng(3))
+    belief, guess = infer(Evidence(built), resolve("attack", f"infer(m={m})"), rng=np.random.default_rng(3))
     return belief, guess
 
 

@@ -34,7 +34,7 @@ def test_counts_distinguish_people_who_share_all_terms() -> None:
     counts = [{0: n, 1: 1} for n in range(1, 6)]
     rows = table([[0, 1]] * 5, range(5), counts)
     built = replace(setting([[0, 1]] * 5, [[0, 1]] * 5), terms=ItemTables(rows, rows))
-    (found,) = attack_by_counts(Evidence.of(built), resolve("attack", "multiplicity(m=2)"), rng=rng())
+    (found,) = attack_by_counts(Evidence(built), resolve("attack", "multiplicity(m=2)"), rng=rng())
     assert found.rate.value == found.original.value == 1.0
     assert found.control.value == 1 / 4  # without the person, the four others share the term that was used once
     assert found.knowledge == "2 terms and how often each"
@@ -44,9 +44,9 @@ def test_coarser_moments_find_larger_crowds() -> None:
     minutes = [[60 * n, 86_400] for n in range(4)]
     rows = table(minutes, range(4))
     built = setting([[0]] * 4, [[0]] * 4, moments=ItemTables(rows, rows))
-    (found,) = attack_by_moments(Evidence.of(built), resolve("attack", "time(m=2)"), rng=rng())
+    (found,) = attack_by_moments(Evidence(built), resolve("attack", "time(m=2)"), rng=rng())
     assert (found.rate.value, found.risk_of, found.knowledge) == (1.0, "linkability", "the minutes of 2 queries")
-    (coarse,) = attack_by_moments(Evidence.of(built), resolve("attack", "time(m=2, unit=day)"), rng=rng())
+    (coarse,) = attack_by_moments(Evidence(built), resolve("attack", "time(m=2, unit=day)"), rng=rng())
     assert (coarse.rate.value, coarse.crowd) == (1 / 4, 4.0)
 
 
@@ -74,16 +74,16 @@ def test_the_most_searched_rare_name_is_taken_as_the_own_name() -> None:
 def test_vanity_finds_people_who_searched_for_their_name() -> None:
     log = [[0, 1, 2, 3], [2, 3, 4, 5]]
     (seen,) = attack_by_names(
-        Evidence.of(setting(log, log, terms=TERMS, queries=SEARCHED)), resolve("attack", "vanity(shared=1)"), rng=rng()
+        Evidence(setting(log, log, terms=TERMS, queries=SEARCHED)), resolve("attack", "vanity(shared=1)"), rng=rng()
     )
     assert (seen.rate.value, seen.original.value, seen.targets) == (1.0, 1.0, 1)
     (hidden,) = attack_by_names(
-        Evidence.of(setting(log, [[2], [2]], terms=TERMS, queries=SEARCHED)), resolve("attack", "vanity"), rng=rng()
+        Evidence(setting(log, [[2], [2]], terms=TERMS, queries=SEARCHED)), resolve("attack", "vanity"), rng=rng()
     )
     assert (hidden.targets, hidden.rate.value) == (2, 1 / 4)  # one is not found, the other in a crowd of two
     with pytest.raises(InputError, match="the log has none"):
         attack_by_names(
-            Evidence.of(setting(log, log, terms=TERMS, queries=[(0, "red shoes")])),
+            Evidence(setting(log, log, terms=TERMS, queries=[(0, "red shoes")])),
             resolve("attack", "vanity"),
             rng=rng(),
         )
@@ -128,12 +128,12 @@ def test_minimality_distinguishes_deleted_terms_from_terms_never_held() -> None:
     log = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0, 5]]
     released = [[0, 2], [0, 2], [0, 2], [1, 5], [1, 5], [0]]
     built = setting(log, released, claim="km(k=3, m=2)")
-    (found,) = find_deleted(Evidence.of(built), resolve("attack", "minimality"), rng=rng())
+    (found,) = find_deleted(Evidence(built), resolve("attack", "minimality"), rng=rng())
     assert (found.targets, found.baseline.value, found.controlled_by) == (1, 0.5, ANOTHER_HISTORY)
     assert found.original.value == 1.0
     assert found.rate.value in (0.5, 1.0)  # of 1 it cannot tell, that 2 could have stayed it can
     seeds = [
-        find_deleted(Evidence.of(built), resolve("attack", "minimality"), rng=np.random.default_rng(seed))[0].rate.value
+        find_deleted(Evidence(built), resolve("attack", "minimality"), rng=np.random.default_rng(seed))[0].rate.value
         for seed in range(20)
     ]
     assert set(seeds) == {0.5, 1.0}
@@ -142,4 +142,4 @@ def test_minimality_distinguishes_deleted_terms_from_terms_never_held() -> None:
 def test_minimality_needs_something_deleted() -> None:
     log = [[0, 1], [0, 1]]
     with pytest.raises(InputError, match="needs terms that were deleted from some histories only"):
-        find_deleted(Evidence.of(setting(log, log)), resolve("attack", "minimality"), rng=rng())
+        find_deleted(Evidence(setting(log, log)), resolve("attack", "minimality"), rng=rng())

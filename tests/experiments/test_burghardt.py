@@ -121,7 +121,7 @@ def test_kept_shares_equal_the_measures(found: PaperEvaluation) -> None:
     released = LOG.select(mask)
     comparison = Comparison(LOG_KIND, LOG, released, np.arange(LOG.n_histories), MARKET)
     for measure, compute in (("retention", measure_retention), ("market", measure_market)):
-        for score in compute(Evidence.of(comparison), resolve("measure", measure), rng=np.random.default_rng(0)):
+        for score in compute(Evidence(comparison), resolve("measure", measure), rng=np.random.default_rng(0)):
             if score.label != "pairs":
                 assert result.kept[score.label] == pytest.approx(score.value)
     (same,) = (run for run in found.numbers["runs"] if run["method"] == result.method)

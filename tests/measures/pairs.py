@@ -33,7 +33,7 @@ def pair_of(people: Sequence[tuple[Counts, Counts]], sensitivity: Mapping[str, f
 def measure(name: str, pair: LogPair) -> list[Score]:
     """Take a measure by its text name."""
     resolved = resolve("measure", name)
-    scores: list[Score] = resolved.declaration.load()(Evidence.of(pair), resolved, rng=np.random.default_rng(0))
+    scores: list[Score] = resolved.declaration.load()(Evidence(pair), resolved, rng=np.random.default_rng(0))
     return scores
 
 

@@ -39,12 +39,12 @@ def example(folder: Path, bags: list[Bag], eps: int) -> Vocabularies:
 
 
 def blm(comparison: Vocabularies, name: str = "blm") -> tuple[float | None, float | None]:
-    loss, kept = measure_blm(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
+    loss, kept = measure_blm(Evidence(comparison), resolve("measure", name), rng=np.random.default_rng(0))
     return loss.value, kept.value
 
 
 def lm(comparison: Vocabularies) -> float | None:
-    (loss,) = measure_lm(Evidence.of(comparison), resolve("measure", "lm"), rng=np.random.default_rng(0))
+    (loss,) = measure_lm(Evidence(comparison), resolve("measure", "lm"), rng=np.random.default_rng(0))
     return loss.value
 
 

@@ -99,7 +99,7 @@ def test_only_terms_of_the_market_table_are_correlated() -> None:
 
 def test_scores_of_original_and_release() -> None:
     scores = measure_correlations(
-        Evidence.of(comparison("log", private=False)), resolve("measure", "correlations"), rng=np.random.default_rng(0)
+        Evidence(comparison("log", private=False)), resolve("measure", "correlations"), rng=np.random.default_rng(0)
     )
     assert [score.label for score in scores] == [f"{a} – {b}" for a, b in combinations(VARIABLES, 2)]
     by_label = {score.label: score for score in scores}
@@ -113,7 +113,7 @@ def test_scores_of_original_and_release() -> None:
 
 def test_figures_the_release_does_not_show_have_no_value() -> None:
     scores = measure_correlations(
-        Evidence.of(comparison("histories", private=False)),
+        Evidence(comparison("histories", private=False)),
         resolve("measure", "correlations"),
         rng=np.random.default_rng(0),
     )
@@ -125,7 +125,7 @@ def test_figures_the_release_does_not_show_have_no_value() -> None:
 def test_needs_a_market_table() -> None:
     bare = Comparison(kind_of("log"), profiles_of(LOG), profiles_of(LOG), None)
     with pytest.raises(InputError, match="the measure correlations needs a market table"):
-        measure_correlations(Evidence.of(bare), resolve("measure", "correlations"), rng=np.random.default_rng(0))
+        measure_correlations(Evidence(bare), resolve("measure", "correlations"), rng=np.random.default_rng(0))
 
 
 def test_the_declared_function_is_this_measure() -> None:

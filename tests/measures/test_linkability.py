@@ -34,7 +34,7 @@ RELEASED: list[Row] = [(3, "a", 0.75), (3, "b", 0.25), (7, "c", 1.5)]
 def measure(p: float, rows: Sequence[Row], people: Sequence[Person]) -> dict[str, Score]:
     released, members = arrays(rows, people)
     measure = resolve("measure", f"linkability(p={p})")
-    scores = linkability.measure_linkability(Evidence.of(released, members), measure, rng=np.random.default_rng(0))
+    scores = linkability.measure_linkability(Evidence(released, members), measure, rng=np.random.default_rng(0))
     assert all(score.measure == f"linkability(p={p})" and score.note for score in scores)
     return {score.label: score for score in scores}
 

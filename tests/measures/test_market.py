@@ -40,7 +40,7 @@ def measure(
         profiles = replace(profiles, counts=np.ones_like(profiles.counts))
     behind = None if history_of is None else np.array(history_of, np.int64)
     comparison = Comparison(kind_of(kind), profiles_of(LOG), profiles, behind, market)
-    scores = measure_market(Evidence.of(comparison), resolve("measure", "market"), rng=np.random.default_rng(0))
+    scores = measure_market(Evidence(comparison), resolve("measure", "market"), rng=np.random.default_rng(0))
     assert [score.label for score in scores] == ["bid", "clicks", "impressions", "revenue"]
     assert all((s.measure, s.original, s.unit, s.better) == ("market", 100.0, "%", "higher") for s in scores)
     return {score.label: score for score in scores}

@@ -23,7 +23,7 @@ WORDS = ("dog", "cat", "wolf", "car", "wine", "beer", "qzx")
 
 
 def patterns(comparison: Comparison | Vocabularies, name: str = "patterns") -> tuple[Score, Score]:
-    recall, far = measure_patterns(Evidence.of(comparison), resolve("measure", name), rng=np.random.default_rng(0))
+    recall, far = measure_patterns(Evidence(comparison), resolve("measure", name), rng=np.random.default_rng(0))
     return recall, far
 
 

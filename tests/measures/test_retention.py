@@ -38,7 +38,7 @@ def measure(
         profiles if kind == "log" else as_histories(profiles),
         None if history_of is None else np.array(history_of, np.int64),
     )
-    scores = measure_retention(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
+    scores = measure_retention(Evidence(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
     assert [score.label for score in scores] == ["distinct terms", "log size", "users", "pairs"]
     assert all((s.measure, s.original, s.unit, s.better) == ("retention", 100.0, "%", "higher") for s in scores)
     return {score.label: score for score in scores}
@@ -90,7 +90,7 @@ def test_nothing_released_is_nothing_kept(history_of: np.ndarray | None) -> None
     none = np.empty(0, np.int32)
     empty = Profiles((), np.zeros(1, np.int64), none, none, none, ())
     comparison = Comparison(kind_of("histories"), original, empty, history_of)
-    scores = measure_retention(Evidence.of(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
+    scores = measure_retention(Evidence(comparison), resolve("measure", "retention"), rng=np.random.default_rng(0))
     assert [score.value for score in scores] == [0.0, None if history_of is None else 0.0, 0.0, 0.0]
 
 

@@ -40,7 +40,7 @@ def twin(profiles: Profiles, owner: Sequence[int], combination: set[int]) -> boo
 
 def measure(comparison: Comparison, m: int, seed: int = 1) -> Score:
     (score,) = unique.measure_uniqueness(
-        Evidence.of(comparison), resolve("measure", f"unique(m={m})"), rng=np.random.default_rng(seed)
+        Evidence(comparison), resolve("measure", f"unique(m={m})"), rng=np.random.default_rng(seed)
     )
     return score
 
@@ -129,7 +129,7 @@ def test_progress_reaches_its_end() -> None:
     calls: list[tuple[str, int, int]] = []
     profiles = profiles_of([["a"], ["b"]])
     unique.measure_uniqueness(
-        Evidence.of(Comparison(kind_of("histories"), profiles, profiles, None)),
+        Evidence(Comparison(kind_of("histories"), profiles, profiles, None)),
         resolve("measure", "unique(m=1)"),
         rng=np.random.default_rng(0),
         progress=lambda *call: calls.append(call),

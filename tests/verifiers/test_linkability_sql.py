@@ -44,7 +44,7 @@ def open_tables(rows: list[Row], people: list[Person], pairs: list[tuple[int, st
 
 def judge(claim: str, rows: list[Row], people: list[Person], floor: int = 1) -> Verdict:
     tables = GroupTables(lambda: open_tables(rows, people), has_members=True)
-    return verify(resolve("guarantee", claim), Evidence.of(tables, Floor(floor)))
+    return verify(resolve("guarantee", claim), Evidence(tables, Floor(floor)))
 
 
 profile = st.dictionaries(st.sampled_from("abcdefgé"), st.just(1.0), max_size=5)
@@ -82,7 +82,7 @@ def test_shares_are_compared_exactly(p: float, n_holders: int) -> None:
 def test_nothing_can_be_checked_without_members_or_rows() -> None:
     claim = resolve("guarantee", "linkability(p=0.5)")
     without = GroupTables(lambda: open_tables([(3, "a", 1.0)], []), has_members=False)
-    assert "give --private" in verify(claim, Evidence.of(without, Floor(1))).reason
+    assert "give --private" in verify(claim, Evidence(without, Floor(1))).reason
     assert judge("linkability(p=0.5)", [], [(None, {"a": 1.0})]).reason == "the release has no rows"
 
 
@@ -90,4 +90,4 @@ def test_a_private_folder_that_lists_a_term_of_a_person_twice_is_refused() -> No
     people: list[Person] = [(3, {"a": 1.0}), (3, {"b": 1.0})]
     tables = GroupTables(lambda: open_tables([(3, "a", 1.0)], people, [(0, "a"), (1, "b"), (0, "a")]), has_members=True)
     with pytest.raises(ReleaseError, match="a term of a person twice"):
-        verify(resolve("guarantee", "linkability(p=0.5)"), Evidence.of(tables, Floor(1)))
+        verify(resolve("guarantee", "linkability(p=0.5)"), Evidence(tables, Floor(1)))

@@ -28,7 +28,7 @@ def released(histories: list[History], *, has_parts: bool = True) -> ReleasedHis
 
 
 def judge(histories: list[History], *, k: int = 2, has_parts: bool = True, is_linked: bool = True) -> Verdict:
-    evidence = Evidence.of(released(histories, has_parts=has_parts))
+    evidence = Evidence(released(histories, has_parts=has_parts))
     if is_linked:
         person = np.array([owner for owner, _, _ in histories], np.int32)
         evidence.add(Owners, lambda: Owners(person, np.arange(len(histories)), dict))
@@ -98,4 +98,4 @@ def test_tables_may_hold_the_texts_themselves(k: int) -> None:
     histories: list[History] = [(0, 0, {"～", "😀", "b"}), (1, 0, {"b", "😀"}), (0, 0, {"😀"})]
     tables = HistoryTables(lambda: open_texts(histories), is_linked=True)
     claim = resolve("guarantee", f"query_k(k={k})")
-    assert query_k.verify(claim, Evidence.of(tables)) == slow_verdict(histories, k)
+    assert query_k.verify(claim, Evidence(tables)) == slow_verdict(histories, k)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,16 +17,9 @@ View = TypeVar("View")
 class Views:
     """A container of objects by type; an object with a provider is built on first use and cached."""
 
-    def __init__(self, providers: Mapping[type[Any], Callable[[], Any]] | None = None) -> None:
-        self._providers = dict(providers or {})
-        self._views: dict[type[Any], Any] = {}
-
-    @classmethod
-    def of(cls, *views: object) -> Self:
-        """Return a container of objects that exist already."""
-        container = cls()
-        container._views = {type(view): view for view in views}
-        return container
+    def __init__(self, *views: object) -> None:
+        self._views: dict[type[Any], Any] = {type(view): view for view in views}
+        self._providers: dict[type[Any], Callable[[], Any]] = {}
 
     def add(self, view: type[View], provider: Callable[[], View]) -> None:
         """Register a provider, which builds an object."""

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,48 +24,42 @@ from queryveil.core.errors import OutputError
 
 PREFIX = ".queryveil-"
 _LOCK = "lock"
-_FILE = "file"  # the purpose of a workspace that one file is made in
-_ATTEMPTS, _PAUSE = 25, 0.02  # seconds; a sweeper holds a lock for less
+_ATTEMPTS, _PAUSE = 25, 0.02  # seconds; whoever removes abandoned ones holds a lock for less
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-Settle = Callable[[Path], None]
-
-
-def _nothing_to_settle(folder: Path) -> None:
-    """Do nothing: the workspace contains nothing to be moved to its final place."""
+Recover = Callable[[Path], None]  # moves what a workspace holds to its final place
 
 
 @contextmanager
-def workspace(parent: Path, name: str, settle: Settle = _nothing_to_settle) -> Iterator[Path]:
-    """Make a private folder in `parent` and keep it locked; at the end settle and remove it, even after an error."""
+def workspace(parent: Path, name: str, recover: Recover | None = None) -> Iterator[Path]:
+    """Make a private folder in `parent` and keep it locked; at the end recover and remove it, even after an error."""
     interrupts = Interrupts()
-    with interrupts.held():
-        folder, lock = _claim(parent, name, settle)
-        try:
-            with interrupts.let_through():
-                yield folder
-        finally:
-            _discard(folder, lock, settle)
-
-
-@contextmanager
-def scratch(purpose: str) -> Iterator[Path]:
-    """Make a workspace in the system's temporary folder."""
-    parent = Path(tempfile.gettempdir())
-    sweep(parent, purpose)
-    with workspace(parent, f"{purpose}-{secrets.token_hex(8)}") as folder:
+    interrupts.defer()
+    with ExitStack() as stack:
+        stack.callback(interrupts.resume)
+        folder, lock = _claim(parent, name, recover)
+        stack.callback(_discard, folder, lock, recover)
+        stack.callback(interrupts.defer)
+        interrupts.resume()
         yield folder
 
 
-def sweep(parent: Path, purpose: str, settle: Settle = _nothing_to_settle) -> None:
-    """Settle and remove the workspaces of a purpose whose process has ended."""
+def scratch(purpose: str, parent: Path | None = None) -> AbstractContextManager[Path]:
+    """Make a workspace with a random name in a folder, by default the system's temporary one."""
+    parent = Path(tempfile.gettempdir()) if parent is None else parent
+    remove_abandoned(parent, purpose)
+    return workspace(parent, f"{purpose}-{secrets.token_hex(8)}")
+
+
+def remove_abandoned(parent: Path, purpose: str, recover: Recover | None = None) -> None:
+    """Recover and remove the workspaces of a purpose whose process has ended."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}{purpose}-*")):
-            _sweep_one(folder, settle)
+            _remove_if_abandoned(folder, recover)
 
 
-def _sweep_one(folder: Path, settle: Settle) -> None:
-    """Settle and remove our own workspace if nobody has it locked; if that fails, it is left for the next sweep."""
+def _remove_if_abandoned(folder: Path, recover: Recover | None) -> None:
+    """Recover and remove our own workspace if nobody has it locked; if that fails, the next run tries again."""
     with suppress(OSError):
         status = folder.lstat()
         # in a folder that everybody can write to, another user could plant a workspace that makes us move files
@@ -73,11 +67,11 @@ def _sweep_one(folder: Path, settle: Settle) -> None:
             return
         lock = _lock(folder)
         if lock is not None:
-            _discard(folder, lock, settle)
+            _discard(folder, lock, recover)
 
 
-def _claim(parent: Path, name: str, settle: Settle) -> tuple[Path, int]:
-    """Make and lock a workspace; an abandoned one of the same name is swept first."""
+def _claim(parent: Path, name: str, recover: Recover | None) -> tuple[Path, int]:
+    """Make and lock a workspace; an abandoned one of the same name is removed first."""
     folder = parent / f"{PREFIX}{name}"
     try:
         for attempt in range(_ATTEMPTS):
@@ -85,7 +79,7 @@ def _claim(parent: Path, name: str, settle: Settle) -> tuple[Path, int]:
             try:
                 folder.mkdir(mode=0o700)
             except FileExistsError:
-                _sweep_one(folder, settle)
+                _remove_if_abandoned(folder, recover)
                 continue
             try:
                 lock = _lock(folder)
@@ -118,9 +112,10 @@ def _lock(folder: Path) -> int | None:
     return None
 
 
-def _discard(folder: Path, lock: int, settle: Settle) -> None:
+def _discard(folder: Path, lock: int, recover: Recover | None) -> None:
     try:
-        settle(folder)
+        if recover is not None:
+            recover(folder)
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
@@ -154,9 +149,8 @@ def begins_with(path: Path, text: str, *, within: int = 2_000) -> bool:
 def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644) -> None:
     """Write a file atomically: in a workspace next to it, then renamed."""
     check_new_file(out, overwrite=overwrite)
-    sweep(out.parent, _FILE)
     try:
-        with workspace(out.parent, f"{_FILE}-{secrets.token_hex(8)}") as folder:
+        with scratch("file", out.parent) as folder:
             write_file(folder / "new", data, mode)
             (folder / "new").replace(out)
     except OSError as error:
@@ -194,25 +188,7 @@ class Interrupts:
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
         self._came: int | None = None
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Defer interrupts; one that came meanwhile is handled at the end."""
-        self.hold()
-        try:
-            yield
-        finally:
-            self.release()
-
-    @contextmanager
-    def let_through(self) -> Iterator[None]:
-        """Handle interrupts normally for a while; a deferred one is handled now."""
-        try:
-            self.release()
-            yield
-        finally:
-            self.hold()
-
-    def hold(self) -> None:
+    def defer(self) -> None:
         """Defer interrupts from now on."""
         if threading.current_thread() is not threading.main_thread():
             return
@@ -222,18 +198,13 @@ class Interrupts:
                 self._handlers[number] = handler
                 signal.signal(number, self._note)
 
-    def release(self) -> None:
-        """Stop deferring; an interrupt that came meanwhile is handled now."""
-        handlers, came = self._handlers, self._came
-        self.forget()
-        if came is not None:
-            handlers[came](came, None)
-
-    def forget(self) -> None:
-        """Stop deferring, and drop an interrupt that came meanwhile."""
-        handlers, self._handlers, self._came = self._handlers, {}, None
+    def resume(self, *, deliver: bool = True) -> None:
+        """Stop deferring; an interrupt that came meanwhile is handled now, or dropped."""
+        handlers, came, self._handlers, self._came = self._handlers, self._came, {}, None
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        if came is not None and deliver:
+            handlers[came](came, None)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._came = number

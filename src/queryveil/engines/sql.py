@@ -73,7 +73,7 @@ class GroupTables:
 
 def open_sql_session() -> SqlSession:
     """Open a session on this machine, in a private in-memory database."""
-    from queryveil.engines.local.connection import DuckdbSession
+    from queryveil.engines.local.sql import DuckdbSession
 
     return DuckdbSession()
 

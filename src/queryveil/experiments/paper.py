@@ -147,7 +147,7 @@ def run_method(
     method: ResolvedName, profiles: Profiles, rng: np.random.Generator, *inputs: object, progress: Progress = silent
 ) -> Any:
     """Return the outcome of a method; `inputs` are the objects that it looks up by type, None for those it lacks."""
-    task = MethodTask(profiles, method, rng, Views.of(*filter(None, inputs)), progress)
+    task = MethodTask(profiles, method, rng, Views(*filter(None, inputs)), progress)
     return method_of(method).load()(task)
 
 
@@ -179,7 +179,7 @@ def confirm_kept(
     indptr, counts = select_entries(profiles.indptr, mask), profiles.counts[mask]
     released = ReleasedHistories(histories, indptr, ids.astype(np.int32), counts, entries, None, unit)
     owners = Owners(profiles.owner, histories, profiles.holders_by_text)
-    return confirm(method, Evidence.of(released, owners, Floor(), *evidence), progress=progress).checked
+    return confirm(method, Evidence(released, owners, Floor(), *evidence), progress=progress).checked
 
 
 def mean_figures(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:

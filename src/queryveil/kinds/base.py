@@ -4,10 +4,11 @@ The id of a released history is its rank in the sorted released content: there i
 order to recover, and every engine produces the same rows. Histories are compared by the ranks of their texts.
 """
 
+import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +19,14 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import Declaration, ResolvedName, declarations, nearest
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, count_runs, gather_rows, row_numbers
 from queryveil.engines import QueryLog
-from queryveil.histories.pairs import MATCHES, Match
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds import OWN_KINDS
 from queryveil.kinds.private_folder import PrivateFolder
 
+if TYPE_CHECKING:
+    from queryveil.histories.pairs import Match
+
+KEEPABLE = ("time", "rank", "url")  # columns of a log that some kinds release as well
 PLURALS = {"term": "terms", "query": "queries"}
 PAIR_MEASURES = ("impressions", "jsd", "spi", "exposed", "worst")  # defaults where people can be linked
 
@@ -128,7 +133,7 @@ class Kind(Declaration):
     allows_partitions: bool = False  # the log may be cut into partitions that keep the guarantee one by one
     is_generalized: bool = False  # a published term may stand for others near it in meaning
     is_order_lost: bool = False  # of a query only the words that are not stop words are left, in no order
-    matches: tuple[Match, ...] = ()  # how its queries can be matched with the log's; the default first
+    matches: "tuple[Match, ...]" = ()  # how its queries can be matched with the log's; the default first
     deletes_terms: bool = False  # it is the log with terms deleted, so that there is a reason for every missing one
     fates: tuple[str, str] = ("released", "not released")  # what is said of an item that is, or is not, published
     after_heading: str = "After"  # of a person's released history
@@ -204,8 +209,10 @@ class Kind(Declaration):
         usual = (each for each in self.usual_measures if each.when_made or not when_made)
         return tuple(m.name.format(**claim.values) for m in usual if not m.needs_any or m.needs_any & available)
 
-    def match(self, wanted: str | None) -> Match:
+    def match(self, wanted: str | None) -> "Match":
         """Return how the release's queries are matched with the log's; refuse a match that the kind does not allow."""
+        from queryveil.histories.pairs import MATCHES
+
         if wanted is None:
             return self.matches[0]
         if wanted not in MATCHES:
@@ -227,8 +234,9 @@ FOREIGN_LOG = Kind(  # somebody else's released log: no kind that can be made
 
 
 def kind_of(name: str) -> Kind:
-    """Return the kind of release of a name."""
-    kind = declarations("kind")[name]
+    """Return the kind of release of a name; one of our own is imported without the others."""
+    is_own = name in OWN_KINDS
+    kind = pkgutil.resolve_name(f"queryveil.kinds.{name}:{name.upper()}") if is_own else declarations("kind")[name]
     if not isinstance(kind, Kind):
         raise TypeError(f"{name} is registered as a kind of release but is not a Kind")
     return kind

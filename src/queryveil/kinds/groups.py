@@ -72,13 +72,11 @@ class GroupsKind(Kind):
     def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the decoded rows, and the members as the profiles have them."""
         released = self.decode(rows)
-        evidence = Evidence.of(released, members_of(profiles, content.release_ids, released), Floor(floor))
-        evidence.add(Profiles, lambda: profiles)
-        return evidence
+        return Evidence(released, members_of(profiles, content.release_ids, released), Floor(floor), profiles)
 
     def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
         """Return the decoded rows, and the members as the private folder has them."""
-        evidence = Evidence.of(released := self.decode(rows), Floor(floor))
+        evidence = Evidence(released := self.decode(rows), Floor(floor))
         if private is not None:
             evidence.add(GroupMembers, lambda: load_members(private, released)[0])
         return evidence

@@ -82,9 +82,7 @@ class HistoriesKind(Kind):
     def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the decoded rows, and the owners as the profiles have them."""
         owners = Owners(profiles.owner[content.histories], content.histories, profiles.holders_by_text)
-        evidence = Evidence.of(self.decode(rows), owners, Floor(floor))
-        evidence.add(Profiles, lambda: profiles)
-        return evidence
+        return Evidence(self.decode(rows), owners, Floor(floor), profiles)
 
     def decode(self, rows: pa.Table) -> Any:
         """Return the rows as histories over numbered items."""
@@ -92,7 +90,7 @@ class HistoriesKind(Kind):
 
     def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
         """Return the decoded rows, and the owners as the private folder has them."""
-        evidence = Evidence.of(released := self.decode(rows), Floor(floor))
+        evidence = Evidence(released := self.decode(rows), Floor(floor))
         if private is not None:
             evidence.add(Owners, lambda: Owners(*private.owners(released.users), private.holders))
         return evidence

@@ -16,10 +16,9 @@ from queryveil.histories.build import Occurrences
 from queryveil.histories.build import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import Kind, ReleaseContent, ids_of_keys, rank_texts, sort_keys, with_partition
+from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent, ids_of_keys, rank_texts, sort_keys, with_partition
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 
-KEEPABLE = ("time", "rank", "url")
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes
 
 

@@ -46,16 +46,6 @@ class RunRecord:
         more = record.pop("more")
         return (json.dumps(record | more, indent=2) + "\n").encode()
 
-    @classmethod
-    def decode(cls, data: bytes) -> "RunRecord":
-        """Read a record from JSON; raise ValueError if it is not one."""
-        record = json.loads(data)
-        if not isinstance(record, dict) or not isinstance(record.get("method"), str):
-            raise ValueError("not a run record")
-        own = {f.name for f in fields(cls)} - {"more"}
-        known = {key: value for key, value in record.items() if key in own}
-        return cls(**known, more={key: value for key, value in record.items() if key not in own})
-
 
 def write_run(folder: Path, run: RunRecord) -> None:
     """Write the run record into a folder."""
@@ -64,8 +54,13 @@ def write_run(folder: Path, run: RunRecord) -> None:
 
 def read_run(folder: object, read: Callable[[], bytes]) -> RunRecord:
     """Return the run record of a private folder; `read` returns the bytes of its file."""
+    own = {field.name for field in fields(RunRecord)} - {"more"}
     try:
-        return RunRecord.decode(read())
+        record = json.loads(read())
+        if not isinstance(record, dict) or not isinstance(record.get("method"), str):
+            raise ValueError("not a run record")
+        more = {key: value for key, value in record.items() if key not in own}
+        return RunRecord(**{key: value for key, value in record.items() if key in own}, more=more)
     except (OSError, ValueError, RecursionError, TypeError):
         raise ReleaseError(f"{folder} is not a private folder: its {RUN} cannot be read; check --private.") from None
 

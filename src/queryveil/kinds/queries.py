@@ -11,6 +11,7 @@ from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import (
+    KEEPABLE,
     PAIR_MEASURES,
     DefaultMeasure,
     FrameLayout,
@@ -20,7 +21,7 @@ from queryveil.kinds.base import (
     rank_texts,
 )
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
-from queryveil.kinds.log import KEEPABLE, find_occurrences, kept_column_keys
+from queryveil.kinds.log import find_occurrences, kept_column_keys
 
 _ISSUED = "flatten(transform(arrays_zip(entries, counts), each -> array_repeat(each.entries, each.counts)))"
 

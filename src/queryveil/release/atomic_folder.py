@@ -65,7 +65,7 @@ def move_into_place(workspace: Path, target: Path, *, force: bool) -> None:
 
 def recover_all(parent: Path) -> None:
     """Recover and remove the workspaces that killed runs left in a folder."""
-    files.sweep(parent, _PURPOSE, recover)
+    files.remove_abandoned(parent, _PURPOSE, recover)
 
 
 def recover(workspace: Path) -> None:

@@ -64,7 +64,7 @@ class Staging:
 
     def commit(self, content_sha256: str) -> None:
         """Move the private folder and then the release to their targets; from now on an interrupt comes too late."""
-        self._interrupts.hold()
+        self._interrupts.defer()
         if self.private is not None and self._private_out is not None:
             PrivateFolder(self.private).bind(content_sha256)
             sync_folder(self.private)
@@ -80,7 +80,7 @@ def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging
     check_targets(out, private, force=force)
     interrupts = Interrupts()
     with ExitStack() as stack:
-        stack.callback(interrupts.forget)
+        stack.callback(interrupts.resume, deliver=False)
         try:
             workspace = stack.enter_context(open_workspace(named(out)))
             (workspace / NEW / "data").mkdir(parents=True)

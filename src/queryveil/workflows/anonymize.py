@@ -23,8 +23,7 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Scores, Verdict
 from queryveil.engines import LogSource
-from queryveil.kinds.base import Counts, Kind, kind_of
-from queryveil.kinds.log import KEEPABLE
+from queryveil.kinds.base import KEEPABLE, Counts, Kind, kind_of
 from queryveil.kinds.private_folder import RunRecord
 from queryveil.methods.base import method_of
 from queryveil.release.manifest import NAME, CleaningRecord, Manifest, PartitionRecord, build_manifest

@@ -101,7 +101,7 @@ def _measure_log(
     pair = pair_files(
         against, released, request.pairing, request.reading, needs_model=needs_model(measures), progress=progress
     )
-    scores = take_measures(measures, Evidence.of(pair), np.random.default_rng(request.seed), progress)
+    scores = take_measures(measures, Evidence(pair), np.random.default_rng(request.seed), progress)
     write_people(pair, measures, request)
     return scores
 

@@ -121,7 +121,7 @@ def history_evidence(rows: "DataFrame", floor: Floor, owners: "DataFrame | None"
     is_linked = owners is not None
     table = items.selectExpr("owner", "term AS item", "partition AS part")
     tables = HistoryTables(lambda: SparkSqlSession(rows.sparkSession, items=table), is_linked)
-    return Evidence.of(ReleasedHistoryFrame(items, is_linked), tables, floor)
+    return Evidence(ReleasedHistoryFrame(items, is_linked), tables, floor)
 
 
 def group_evidence(
@@ -137,7 +137,7 @@ def group_evidence(
     has_members = members is not None and pairs is not None
     if members is not None and pairs is not None:
         tables |= {"members": members.selectExpr("history", "group AS group_id"), "pairs": pairs}
-    return Evidence.of(GroupTables(lambda: SparkSqlSession(rows.sparkSession, **tables), has_members), floor)
+    return Evidence(GroupTables(lambda: SparkSqlSession(rows.sparkSession, **tables), has_members), floor)
 
 
 def location_uri(location: str) -> str:

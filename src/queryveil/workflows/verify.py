@@ -106,7 +106,7 @@ def verify_file(
         )
         released = _baskets(log, kind) if has_baskets else _histories(log, kind, progress)
         n_bad = next(step.count for step in log.steps if step.name == "bad lines")
-    evidence = Evidence.of(released, Floor())
+    evidence = Evidence(released, Floor())
     _add_word_lists(evidence, claim, places, None)
     verdict = verify_evidence(claim, kind, evidence, progress=progress)
     if verdict.holds and n_bad:  # what was not read may break the claim

@@ -101,18 +101,19 @@ def rows_sql(file: LogFile, columns: tuple[str, ...], *, first_person: int = 0, 
     """Return SQL that reads a file into the columns of `raw`; an unusable record gets the person NULL."""
     layout = file.layout
     if layout.shape == "parquet":
-        return _columns_sql(parquet_sql(file), layout, columns)
-    if layout.shape == "delimited":
+        source = parquet_sql(file)
+    elif layout.shape == "delimited":
         types = ["VARCHAR"] * len(layout.columns)
         if "time" in layout.roles and layout.time in _READER_TIMES:
             types[layout.columns.index(layout.roles["time"])] = _READER_TIMES[layout.time]
-        return _columns_sql(_csv_sql(file, layout, types, memory_bytes), layout, columns)
-    lines = _csv_sql(file, Layout("lines", {}, delimiter="\x01\x02\x03"), ["VARCHAR"], memory_bytes)
-    if layout.shape == "lines":  # every basket is a person of its own, named by its number in the log
-        parts = {"person": f"({first_person} + row_number() OVER ())::VARCHAR", "query": "c0"}
-        return f"SELECT {', '.join(parts[name] for name in columns)} FROM {lines} WHERE trim(c0) <> ''"
-    parsed = f"(SELECT CASE WHEN json_valid(c0) THEN c0 END AS record FROM {lines} WHERE trim(c0) <> '')"
-    return _columns_sql(parsed, layout, columns)
+        source = _csv_sql(file, layout, types, memory_bytes)
+    else:
+        lines = _csv_sql(file, Layout("lines", {}, delimiter="\x01\x02\x03"), ["VARCHAR"], memory_bytes)
+        if layout.shape == "lines":  # every basket is a person of its own, named by its number in the log
+            parts = {"person": f"({first_person} + row_number() OVER ())::VARCHAR", "query": "c0"}
+            return f"SELECT {', '.join(parts[name] for name in columns)} FROM {lines} WHERE trim(c0) <> ''"
+        source = f"(SELECT CASE WHEN json_valid(c0) THEN c0 END AS record FROM {lines} WHERE trim(c0) <> '')"
+    return f"SELECT {', '.join(_column_sql(name, layout) for name in columns)} FROM {source}"
 
 
 def line_breaks_sql(file: LogFile, memory_bytes: int) -> str:
@@ -128,11 +129,6 @@ def parquet_sql(file: LogFile) -> str:
     if file.in_memory:
         return MEMORY_TABLE
     return f"read_parquet({sql_literal(glob.escape(str(file.path)))}, binary_as_string=true)"
-
-
-def _columns_sql(source: str, layout: Layout, columns: tuple[str, ...]) -> str:
-    """Return SQL that selects the columns of `raw` from a relation."""
-    return f"SELECT {', '.join(_column_sql(name, layout) for name in columns)} FROM {source}"
 
 
 def _csv_sql(file: LogFile, layout: Layout, types: list[str], memory_bytes: int, *, recorded: bool = True) -> str:
@@ -176,7 +172,9 @@ def _column_sql(name: str, layout: Layout) -> str:
         unreadable = unreadable_time_sql(layout)
         return f"CASE WHEN {unreadable} THEN NULL ELSE {text} END" if unreadable else text
     if name == "time":
-        return _time_sql(value, layout)
+        if _is_parsed_by_reader(layout):
+            return f"{value}::TIMESTAMP"
+        return _PARSED_TIMES[layout.time].format(f"{value}::VARCHAR")
     return f"coalesce({value}::VARCHAR, '')" if name == "query" else f"{value}::VARCHAR"
 
 
@@ -184,18 +182,12 @@ def _is_parsed_by_reader(layout: Layout) -> bool:
     return layout.time == "stored" or (layout.shape == "delimited" and layout.time in _READER_TIMES)
 
 
-def _time_sql(value: str, layout: Layout) -> str:
-    if _is_parsed_by_reader(layout):
-        return f"{value}::TIMESTAMP"
-    return _PARSED_TIMES[layout.time].format(f"{value}::VARCHAR")
-
-
 def unreadable_time_sql(layout: Layout) -> str:
     """Return a condition for records whose time cannot be parsed; empty where the reader parses it."""
     if "time" not in layout.roles or _is_parsed_by_reader(layout):
         return ""
-    value = _value_sql("time", layout)
-    return f"(nullif(trim({value}::VARCHAR), '') IS NOT NULL AND {_time_sql(value, layout)} IS NULL)"
+    text = f"nullif(trim({_value_sql('time', layout)}::VARCHAR), '')"
+    return f"({text} IS NOT NULL AND {_column_sql('time', layout)} IS NULL)"
 
 
 def sql_literal(text: str) -> str:

@@ -54,18 +54,8 @@ class LineCounts:
 
     start: int  # the file's first row in `raw`
     n_rows: int
-    n_unusable: int  # of these rows
-    n_rejected: int  # lines that gave no row
-
-    @property
-    def n_bad(self) -> int:
-        """Count the lines that gave no usable row."""
-        return self.n_unusable + self.n_rejected
-
-    @property
-    def n_all(self) -> int:
-        """Count all lines."""
-        return self.n_rows + self.n_rejected
+    n_bad: int  # lines that gave no usable row
+    n_all: int  # lines
 
 
 def open_files(source: LogSource, *, progress: Progress = silent) -> QueryLog:
@@ -104,7 +94,7 @@ def open_rows(table: pa.Table, layout: Layout, source: LogSource, *, has_times: 
         _create_raw(connection.database, columns)
         connection.database.register(MEMORY_TABLE, table)
         with duckdb_errors_as_sentences("the log"):
-            n_bad = _append_rows(connection, file, columns, 0).n_unusable
+            n_bad = _append_rows(connection, file, columns, 0).n_bad
         log = _clean_rows(connection, [file], source, columns, n_bad, has_times=has_times, may_be_empty=True)
         stack.pop_all()
         return log
@@ -180,21 +170,19 @@ def _append_rows(connection: Connection, file: LogFile, columns: tuple[str, ...]
     is_text = file.layout.shape != "parquet"
     n_rejected = fetch_number(database, "SELECT count(DISTINCT line) FROM bad_lines") if is_text else 0
     has_nul = " OR ".join(f"contains({name}, chr(0))" for name in columns if TYPES[name] == "VARCHAR")
-    row = database.execute(
+    n_rows, n_unusable, is_binary = database.execute(
         f"SELECT count(*), count(*) FILTER (person IS NULL), coalesce(bool_or({has_nul}), false)"
         f" FROM raw WHERE rowid >= {start}"
     ).fetchall()[0]
-    if row[2]:
+    if is_binary:
         raise LogError(f"{file.path} holds NUL bytes, so it is not a text log; convert it to UTF-8 text or Parquet.")
-    lines = LineCounts(start, int(row[0]), int(row[1]), n_rejected)
     if is_text and file.layout.quote:
         # Every line is the header, a row, a rejected line, or part of a field with line breaks. Any other line was
         # inside an unclosed quote: DuckDB may drop such lines without reporting it.
-        missing = count_lines(*file.location) - int(file.layout.header) - lines.n_all
+        missing = count_lines(*file.location) - int(file.layout.header) - n_rows - n_rejected
         if missing > 0:
-            missing -= fetch_number(database, line_breaks_sql(file, connection.memory_bytes))
-            return replace(lines, n_rejected=n_rejected + max(0, missing))
-    return lines
+            n_rejected += max(0, missing - fetch_number(database, line_breaks_sql(file, connection.memory_bytes)))
+    return LineCounts(start, n_rows, n_unusable + n_rejected, n_rows + n_rejected)
 
 
 def _check_bad_lines(database: duckdb.DuckDBPyConnection, file: LogFile, reading: Reading, lines: LineCounts) -> int:

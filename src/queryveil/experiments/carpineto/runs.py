@@ -94,7 +94,7 @@ def measure(setup: QuerySetup, strategy: str, mask: Mask, k: int | None = None) 
     figures = {}
     for name in MEASURES:
         resolved = resolve("measure", name)
-        figures[name] = float(resolved.declaration.load()(Evidence.of(pair), resolved, rng=setup.rng)[0].value or 0.0)
+        figures[name] = float(resolved.declaration.load()(Evidence(pair), resolved, rng=setup.rng)[0].value or 0.0)
     return QueryRun(strategy, k, figures, 100.0 * float((pair.n_after == 0).mean()))
 
 

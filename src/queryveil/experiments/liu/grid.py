@@ -83,7 +83,7 @@ def publish(
     seconds = time.perf_counter() - began
     released, history_of = released_from(published)
     owners = Owners(setup.profiles.owner[history_of], history_of, setup.profiles.holders_by_text)
-    confirm(method, Evidence.of(released, owners, Floor()), progress=progress)
+    confirm(method, Evidence(released, owners, Floor()), progress=progress)
     return method, published, seconds
 
 
@@ -95,7 +95,7 @@ def run_once(setup: VocabularySetup, series: str, name: str, k: int, progress: P
         return VocabularyRun(series, str(method), k, seconds, 1.0, 1.0, 0.0, float(no_match), 0.0, nothing_left=True)
     released, history_of = released_from(published)
     eps = int(method.values.get("eps", 0))
-    evidence = Evidence.of(Vocabularies(setup.profiles, released, history_of, setup.network, eps))
+    evidence = Evidence(Vocabularies(setup.profiles, released, history_of, setup.network, eps))
     measures = {
         "blm": blm.measure_blm,
         "lm": blm.measure_lm,

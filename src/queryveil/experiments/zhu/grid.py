@@ -120,7 +120,7 @@ def run_once(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.
     grouped = group_profiles(profiles, features, method, rng=rng)
     rows = _as_released(profiles.vocabulary, grouped.indptr, grouped.ids, grouped.weights)
     released, members = ReleasedGroups(np.arange(grouped.n_groups), *rows), replace(setup.members, group=grouped.group)
-    evidence = Evidence.of(released, members, Floor(floor_of(method)))
+    evidence = Evidence(released, members, Floor(floor_of(method)))
     confirm(method, evidence)
     measure = resolve("measure", f"linkability(p={p})")
     scores = {score.label: score.value for score in measure_linkability(evidence, measure, rng=rng)}

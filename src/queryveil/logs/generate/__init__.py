@@ -7,7 +7,6 @@ people at a time; `presets` declares the shapes of log that exist.
 
 import gzip
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -18,7 +17,7 @@ from typing import IO, cast
 import numpy as np
 
 from queryveil.core.errors import InputError, OutputError, UnknownNameError
-from queryveil.core.files import check_new_file, sweep, workspace
+from queryveil.core.files import check_new_file, scratch
 from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
 from queryveil.logs.generate.market import market_table
@@ -30,7 +29,6 @@ __all__ = ["SHAPES", "GeneratedLog", "generate"]
 
 SHAPES: Mapping[str, LogShape] = MappingProxyType({shape.name: shape for shape in (DEMO, ALTAVISTA, AOL)})
 _COMPRESSION = 6
-_PURPOSE = "log"  # of the workspace that the file is made in
 
 
 def generate(
@@ -66,9 +64,8 @@ def generate(
 def _new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """Open a stream whose content becomes the file `out` once it is complete; .gz is compressed on the way."""
     check_new_file(out, overwrite=overwrite)
-    sweep(out.parent, _PURPOSE)
     try:
-        with workspace(out.parent, f"{_PURPOSE}-{secrets.token_hex(8)}") as folder:
+        with scratch("log", out.parent) as folder:
             temporary = folder / "new"
             with temporary.open("xb") as stream:
                 if out.suffix == ".gz":  # without name and time, so that the same log is the same bytes
