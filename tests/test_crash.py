@@ -223,7 +223,7 @@ def test_a_place_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
 def write_by_another(release: Path, private: Path | None) -> None:
     (release / "manifest.json").write_text("{}")
     assert private is not None
-    (private / "run.json").write_bytes(RunRecord(1, "km(k=2, m=1)", "histories", "0.1.0").encode())
+    RunRecord(1, "km(k=2, m=1)", "histories", "0.1.0").write(private)
 
 
 def test_a_folder_that_is_not_a_workspace_of_ours_is_left_alone(

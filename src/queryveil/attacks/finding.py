@@ -45,7 +45,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult, Rate
 from queryveil.core.rows import BoolArray, FloatArray, IntArray, row_numbers, select_entries
 from queryveil.kernels.attacks import find_crowds
-from queryveil.lexicons.word_lists import female_names, last_names, male_names
+from queryveil.lexicons.word_lists import load_names
 
 BEYOND = "more terms than the release protects against"
 NOBODY = "{} needs people who searched for a first and a last name that few others did, and the log has none."
@@ -273,7 +273,7 @@ def names_in(text: str) -> list[FullName]:
 @cache
 def _name_sets() -> tuple[frozenset[str], frozenset[str]]:
     """Return the first names and the last names."""
-    return frozenset((*female_names().names, *male_names().names)), frozenset(last_names().names)
+    return frozenset((*load_names("female"), *load_names("male"))), frozenset(load_names("last"))
 
 
 def _name_knowledge(setting: Setting, game: Game, names: dict[int, FullName], rng: np.random.Generator) -> Knowledge:

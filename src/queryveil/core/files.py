@@ -186,7 +186,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
-        self._came: int | None = None
+        self._pending: int | None = None
 
     def defer(self) -> None:
         """Defer interrupts from now on."""
@@ -196,15 +196,15 @@ class Interrupts:
             handler = signal.getsignal(number)
             if callable(handler) and number not in self._handlers:
                 self._handlers[number] = handler
-                signal.signal(number, self._note)
+                signal.signal(number, self._record)
 
     def resume(self, *, deliver: bool = True) -> None:
         """Stop deferring; an interrupt that came meanwhile is handled now, or dropped."""
-        handlers, came, self._handlers, self._came = self._handlers, self._came, {}, None
+        handlers, pending, self._handlers, self._pending = self._handlers, self._pending, {}, None
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        if came is not None and deliver:
-            handlers[came](came, None)
+        if pending is not None and deliver:
+            handlers[pending](pending, None)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._came = number
+    def _record(self, number: int, frame: FrameType | None) -> None:
+        self._pending = number

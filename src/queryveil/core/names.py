@@ -307,16 +307,16 @@ def refuse_too_many(runs: int) -> None:
 
 
 def _value(word: str, text: str) -> Value:
-    """Read one value: a number, true or false, or a word (quoted or bare)."""
+    """Read one value: a number, true or false, or a word, with or without quotes."""
     if word.lower() in ("true", "false"):  # Python's spelling too, so that a repr can be read back
         return word.lower() == "true"
     if _INTEGER.fullmatch(word):
         return int(word)
     if _REAL.fullmatch(word):
         return float(word)
-    bare = word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
-    if _WORD.fullmatch(bare):
-        return bare
+    unquoted = word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
+    if _WORD.fullmatch(unquoted):
+        return unquoted
     raise UnknownNameError(f"{text}: {word!r} is not a value; give a number, true, false or a word.")
 
 

@@ -131,13 +131,6 @@ class Option(Parameter):
         is_single = isinstance(value, str | Path | Name) or not isinstance(value, Sequence)
         return tuple(map(self.type.convert, [value] if is_single else value))
 
-    def validate(self, value: Any) -> None:
-        """Raise an error that names the option, the rule and the value if the value is not allowed."""
-        if isinstance(self.type, AnyObject) or (value is None and not self.is_required):
-            return
-        for one in value if self.is_repeatable else (value,):
-            self.check(one, self.flag or self.name)
-
 
 def declare(type: ParameterType, purpose: str, **spelling: Any) -> dict[str, Any]:  # noqa: A002  (a parameter's word)
     """Return the metadata that makes a field a required option: `field(metadata=declare(…))`."""
@@ -155,7 +148,11 @@ class OptionGroup:
 
     def __post_init__(self) -> None:
         for each in self.own_options():
-            each.validate(getattr(self, each.name))
+            value = getattr(self, each.name)
+            if isinstance(each.type, AnyObject) or (value is None and not each.is_required):
+                continue
+            for one in value if each.is_repeatable else (value,):
+                each.check(one, each.flag or each.name)
 
     @classmethod
     def own_options(cls) -> tuple[Option, ...]:
@@ -163,11 +160,11 @@ class OptionGroup:
         found = []
         for each in fields(cls):
             if _KEY in each.metadata:
-                bare: Option = each.metadata[_KEY]
+                declared: Option = each.metadata[_KEY]
                 default = None if each.default is MISSING else each.default
                 is_optional = each.default is None
-                flag = "" if bare.is_argument else bare.flag or "--" + each.name.replace("_", "-")
-                found.append(replace(bare, name=each.name, default=default, optional=is_optional, flag=flag))
+                flag = "" if declared.is_argument else declared.flag or "--" + each.name.replace("_", "-")
+                found.append(replace(declared, name=each.name, default=default, optional=is_optional, flag=flag))
         return tuple(found)
 
     @classmethod

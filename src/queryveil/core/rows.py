@@ -29,12 +29,12 @@ def indptr_of_sorted(rows: NDArray[Any], n_rows: int) -> IntArray:
 
 def row_numbers(indptr: NDArray[Any], dtype: Any = np.int64) -> NDArray[Any]:
     """Return the row number of every entry."""
-    return row_numbers_of(np.diff(indptr), dtype)
+    return np.repeat(np.arange(len(indptr) - 1, dtype=dtype), np.diff(indptr))
 
 
-def row_numbers_of(lengths: NDArray[Any] | Sequence[int], dtype: Any = np.int64) -> NDArray[Any]:
+def row_numbers_of(lengths: NDArray[Any] | Sequence[int]) -> IntArray:
     """Return the row number of every entry of rows with these lengths."""
-    return np.repeat(np.arange(len(lengths), dtype=dtype), lengths)
+    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def per_entry(values: NDArray[Scalar], indptr: NDArray[Any]) -> NDArray[Scalar]:
@@ -43,7 +43,7 @@ def per_entry(values: NDArray[Scalar], indptr: NDArray[Any]) -> NDArray[Scalar]:
 
 
 def gather_rows(indptr: IntArray, rows: NDArray[Any], most: int | None = None) -> tuple[IntArray, IntArray]:
-    """Return the boundaries of the chosen rows and the positions of their entries; at most `most` entries per row."""
+    """Return the boundaries of some rows and the positions of their entries; at most `most` entries per row."""
     lengths = indptr[rows + 1] - indptr[rows]
     if most is not None:
         lengths = np.minimum(lengths, most)

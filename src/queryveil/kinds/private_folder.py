@@ -40,16 +40,11 @@ class RunRecord:
     more: Mapping[str, Any] = field(default_factory=dict)  # what the method's inputs record of themselves
     content_sha256: str = ""  # of the released rows, set when the release is committed
 
-    def encode(self) -> bytes:
-        """Return the record as JSON, without the fields that have their default."""
+    def write(self, folder: Path) -> None:
+        """Write the record into a folder as JSON, without the fields that have their default."""
         record = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         more = record.pop("more")
-        return (json.dumps(record | more, indent=2) + "\n").encode()
-
-
-def write_run(folder: Path, run: RunRecord) -> None:
-    """Write the run record into a folder."""
-    write_file(folder / RUN, run.encode(), 0o600)
+        write_file(folder / RUN, (json.dumps(record | more, indent=2) + "\n").encode(), 0o600)
 
 
 def read_run(folder: object, read: Callable[[], bytes]) -> RunRecord:
@@ -83,7 +78,7 @@ def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: 
         membership = membership.append_column("partition", values.take(pa.array(profiles.partition)))
     for name, table in ((MEMBERSHIP, membership), (PROFILES, pairs)):
         write_file(folder / name, parquet_bytes(table), 0o600)
-    write_run(folder, run)
+    run.write(folder)
 
 
 def write_contributors(folder: Path, group_of: Mapping[str, int]) -> None:
@@ -132,8 +127,8 @@ class PrivateFolder:
         return read_run(self.path, (self.path / RUN).read_bytes)
 
     def bind(self, content_sha256: str) -> None:
-        """Note in the run record which released rows the folder belongs to."""
-        write_run(self.path, replace(self.run_record(), content_sha256=content_sha256))
+        """Record in `run.json` which released rows the folder belongs to."""
+        replace(self.run_record(), content_sha256=content_sha256).write(self.path)
 
     def check_belongs(self, content_sha256: str) -> None:
         """Refuse the folder if it was made for other rows than a release's manifest names."""

@@ -1,15 +1,14 @@
 """Word lists: names of people (US Census Bureau, 1990), places of the world (WordNet), private words and stop words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import Literal
 
-import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from queryveil.lexicons import read_column, read_table
+from queryveil.lexicons import read_table
 
 PLACE_KINDS = ("city", "state", "country", "region", "island", "mountain", "water")
 _STOP_WORDS = """
@@ -17,17 +16,6 @@ a an and are as at be but by for if in into is it no not of on or such that the 
 will with
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())  # Lucene's list for English
-
-
-@dataclass(frozen=True, eq=False)
-class NameList:
-    """Names in lower case, sorted by falling frequency and then alphabetically."""
-
-    names: tuple[str, ...] = field(repr=False)
-    shares: NDArray[np.int32]  # (names,): thousandths of a per cent of the people; 0 where it is below a half
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 @dataclass(frozen=True)
@@ -50,26 +38,12 @@ class PersonalWordLists:
     words: frozenset[str]  # private words, of one or more words each
 
 
-def last_names() -> NameList:
-    """Return the last names of the United States."""
-    return _load_names("last")
-
-
-def female_names() -> NameList:
-    """Return the first names of women in the United States."""
-    return _load_names("female")
-
-
-def male_names() -> NameList:
-    """Return the first names of men in the United States."""
-    return _load_names("male")
-
-
 @cache
-def _load_names(kind: str) -> NameList:
+def load_names(which: Literal["female", "male", "last"]) -> tuple[str, ...]:
+    """Return the first names of women or men, or the last names, in lower case, the most frequent first."""
     table = read_table("names")
-    table = table.filter(pc.equal(table["list"], kind)).sort_by([("share", "descending"), ("name", "ascending")])
-    return NameList(tuple(table["name"].to_pylist()), read_column(table, "share"))
+    table = table.filter(pc.equal(table["list"], which)).sort_by([("share", "descending"), ("name", "ascending")])
+    return tuple(table["name"].to_pylist())
 
 
 @cache
@@ -79,11 +53,6 @@ def places() -> Mapping[str, tuple[Place, ...]]:
     for row in read_table("places").to_pylist():
         found[row["name"]] = (*found.get(row["name"], ()), Place(**row))
     return MappingProxyType(found)
-
-
-def places_of_kind(kind: str) -> tuple[str, ...]:
-    """Return the sorted names that may mean a place of a kind."""
-    return tuple(name for name, meanings in places().items() if any(place.kind == kind for place in meanings))
 
 
 @cache

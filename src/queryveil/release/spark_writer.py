@@ -22,7 +22,7 @@ from queryveil.core.rows import row_numbers_of
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.kinds.base import FrameLayout, Kind
-from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN, PrivateFolder, RunRecord, write_run
+from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN, PrivateFolder, RunRecord
 from queryveil.release.atomic_folder import EXISTS
 from queryveil.release.manifest import NAME, FileEntry
 from queryveil.release.reader import streamed_digest
@@ -222,7 +222,7 @@ def write_private(
                     path.touch(0o600)
                     writers[name] = stack.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd"))
                 writers[name].write_table(table)
-    write_run(folder, run)
+    run.write(folder)
 
 
 def _private_chunk(table: pa.Table) -> pa.Table:

@@ -16,8 +16,8 @@ _SHORTEST = 3  # letters of a word that is a name or a place by itself: "an", "l
 
 def load_lists(more_places: Path | None = None) -> PersonalWordLists:
     """Return the bundled lists, with a user's places added."""
-    first = _folded((*word_lists.female_names().names, *word_lists.male_names().names))
-    last = _folded(word_lists.last_names().names)
+    first = _folded((*word_lists.load_names("female"), *word_lists.load_names("male")))
+    last = _folded(word_lists.load_names("last"))
     names = frozenset(name for name in first | last if len(name) >= _SHORTEST) - _common_words()
     places = frozenset(place for place in _folded(tuple(word_lists.places())) if len(place) >= _SHORTEST)
     if more_places is not None:
@@ -41,32 +41,30 @@ def _common_words() -> frozenset[str]:
     )
 
 
-def read_places(path: Path) -> frozenset[str]:
-    """Read a list of places, one per line; empty lines and comments (#) are skipped."""
+def _read_lines(path: Path, missing: str, subject: str) -> list[tuple[int, str]]:
+    """Return the numbered lines of a list without empty ones and comments (#); the texts begin error sentences."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise InputError(f"--places: there is no file {path}; check the path.") from None
+        raise InputError(f"{missing} {path}; check the path.") from None
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"--places: {path} cannot be read as UTF-8 text; save it as such.") from None
-    places = _folded(tuple(line for line in lines if not line.lstrip().startswith("#"))) - {""}
+        raise InputError(f"{subject} {path} cannot be read as UTF-8 text; save it as such.") from None
+    return [(n, line) for n, line in enumerate(lines, start=1) if line.strip() and not line.lstrip().startswith("#")]
+
+
+def read_places(path: Path) -> frozenset[str]:
+    """Read a list of places, one per line."""
+    lines = _read_lines(path, "--places: there is no file", "--places:")
+    places = _folded(tuple(line for _, line in lines)) - {""}
     if not places:
         raise InputError(f"--places: {path} holds no place; write one on each line.")
     return places
 
 
 def read_words(path: Path) -> Mapping[str, float]:
-    """Read a list of sensitive words, one per line, as word → probability; empty lines and comments (#) are skipped."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise InputError(f"there is no word list {path}; check the path.") from None
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"the word list {path} cannot be read as UTF-8 text; save it as such.") from None
+    """Read a list of sensitive words, one per line, as word → probability."""
     words: dict[str, float] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
+    for number, line in _read_lines(path, "there is no word list", "the word list"):
         found = terms(line)
         if len(found) != 1:
             raise InputError(f"{path}, line {number}: a word list has one word on each line; write them one by one.")

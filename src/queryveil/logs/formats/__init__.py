@@ -17,20 +17,15 @@ DECLARATIONS = (UBI, AOL, EXCITE, TRANSACTIONS, TABLE)
 
 def find_format(sample: Sample, name: str, columns: Mapping[str, str]) -> Format:
     """Return the named format, else the first that recognises the file, else `table` if columns are named."""
-    if name:
-        return _as_format(resolve("format", name).declaration)
-    for form in map(_as_format, declarations("format").values()):
-        if form.recognise(sample):
-            return form
+    candidates = [resolve("format", name).declaration] if name else declarations("format").values()
+    for declared in candidates:
+        if not isinstance(declared, Format):
+            raise TypeError(f"{declared} is declared as a format but is none")
+        if name or declared.recognise(sample):
+            return declared
     if columns:
         return TABLE
     raise LogError(
         f"{sample.path}: the format could not be guessed; name it with --format "
         f"({', '.join(declarations('format'))}), and the columns of a table with --columns user=…,query=…."
     )
-
-
-def _as_format(declaration: object) -> Format:
-    if not isinstance(declaration, Format):
-        raise TypeError(f"{declaration} is declared as a format but is none")
-    return declaration

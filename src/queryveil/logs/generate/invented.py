@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from queryveil.lexicons.word_lists import female_names, last_names, male_names
+from queryveil.lexicons.word_lists import load_names
 from queryveil.lexicons.wordnet import NOUN, load_wordnet
 from queryveil.logs.generate.shape import Slot
 
@@ -154,7 +154,7 @@ class RareTerms:
     def __init__(self, in_use: Iterable[str]) -> None:
         self._seen = set(in_use)
         words = (word for word in load_wordnet().lemmas if word.isascii() and word.isalpha() and len(word) > 3)
-        self._known = list(dict.fromkeys((*words, *last_names().names)))
+        self._known = list(dict.fromkeys((*words, *load_names("last"))))
         self._ready: list[str] = []
 
     def take(self, n: int, rng: np.random.Generator) -> list[str]:
@@ -182,7 +182,7 @@ def _short_nouns() -> tuple[str, ...]:
 def _rare_batch(n: int, known: list[str], rng: np.random.Generator) -> list[str]:
     """Make a shuffled mixture of misspelled words, rare words and names, screen names, models, sites and brands."""
     sixth = n // 6
-    owners = pick([*female_names().names, *male_names().names], sixth, rng)
+    owners = pick([*load_names("female"), *load_names("male")], sixth, rng)
     mixed = [
         *misspell(pick(known, 2 * sixth, rng), rng, word=_ANY_WORD, n_slips=3),
         *pick(known, sixth, rng),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from queryveil.lexicons.word_lists import female_names, last_names, male_names, places, places_of_kind
+from queryveil.lexicons.word_lists import load_names, places
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.generate.invented import brand_names, pick, site_names, town_names
 from queryveil.logs.generate.lexicon import MOST_TERMS, QueryLexicon, WeightedIds
@@ -49,13 +49,13 @@ def texts_by_slot(shape: LogShape, rng: np.random.Generator) -> dict[Slot, list[
     """Return the texts of all slots that the shape uses: one group per topic for its words, else a single group."""
     sizes, split = shape.sizes, partial(_entries, has_phrases=shape.has_phrases)
     topics = [split(phrases) for phrases in topic_phrases(sizes.topic_words)]
-    first_names = chain.from_iterable(zip(female_names().names, male_names().names, strict=False))
+    first_names = chain.from_iterable(zip(load_names("female"), load_names("male"), strict=False))
     single: dict[Slot, Sequence[str]] = {
         **{slot: split(words) for slot, words in _WORDS.items()},
         Slot.STATE: split(_state_names()),
         Slot.PLACE: split(_destinations()),
         Slot.FIRST_NAME: split(first_names),
-        Slot.LAST_NAME: last_names().names[: sizes.last_names],
+        Slot.LAST_NAME: load_names("last")[: sizes.last_names],
         Slot.SITE: site_names(sizes.sites, rng),
         Slot.BRAND: brand_names(sizes.brands, rng),
     }
@@ -68,7 +68,7 @@ def texts_by_slot(shape: LogShape, rng: np.random.Generator) -> dict[Slot, list[
     # The well-known cities come first, others are invented
     n_towns, states = sizes.home_towns, _state_names()
     known = _known_cities(states) if n_towns else []
-    invented = town_names(max(n_towns - len(known), 0), last_names().names[:_FOUNDERS], rng)
+    invented = town_names(max(n_towns - len(known), 0), load_names("last")[:_FOUNDERS], rng)
     single[Slot.HOME_TOWN] = [*(town for town, _ in known), *invented][:n_towns]
     single[Slot.HOME_STATE] = [*(state for _, state in known), *pick(states, len(invented), rng)][:n_towns]
     texts: dict[Slot, list[Sequence[str]]] = {
@@ -104,8 +104,8 @@ def _known_cities(states: list[str]) -> list[tuple[str, str]]:
     wordnet = load_wordnet()
     in_state = re.compile(rf"\bin (?:[a-z-]+ )*?({'|'.join(states)})\b")
     found: dict[tuple[str, str], int] = {}
-    for name in places_of_kind("city"):
-        for place in places()[name]:
+    for name, meanings in places().items():
+        for place in meanings if any(place.kind == "city" for place in meanings) else ():
             match = in_state.search(wordnet.gloss(place.synset).casefold())
             if match and name == wordnet.words(place.synset)[0]:
                 found[name, match.group(1)] = int(wordnet.gloss_counts[wordnet.lemma_ids[name]])
