@@ -19,12 +19,12 @@ from benchmarks.likeness import in_features, in_terms
 from benchmarks.sides import SEED, SMALL, Figures, bar, main, make_log, own_process
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
-from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.histories.groups import Grouping
+from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.methods.linkability import group_profiles as run
 from queryveil.methods.linkability.principles import without_rare
-from queryveil.semantics.augmentation import augment
+from queryveil.semantics.augmentation import FeatureMatrix, augment
 from queryveil.semantics.network import wordnet
 
 PEOPLE, TERMS = 720, 150  # of the paper

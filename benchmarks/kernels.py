@@ -11,7 +11,8 @@ import numpy as np
 
 from queryveil.api import generate, profiles
 from queryveil.core.names import declarations, resolve
-from queryveil.methods.km import anonymize as run
+from queryveil.methods.base import MethodTask
+from queryveil.methods.km import run
 from queryveil.methods.targets import TermValues
 from tests.builders import rows
 from tests.twins.km import algorithm_1
@@ -28,9 +29,9 @@ def measure() -> dict[str, float | str | bool]:
     results: dict[str, float | str | bool] = {}
     for k in (2, 10):
         bound = resolve("method", f"km(k={k}, m=2, algorithm=paper)")
-        run(log, bound, rng=np.random.default_rng(SEED))  # compiles
+        run(MethodTask(log, bound, np.random.default_rng(SEED)))  # compiles
         started = time.perf_counter()
-        kept = run(log, bound, rng=np.random.default_rng(SEED))
+        kept = run(MethodTask(log, bound, np.random.default_rng(SEED)))
         ours = time.perf_counter() - started
         started = time.perf_counter()
         twin = algorithm_1(rows(log), log.owner.tolist(), k, 2, "logsize", utility)

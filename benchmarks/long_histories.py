@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import anonymize as run
+from queryveil.methods.base import MethodTask
+from queryveil.methods.km import run
 from tests.builders import profiles_of
 
 PEOPLE, TERMS, TOPICS, TOPIC_SIZE = 800, 40_000, 400, 200
@@ -43,7 +44,7 @@ def long_log(seed: int) -> Profiles:
 def kept(log: Profiles, k: int, algorithm: str) -> float:
     """Return the log size that an algorithm keeps, in %."""
     method = resolve("method", f"km(k={k}, m=2, algorithm={algorithm})")
-    mask = run(log, method, rng=np.random.default_rng(SEEDS[0])).mask
+    mask = run(MethodTask(log, method, np.random.default_rng(SEEDS[0]))).mask
     return 100 * float(log.counts[mask].sum() / log.counts.sum())
 
 

@@ -16,7 +16,8 @@ from scipy.sparse import csr_array
 
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import anonymize as run
+from queryveil.methods.base import MethodTask
+from queryveil.methods.km import run
 from tests.builders import profiles_of, rows
 
 PEOPLE, TERMS, LENGTH, SEEDS = 24, 60, 8, 20
@@ -87,7 +88,7 @@ def optimum(log: Profiles, k: int) -> float | None:
 def kept(log: Profiles, k: int, algorithm: str) -> int:
     """Return how many terms of histories stay."""
     method = resolve("method", f"km(k={k}, m=2, algorithm={algorithm})")
-    return int(np.count_nonzero(run(log, method, rng=np.random.default_rng(0)).mask))
+    return int(np.count_nonzero(run(MethodTask(log, method, np.random.default_rng(0))).mask))
 
 
 def measure() -> dict[str, float | str | bool]:

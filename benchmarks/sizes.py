@@ -50,7 +50,8 @@ def _methods(path: str) -> dict[str, list[float]]:
 
     from queryveil.api import generate, profiles
     from queryveil.core.names import resolve
-    from queryveil.methods.km import anonymize as run
+    from queryveil.methods.base import MethodTask
+    from queryveil.methods.km import run
 
     bounds = {name: resolve("method", name) for name in (_method(m, a) for a in ALGORITHMS for m in SIZES)}
     log = profiles(path)
@@ -58,12 +59,12 @@ def _methods(path: str) -> dict[str, list[float]]:
         generate(Path(folder) / "tiny.tsv", users=200, seed=SEED)
         tiny = profiles(Path(folder) / "tiny.tsv")
     for bound in bounds.values():
-        run(tiny, bound, rng=np.random.default_rng(SEED))  # compiles, or loads
+        run(MethodTask(tiny, bound, np.random.default_rng(SEED)))  # compiles, or loads
     times: dict[str, list[float]] = {name: [] for name in bounds}
     for _ in range(RUNS):
         for name, bound in bounds.items():
             started = time.perf_counter()
-            run(log, bound, rng=np.random.default_rng(SEED))
+            run(MethodTask(log, bound, np.random.default_rng(SEED)))
             times[name].append(time.perf_counter() - started)
     return times
 

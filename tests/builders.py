@@ -1,20 +1,22 @@
 """Small profiles for tests, built from plain lists."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
+from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories, Views
 from queryveil.core.names import resolve
+from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.histories.build import assemble
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import ReleaseContent
 from queryveil.kinds.histories import HISTORIES
+from queryveil.methods.base import MethodTask
 
 
 def profiles_of(histories: Sequence[Iterable[str]], owners: Sequence[int] | None = None) -> Profiles:
@@ -26,6 +28,13 @@ def profiles_of(histories: Sequence[Iterable[str]], owners: Sequence[int] | None
     history, term = (np.array(column, np.int32) for column in zip(*pairs, strict=True))
     persons = tuple(f"u{i}" for i in range(max(owners) + 1))
     return assemble(history, term, pa.array(words, pa.large_string()), np.array(owners, np.int32), persons)
+
+
+def run_method(profiles: Profiles, name: str, *inputs: object, seed: int = 0, progress: Progress = silent) -> Any:
+    """Return the outcome of a method with these inputs, such as a network."""
+    method = resolve("method", name)
+    task = MethodTask(profiles, method, np.random.default_rng(seed), Views.of(*inputs), progress)
+    return method.declaration.load()(task)
 
 
 def rows(profiles: Profiles) -> list[list[int]]:

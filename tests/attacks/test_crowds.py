@@ -13,9 +13,8 @@ from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import AttackResult
-from queryveil.methods.km import anonymize as run_km
 from tests.attacks.settings import groups, setting
-from tests.builders import profiles_of, rows
+from tests.builders import profiles_of, rows, run_method
 from tests.twins import attacks as twin
 
 logs = st.lists(
@@ -72,7 +71,7 @@ def test_no_success_on_a_km_release_exceeds_one_in_k(
 ) -> None:
     profiles = profiles_of([sorted(history) for history in log])
     try:
-        kept = run_km(profiles, resolve("method", f"km(k={k}, m={m})"), rng=np.random.default_rng(seed))
+        kept = run_method(profiles, f"km(k={k}, m={m})", seed=seed)
     except GuaranteeError:
         return
     histories = rows(profiles)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 import queryveil
 from queryveil.core.errors import LogError
-from queryveil.histories.build import find_occurrences
+from queryveil.histories.occurrences import find_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.options import Cleaning
 from tests.histories.twin import Row, as_twin, run

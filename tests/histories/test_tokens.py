@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from queryveil.histories.tokens import Tokenizer, TokenizerPool, WholeTexts
+from queryveil.histories.tokens import Tokenizer, WholeTexts, tokenize
 from queryveil.logs.characters import terms
 
 
@@ -57,10 +57,8 @@ def test_weights_of_distinct_known_terms_add_up() -> None:
 @pytest.mark.parametrize("n_workers", [1, 3])
 def test_a_pool_gives_every_batch_common_numbers(kind: type, n_workers: int) -> None:
     batches = [["b a"], ["a", "c a"], [""], ["c", "b a", "d"]]
-    with TokenizerPool([kind() for _ in range(n_workers)]) as pool:
-        for batch in batches:
-            pool.add(pa.array(batch, pa.string()))
-        found, words = pool.finish()
+    numbered = ((number % n_workers, pa.array(batch, pa.string())) for number, batch in enumerate(batches))
+    found, words = tokenize([kind() for _ in range(n_workers)], numbered)
     entries = words.to_pylist()
     assert len(entries) == len(set(entries))
     for batch, (rows, numbers) in zip(batches, found, strict=True):
@@ -71,8 +69,5 @@ def test_a_pool_gives_every_batch_common_numbers(kind: type, n_workers: int) -> 
 
 
 def test_a_batch_can_be_sent_to_a_worker() -> None:
-    with TokenizerPool([Tokenizer(), Tokenizer()]) as pool:
-        for text in ("a", "b"):
-            pool.add(pa.array([text]), worker=1)
-        found, words = pool.finish()
+    found, words = tokenize([Tokenizer(), Tokenizer()], ((1, pa.array([text])) for text in ("a", "b")))
     assert [words[int(numbers[0])].as_py() for _, numbers in found] == ["a", "b"]

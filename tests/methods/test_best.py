@@ -18,11 +18,11 @@ from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.growth import Grown, holders, potentials
 from queryveil.kernels.km.supports import Tree
 from queryveil.market.table import Market, make_market
+from queryveil.methods.base import StartingPoint
 from queryveil.methods.best import GrowthProblem, _cleaned, grow_terms, growth_problem, improve
 from queryveil.methods.deletion import count_combinations, delete, rule_for
-from queryveil.methods.km import anonymize as run
 from queryveil.methods.targets import TermValues, objective
-from tests.builders import histories_in, profiles_of, rows, verify_histories
+from tests.builders import histories_in, profiles_of, rows, run_method, verify_histories
 from tests.twins.growth import People, holders_of, is_anonymous, people_of, potentials_of
 
 Mask = NDArray[np.bool_]
@@ -72,8 +72,9 @@ def made(
     start: Mask | None = None,
     progress: Progress = silent,
 ) -> KeptPairs:
-    rng = np.random.default_rng(seed)
-    return run(profiles, resolve("method", name), rng=rng, term_values=term_values, start=start, progress=progress)
+    inputs = (term_values,) if start is None else (term_values, StartingPoint(start))
+    kept: KeptPairs = run_method(profiles, name, *inputs, seed=seed, progress=progress)
+    return kept
 
 
 def verifies(profiles: Profiles, mask: Mask, k: int, m: int) -> bool:

@@ -9,25 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.core.names import declarations, resolve
+from queryveil.core.names import declarations
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import LISTED, MARKED
 from queryveil.methods import deletion
-from queryveil.methods.km import anonymize as run
 from queryveil.methods.targets import TermValues
-from tests.builders import profiles_of, rows
+from tests.builders import profiles_of, rows, run_method
 from tests.twins.km import algorithm_1
 
 TARGETS = ("random", "fis", "logsize", "users", "distinct", "file")
 
 
 def kept_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str, float]) -> list[set[int]]:
-    kept = run(
-        profiles,
-        resolve("method", f"km(k={k}, m={m}, target={target}, algorithm=paper)"),
-        rng=np.random.default_rng(7),
-        term_values=TermValues(values),
-    )
+    name = f"km(k={k}, m={m}, target={target}, algorithm=paper)"
+    kept = run_method(profiles, name, TermValues(values), seed=7)
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return [set(profiles.ids[a:b][kept.mask[a:b]].tolist()) for a, b in bounds]
 

@@ -11,10 +11,8 @@ from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.queries import QUERIES as QUERIES_KIND
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.methods.base import method_of
-from queryveil.methods.ppp import anonymize as run_ppp
-from queryveil.methods.query_k import anonymize as run_query_k
 from queryveil.methods.query_k import smallest_k
-from tests.builders import histories_in, profiles_of, verify_histories
+from tests.builders import histories_in, profiles_of, run_method, verify_histories
 from tests.twins.queries import private, released, shared
 
 LISTS = PersonalWordLists(
@@ -40,12 +38,11 @@ def test_query_k_keeps_what_the_twin_keeps(histories: list[list[str]], k: int) -
     log = [(f"p{person}", query) for person, history in enumerate(histories) for query in history]
     profiles = profiles_of(histories)
     expected = shared(log, k)
-    bound = resolve("method", f"query_k(k={k})")
     if not expected:
         with pytest.raises(GuaranteeError):
-            run_query_k(profiles, bound)
+            run_method(profiles, f"query_k(k={k})")
         return
-    kept = run_query_k(profiles, bound)
+    kept = run_method(profiles, f"query_k(k={k})")
     assert rows(profiles, kept) == released(expected)
     assert kept.found == {"k": k}
     found = decode_histories(QUERIES_KIND.encode(kept, profiles).rows, "query")
@@ -69,7 +66,7 @@ def test_the_verifier_of_query_k_finds_the_rarest(histories: list[list[str]], k:
 
 def test_one_person_with_several_histories_counts_once() -> None:
     profiles = profiles_of([["a", "b"], ["a"], ["b"]], owners=[0, 0, 1])
-    kept = run_query_k(profiles, resolve("method", "query_k(k=2)"))
+    kept = run_method(profiles, "query_k(k=2)")
     assert rows(profiles, kept) == [(0, "b"), (1, "b")]
     assert not verify_histories("query_k(k=2)", histories_in(profiles, "query"), profiles.owner).holds
 
@@ -84,10 +81,10 @@ def test_a_share_takes_the_smallest_k_that_releases_no_more(share: float, k: int
 def test_a_share_is_settled_as_k() -> None:
     profiles = profiles_of([["a", "x"], ["a", "y"], ["a", "z"]])
     bound = resolve("method", "query_k(share=0.5)")
-    kept = run_query_k(profiles, bound)
+    kept = run_method(profiles, str(bound))
     assert str(method_of(bound).claim(bound, kept.found)) == "query_k(k=2)"
     with pytest.raises(GuaranteeError, match="its commonest queries alone are a larger share"):
-        run_query_k(profiles, resolve("method", "query_k(share=0.4)"))
+        run_method(profiles, "query_k(share=0.4)")
 
 
 @pytest.mark.parametrize("name", ["query_k", "query_k(k=2, share=0.5)"])
@@ -99,7 +96,7 @@ def test_k_or_share_but_not_both(name: str) -> None:
 
 def test_k_above_the_number_of_people() -> None:
     with pytest.raises(GuaranteeError, match="k = 9 is larger than the number of people in the log"):
-        run_query_k(profiles_of([["a"], ["a"]]), resolve("method", "query_k(k=9)"))
+        run_method(profiles_of([["a"], ["a"]]), "query_k(k=9)")
 
 
 @settings(deadline=None, max_examples=150)
@@ -110,10 +107,10 @@ def test_ppp_and_its_verifier_agree_with_the_twin(queries: list[str], release: s
     everything = verify_histories(f"ppp(release={release})", histories_in(profiles, "query"), None, LISTS)
     assert everything.holds == (len(expected) == len(queries))
     assert everything.violations == len(set(queries)) - len(set(expected))
-    bound = resolve("method", f"ppp(release={release})")
+    method = f"ppp(release={release})"
     if not expected:
         with pytest.raises(GuaranteeError, match="nothing would be left"):
-            run_ppp(profiles, bound, lists=LISTS)
+            run_method(profiles, method, LISTS)
         return
-    kept = run_ppp(profiles, bound, lists=LISTS)
+    kept = run_method(profiles, method, LISTS)
     assert sorted(query for _, query in rows(profiles, kept)) == sorted(query for _, query in expected)

@@ -6,18 +6,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import GuaranteeError
-from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.suppress import publish as run
 from queryveil.semantics.network import wordnet
-from tests.builders import profiles_of
+from tests.builders import profiles_of, run_method
 
 Bag = dict[str, int]
 
 
 def suppressed(log: Profiles, k: int, floor: int | None = None) -> list[Bag]:
     name = f"suppress(k={k})" if floor is None else f"suppress(k={k}, floor={floor})"
-    found = run(log, wordnet(), resolve("method", name))
+    found = run_method(log, name, wordnet())
     assert not found.levels.any()
     return [
         {found.terms[found.ids[i]]: int(found.counts[i]) for i in range(begin, end)}

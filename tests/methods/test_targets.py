@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.core.names import declarations, resolve
+from queryveil.core.names import declarations
 from queryveil.market.table import Market, make_market
-from queryveil.methods.km import anonymize as run
 from queryveil.methods.targets import TermValues, value_of_terms
-from tests.builders import profiles_of
+from tests.builders import profiles_of, run_method
 
 NAN = float("nan")
 # 9 occurrences; ids by falling number of people: car, loan, rare
@@ -75,12 +74,7 @@ def test_a_market_target_deletes_as_the_same_values_in_a_file_do(figure: str) ->
     table = make_market("market.csv", {term: i for i, term in enumerate(terms)}, numbers)
     values = {term: float(np.nan_to_num(table.of(figure, [term])[0])) for term in terms}
     masks = [
-        run(
-            profiles,
-            resolve("method", f"km(k=3, m=2, target={target}, algorithm=paper)"),
-            rng=np.random.default_rng(0),
-            term_values=term_values,
-        ).mask
+        run_method(profiles, f"km(k=3, m=2, target={target}, algorithm=paper)", term_values).mask
         for target, term_values in (
             (figure, TermValues(market=table)),
             ("file", TermValues(values)),

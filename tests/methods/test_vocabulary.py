@@ -1,10 +1,9 @@
 from pathlib import Path
 
-from queryveil.core.names import resolve
-from queryveil.histories.outcomes import PublishedVocabularies
-from queryveil.methods.vocabulary import publish, without_unmatchable
+from queryveil.histories.vocabularies import PublishedVocabularies
+from queryveil.methods.vocabulary import without_unmatchable
 from queryveil.semantics.network import wordnet
-from tests.builders import profiles_of, rows
+from tests.builders import profiles_of, rows, run_method
 from tests.methods.generalize.goods import goods
 
 
@@ -16,20 +15,20 @@ def test_a_bag_of_rare_terms_is_published_as_the_nearest_common_one(tmp_path: Pa
     """Wine has two holders and vino one; alcohol is one step from either, and three hold it."""
     rare = [("wine", "jackets"), ("vino", "jackets"), ("wine", "jackets")]
     log = profiles_of([*rare, *[("alcohol", "boots", "boots", "boots", "boots")] * 3])
-    found = publish(log, goods(tmp_path), resolve("method", "vocabulary(k=3, eps=4)"))
+    found = run_method(log, "vocabulary(k=3, eps=4)", goods(tmp_path))
     assert first(found) == ["alcohol", "jackets"]
     assert not found.levels.any()
 
 
 def test_a_common_term_too_far_away_does_not_stand_for_it(tmp_path: Path) -> None:
     log = profiles_of([("wine", "jackets"), ("vino", "jackets"), ("wine", "jackets"), *[("boots",) * 4] * 3])
-    found = publish(log, goods(tmp_path), resolve("method", "vocabulary(k=3, eps=4)"))
+    found = run_method(log, "vocabulary(k=3, eps=4)", goods(tmp_path))
     assert first(found) == ["jackets"]
 
 
 def test_terms_in_no_network_are_not_stood_for() -> None:
     log = profiles_of([("qzx", "dog")] * 2 + [("dog",)] * 2)
-    found = publish(log, wordnet(), resolve("method", "vocabulary(k=2, eps=4, floor=3)"))
+    found = run_method(log, "vocabulary(k=2, eps=4, floor=3)", wordnet())
     assert first(found) == ["dog"]
 
 

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pytest
 
-from queryveil.core.names import resolve
 from queryveil.core.results import Verdict
 from queryveil.histories.profiles import Profiles
-from queryveil.methods.km import anonymize
 from queryveil.methods.targets import TermValues
-from tests.builders import histories_in, profiles_of, rows, verify_histories
+from tests.builders import histories_in, profiles_of, rows, run_method, verify_histories
 from tests.twins.km import Supports, algorithm_1, fis_figures
 
 # Table 1: people with the counts that the paper prints
@@ -34,9 +31,7 @@ def verify(histories: Sequence[Iterable[str]], claim: str) -> Verdict:
 
 
 def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None) -> list[str]:
-    mask = anonymize(
-        profiles, resolve("method", method), rng=np.random.default_rng(0), term_values=TermValues(values)
-    ).mask
+    mask = run_method(profiles, method, TermValues(values)).mask
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return ["".join(sorted(profiles.vocabulary[i] for i in profiles.ids[a:b][mask[a:b]])) for a, b in bounds]
 
@@ -106,7 +101,7 @@ def test_example_10_and_table_4_delete_smith() -> None:
     assert eugene[0] == 4
     assert chicago == (2, 4, 6)
     assert smith == (2, 4, 4)
-    mask = anonymize(profiles, resolve("method", "km(k=2, m=3, target=fis)"), rng=np.random.default_rng(0)).mask
+    mask = run_method(profiles, "km(k=2, m=3, target=fis)").mask
     kept = {profiles.vocabulary[i] for i in profiles.ids[: profiles.indptr[1]][mask[: profiles.indptr[1]]]}
     assert "smith" not in kept
     assert {"eugene", "chicago"} <= kept

@@ -7,16 +7,15 @@ import pytest
 
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
-from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.centres import best_savings, columns_of, distance
 from queryveil.kernels.clustering.growing import begin, centre_of
-from queryveil.methods.vocabulary import publish
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of
 from queryveil.semantics.network import Network
 from queryveil.semantics.network import distance as term_distance
 from queryveil.semantics.taxonomy import read_taxonomy
-from tests.builders import profiles_of
+from tests.builders import profiles_of, run_method
 
 TREE = """child,parent
 edibles,goods
@@ -95,16 +94,16 @@ def test_the_clusters_equal_the_paper(profiles: Profiles, network: Network) -> N
 def test_the_typical_vocabularies_equal_the_paper(profiles: Profiles, network: Network) -> None:
     one = {"wine": 1, "vino": 1, "jackets": 1, "shoes": 1}
     other = {"raw-milk": 2, "homo-milk": 1}
-    assert bags_of_histories(publish(profiles, network, resolve("method", METHOD))) == [one, one, one, other, other]
+    assert bags_of_histories(run_method(profiles, METHOD, network)) == [one, one, one, other, other]
 
 
 def test_typical_vocabularies_as_bags_and_generalized(profiles: Profiles, network: Network) -> None:
     one = {"vino|wine": 2, "jackets": 1, "boots|shoes": 1}
     other = {"raw-milk": 1, "homo-milk": 1, "homo-milk|raw-milk": 1}
-    made = publish(profiles, network, resolve("method", METHOD[:-1] + ", typical=bags)"))
+    made = run_method(profiles, METHOD[:-1] + ", typical=bags)", network)
     assert bags_of_histories(made) == [one] * 3 + [other] * 2
     one, other = {"alcohol": 2, "jackets": 1, "footwear": 1}, {"raw-milk": 1, "homo-milk": 1, "dairy": 1}
-    made = publish(profiles, network, resolve("method", METHOD[:-1] + ", typical=generalize)"))
+    made = run_method(profiles, METHOD[:-1] + ", typical=generalize)", network)
     assert bags_of_histories(made) == [one] * 3 + [other] * 2
     assert sorted(zip(made.ids.tolist(), made.levels.tolist(), strict=True))[0] == (0, 1)  # alcohol is one level up
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from queryveil.core.rows import row_numbers
-from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.semantics.augmentation import Unknown, augment
+from queryveil.histories.profiles import Profiles
+from queryveil.semantics.augmentation import FeatureMatrix, Unknown, augment
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import synonym_sets

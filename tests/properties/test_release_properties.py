@@ -10,15 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import GuaranteeError
-from queryveil.core.names import resolve
 from queryveil.core.results import Verdict
-from queryveil.histories.build import Occurrences
+from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import ReleaseContent
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.log import encode_log
-from queryveil.methods.km import anonymize as run
-from tests.builders import encode_histories, profiles_of, verify_histories
+from tests.builders import encode_histories, profiles_of, run_method, verify_histories
 from tests.twins.content import Row, histories_rows, log_contents
 
 WORDS = ("pear", "Zebra", "apple", "éclair", "fig", "\U0001f34e", "a\tb")
@@ -176,7 +174,7 @@ def test_every_release_verifies_and_every_tampering_that_breaks_it_is_found(
     number = {person: i for i, person in enumerate(sorted({person for person, _ in log}))}
     profiles = profiles_of([terms for _, terms in log], [number[person] for person, _ in log])
     try:
-        kept = run(profiles, resolve("method", f"km(k={k}, m={m})"), rng=np.random.default_rng(0))
+        kept = run_method(profiles, f"km(k={k}, m={m})")
     except GuaranteeError:
         assert k > profiles.n_people
         return

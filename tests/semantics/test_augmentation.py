@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
-from queryveil.histories.profiles import FeatureMatrix, Profiles
-from queryveil.semantics.augmentation import Unknown, Weighting, augment, weighted
+from queryveil.histories.profiles import Profiles
+from queryveil.semantics.augmentation import FeatureMatrix, Unknown, Weighting, augment, weighted
 from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of

@@ -4,6 +4,7 @@
     ├── InputError                 exit 2: something the user gave cannot be used
     │   ├── UnknownNameError       a text name, a parameter or its value
     │   ├── LogError               a log that cannot be read
+    │   │   └── NoTermsError       a log of which no query contains a term
     │   ├── ReleaseError           a release, manifest or private folder that cannot be read
     │   ├── CorpusError            documents, or the index of them, that cannot be read
     │   └── OutputError            a place that cannot be written
@@ -35,6 +36,10 @@ class UnknownNameError(InputError):
 
 class LogError(InputError):
     """A log cannot be read."""
+
+
+class NoTermsError(LogError):
+    """No query of a log contains a term."""
 
 
 class ReleaseError(InputError):

@@ -1,13 +1,13 @@
-"""Builds `Profiles` from a cleaned log or from (history, entry) pairs, and finds their entries in single queries.
+"""Builds `Profiles` from a cleaned log or from (history, entry) pairs.
 
 Entries are in the reference order: by falling number of people, ties by text.
 """
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.core.arrow import break_ties
-from queryveil.core.errors import LogError
+from queryveil.core.errors import NoTermsError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of
 from queryveil.engines import QueryLog, Step
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.tokens import Tokenizer, TokenizerPool, WholeTexts, text_bytes
+from queryveil.histories.tokens import Tokenizer, WholeTexts, text_bytes, tokenize
 from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.word_lists import STOP_WORDS
 
@@ -29,35 +29,25 @@ Unit = Literal["term", "query", "entry"]
 NO_TERMS = "no query of the log holds a term; check --columns, --charset and the cleaning options."
 
 
-class NoTermsError(LogError):
-    """No query of a log contains a term."""
-
-
-@dataclass(frozen=True, eq=False)
-class Occurrences:
-    """The entries of every single query, each as a pair of `Profiles`: the content of a release of kind `log`."""
-
-    history: IntArray  # (queries,): the history of each query in the profiles
-    query: Int32Array  # (occurrences,)
-    pair: IntArray  # (occurrences,): position in the profiles' `ids`
-    extra: Mapping[str, pa.Array]  # (queries,): times, ranks, URLs that are kept
-
-
 def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) -> Profiles:
     """Return the profiles of a log; entries are terms, folded queries or unchanged queries, counted once per query."""
     histories: list[Int32Array] = []
-    with TokenizerPool([_tokenizer_of(log, unit) for _ in range(WORKERS)]) as pool:
+
+    def queries() -> Iterator[tuple[int, pa.Array]]:
         for n_batches, batch in enumerate(log.batches()):
             histories.append(batch["history"].to_numpy().astype(np.int32))
-            pool.add(batch["query"])
+            yield n_batches % WORKERS, batch["query"]
             progress("finding terms", n_batches, 0)
-        found, words = pool.finish()
+
+    charset, is_whole = log.source.cleaning.charset, unit == "query"
+    tokenizers = [WholeTexts() if unit == "entry" else Tokenizer(charset, whole=is_whole) for _ in range(WORKERS)]
+    found, words = tokenize(tokenizers, queries())
     none = np.empty(0, np.int32)
     history = np.concatenate([none, *(numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True))])
     term = np.concatenate([none, *(terms for _, terms in found)])
     owner, partition = log.histories()
     if unit == "term":
-        log.record(Step("terms", len(term), "terms found in queries", f"charset {log.source.cleaning.charset}"))
+        log.record(Step("terms", len(term), "terms found in queries", f"charset {charset}"))
         if log.source.cleaning.stop_words == "none":
             log.record(Step("stop words", 0, "stop words left out", "off"))
         else:
@@ -69,10 +59,6 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
     return assemble(
         history, term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
     )
-
-
-def _tokenizer_of(log: QueryLog, unit: Unit) -> Tokenizer | WholeTexts:
-    return WholeTexts() if unit == "entry" else Tokenizer(log.source.cleaning.charset, whole=unit == "query")
 
 
 def assemble(
@@ -163,34 +149,6 @@ def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArra
     position = np.lexsort((selected.ids, selected.row_numbers()))
     sorted_rows = replace(selected, ids=selected.ids[position], counts=selected.counts[position])
     return sorted_rows, inside[position]
-
-
-def find_occurrences(
-    log: QueryLog, profiles: Profiles, keep: Sequence[str] = (), *, unit: Unit = "term"
-) -> Occurrences:
-    """Stream the log again and find the pair of every entry of every query; `keep` names the columns to add."""
-    tokenizer = _tokenizer_of(log, unit)
-    queries, terms, histories = [], [], []
-    extra: dict[str, list[pa.Array]] = {name: [] for name in keep}
-    n_queries = 0
-    for batch in log.batches(keep):
-        rows, found = tokenizer.add(batch["query"])
-        queries.append(rows + np.int32(n_queries))
-        terms.append(found.copy())
-        histories.append(batch["history"].to_numpy())
-        for name, parts in extra.items():
-            parts.append(batch[name])
-        n_queries += len(batch)
-    query, term = np.concatenate(queries), np.concatenate(terms)
-    position = np.full(len(log.histories()[0]), -1, np.int64)  # in the profiles, −1 for empty histories
-    position[profiles.log_history] = np.arange(profiles.n_histories)
-    history = position[np.concatenate(histories)]
-    ids = {entry: number for number, entry in enumerate(profiles.vocabulary)}
-    known = np.array([ids.get(word, -1) for word in tokenizer.vocabulary().to_pylist()], np.int64)[term]
-    is_known = known >= 0  # false for stop words
-    query, known = query[is_known], known[is_known]
-    columns = {name: pa.concat_arrays(parts) for name, parts in extra.items()}
-    return Occurrences(history, query, find_pairs(profiles, history[query], known), columns)
 
 
 def find_pairs(profiles: Profiles, history: IntArray, term: IntArray) -> IntArray:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.errors import LogError
+from queryveil.core.errors import LogError, NoTermsError
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, Step
 from queryveil.engines.spark.reading import RawLog, read_log
-from queryveil.histories.build import NO_TERMS, NoTermsError, Unit, build
+from queryveil.histories.build import NO_TERMS, Unit, build
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.layout import Layout
 from queryveil.logs.scrub import KINDS

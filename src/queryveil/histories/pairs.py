@@ -9,7 +9,7 @@ Where queries were changed, `match` decides which query of a person a released o
 - `terms`: documents are single words, each counted once per query that contains it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
@@ -25,7 +25,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, per_entry
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.tokens import Tokenizer, TokenizerPool
+from queryveil.histories.tokens import Tokenizer, tokenize
 from queryveil.lexicons.word_lists import STOP_WORDS
 
 Match = Literal["exact", "words", "partial", "terms"]
@@ -51,16 +51,18 @@ def read_documents(
     owners: list[Int32Array] = []
     persons: list[tuple[str, ...]] = []
     batches: list[tuple[int, Int32Array]] = []  # the log of every batch, and the person of each query
-    tokenizers = [Tokenizer(charset, whole=match != "terms") for _ in range(n_logs)]  # more per log would cost more
-    with TokenizerPool(tokenizers, queued_batches=_QUEUED_BATCHES) as pool:
+
+    def queries() -> Iterator[tuple[int, pa.Array]]:
         for number, log in enumerate(logs):
             owners.append(log.histories()[0])
             persons.append(log.persons())
             for batch in log.batches():
                 batches.append((number, owners[number][batch["history"].to_numpy()]))
-                pool.add(batch["query"], worker=number)
+                yield number, batch["query"]
                 progress("finding queries", len(batches), 0)
-        found, texts = pool.finish()
+
+    tokenizers = [Tokenizer(charset, whole=match != "terms") for _ in range(n_logs)]  # more per log would cost more
+    found, texts = tokenize(tokenizers, queries(), queued_batches=_QUEUED_BATCHES)
     none = np.empty(0, np.int32)
     people, documents = [[none] for _ in owners], [[none] for _ in owners]
     for (number, person), (rows, terms) in zip(batches, found, strict=True):

@@ -84,13 +84,3 @@ class Profiles(Tabular):
             counts=self.counts[mask],
             weights=None if self.weights is None else self.weights[mask],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureMatrix:
-    """Histories × semantic dimensions in compressed sparse rows: what histories are compared by; never published."""
-
-    indptr: IntArray  # (histories + 1,)
-    ids: Int32Array  # (pairs,): ascending and unique within a row
-    values: FloatArray  # (pairs,): above 0
-    n_dimensions: int

@@ -1,6 +1,6 @@
 """Tokenizers: the terms of a stream of queries, numbered in the order of their first occurrence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -34,15 +34,9 @@ class Tokenizer:
         self._keys: NDArray[np.uint64] = np.empty(1 << 12, np.uint64)
         self._seen: NDArray[np.int64] = np.empty(1 << 12, np.int64)
 
-    def add(self, queries: pa.Array) -> Pairs:
-        """Return the row in the batch and the term of every pair."""
-        return self._add(self._folded(queries))
-
-    def merge(self, entries: pa.Array) -> NDArray[np.int32]:
-        """Add another tokenizer's vocabulary, which is folded already; return the numbers of its entries here."""
-        return self._add(entries)[1]
-
-    def _add(self, folded: pa.Array) -> Pairs:
+    def add(self, queries: pa.Array, *, is_folded: bool = False) -> Pairs:
+        """Return the row in the batch and the term of every pair; `is_folded` if nothing is left to fold."""
+        folded = queries if is_folded else self._folded(queries)
         data, offsets = text_bytes(folded)
         # an entry and its delimiter need at least two bytes, which bounds the number of entries
         room = len(folded) if self.whole else (len(data) + len(offsets)) // 2 + 1
@@ -113,11 +107,7 @@ class WholeTexts:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def merge(self, entries: pa.Array) -> NDArray[np.int32]:
-        """Add the entries of another instance; return their numbers here."""
-        return self.add(entries)[1]
-
-    def add(self, queries: pa.Array) -> Pairs:
+    def add(self, queries: pa.Array, *, is_folded: bool = False) -> Pairs:
         """Return the row in the batch and the entry of every non-empty text."""
         numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in queries.to_pylist() if text]
         rows = [row for row, text in enumerate(queries.to_pylist()) if text]
@@ -128,40 +118,34 @@ class WholeTexts:
         return pa.array(list(self._numbers), pa.large_string())
 
 
-class TokenizerPool:
-    """Several tokenizers, each in a thread of its own; the kernels release the global interpreter lock."""
+def tokenize(
+    tokenizers: Sequence[Tokenizer | WholeTexts], batches: Iterable[tuple[int, pa.Array]], *, queued_batches: int = 2
+) -> tuple[list[Pairs], pa.Array]:
+    """Return the pairs of all batches in order, with common entry numbers, and the entries by number.
 
-    def __init__(self, tokenizers: Sequence[Tokenizer | WholeTexts], *, queued_batches: int = 2) -> None:
-        self._tokenizers = tokenizers
-        self._max_pending = queued_batches * len(tokenizers)
-        self._threads = [ThreadPoolExecutor(1) for _ in tokenizers]
-        self._batches: list[tuple[int, Future[Pairs]]] = []  # the worker of every batch, and its result
-
-    def __enter__(self) -> "TokenizerPool":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for thread in self._threads:
+    A batch is the position of its tokenizer and its queries. Each tokenizer has a thread of its own, because the
+    kernels release the global interpreter lock; the next batch is taken once few enough are pending.
+    """
+    max_pending = queued_batches * len(tokenizers)
+    threads = [ThreadPoolExecutor(1) for _ in tokenizers]
+    submitted: list[tuple[int, Future[Pairs]]] = []  # the worker of every batch, and its result
+    try:
+        for worker, queries in batches:
+            if len(submitted) >= max_pending:
+                submitted[-max_pending][1].result()
+            submitted.append((worker, threads[worker].submit(tokenizers[worker].add, queries)))
+        found = [result.result() for _, result in submitted]
+    finally:
+        for thread in threads:
             thread.shutdown(cancel_futures=True)
-
-    def add(self, queries: pa.Array, *, worker: int | None = None) -> None:
-        """Submit a batch to a worker (by default in turn); wait if too many batches are pending."""
-        worker = len(self._batches) % len(self._tokenizers) if worker is None else worker
-        if len(self._batches) >= self._max_pending:
-            self._batches[-self._max_pending][1].result()
-        self._batches.append((worker, self._threads[worker].submit(self._tokenizers[worker].add, queries)))
-
-    def finish(self) -> tuple[list[Pairs], pa.Array]:
-        """Return the pairs of all batches in order, with common entry numbers, and the entries by number."""
-        found = [result.result() for _, result in self._batches]
-        first, *others = self._tokenizers
-        for worker, tokenizer in enumerate(others, start=1):
-            numbers = first.merge(tokenizer.vocabulary())
-            for batch, (submitted_to, _) in enumerate(self._batches):
-                if submitted_to == worker:
-                    rows, terms = found[batch]
-                    found[batch] = rows, numbers[terms]
-        return found, first.vocabulary()
+    first, *others = tokenizers
+    for worker, tokenizer in enumerate(others, start=1):
+        numbers = first.add(tokenizer.vocabulary(), is_folded=True)[1]
+        for batch, (submitted_to, _) in enumerate(submitted):
+            if submitted_to == worker:
+                rows, terms = found[batch]
+                found[batch] = rows, numbers[terms]
+    return found, first.vocabulary()
 
 
 def _enlarged(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError, InternalError
 from queryveil.core.rows import IntArray, gather_rows, row_numbers_of
 from queryveil.engines import QueryLog
-from queryveil.histories.build import Occurrences
-from queryveil.histories.build import find_occurrences as find_query_occurrences
+from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent, ids_of_keys, rank_texts, sort_keys, with_partition

@@ -8,8 +8,8 @@ import numpy as np
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of_sorted, per_entry, row_numbers
-from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.loss import PublishedClusters
 from queryveil.kinds.base import Kind
 from queryveil.market.table import Market

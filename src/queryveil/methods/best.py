@@ -11,10 +11,8 @@ Algorithm 1 also runs alone, on a core of its own, and the better result is take
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from threading import Event
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.growth import Grown, grow, holders, potentials
-from queryveil.kernels.km.improvement import choose_anew, make_room, put_back
+from queryveil.kernels.km.improvement import make_room, put_back, reselect
 from queryveil.kernels.km.supports import Tree, is_one_each
 from queryveil.kernels.km.updates import UTILITY, Rule, make_scratch
 from queryveil.methods.deletion import BUDGET, count_combinations, delete, lay_out
@@ -35,8 +33,8 @@ _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well u
 _WORKERS = min(4, os.cpu_count() or 1)
 _RUNS = 16  # of histories, whose potentials are found side by side
 _ROUNDS = 6
-_LARGE, _ASKED_FIRST = 100_000, 16  # histories of a large log, of which every 16th is asked first
-_WORTH_IT = 0.005  # another round is made if the one before gained at least this share
+_LARGE, _SAMPLED = 100_000, 16  # histories of a large log, of which every 16th is improved first
+_LEAST_GAIN = 0.005  # another round is made if the one before gained at least this share
 _MOST_TRIES = 64
 _TRIED_WORK = 12_000_000  # pairs of history and term, and _PER_HISTORY for each history, in all tries after the first …
 _PER_HISTORY = 100  # … which gain most where few people have long histories
@@ -65,7 +63,7 @@ def best(
         paper = pool.submit(delete, rows, people, own, rule, end_when_stopped)
         try:
             problem = growth_problem(rows, rule.k, tree, len(people), aim.gain)
-            grown, n_tries = _grown(problem, aim, people, rng, progress)
+            grown, n_tries = _grow_best(problem, aim, people, rng, progress)
             if rule.m > 2:
                 grown = _cleaned(rows, grown, rule, aim.gain, progress)
             published = paper.result()[0]
@@ -75,7 +73,7 @@ def best(
     found = {"paper": published, "growth": grown}
     if rule.m == 2 and aim.kept(published) >= aim.kept(grown):
         log = problem.kept(published)
-        improve(problem, log, own, _most_useful_first(problem), progress)
+        improve(problem, log, own, problem.by_gain, progress)
         found["paper, improved"] = problem.mask(log)
     kept = {name: aim.kept(mask) for name, mask in found.items()}
     chosen = max(kept, key=lambda name: kept[name])
@@ -97,16 +95,13 @@ class GrowthProblem:
     tree: Tree  # its supports are those of the whole log
     n_terms: int  # terms with an id below this are looked at
     start: IntArray  # (n_terms + 1,): where the pairs of each term begin
+    term: NDArray[np.int32]  # (pairs,)
     history: NDArray[np.int32]  # (pairs,)
     place: IntArray  # (pairs,): where each stands in the log
     pair_of: IntArray  # (pairs of the log,): and back; -1 for terms that are not looked at
     gain: FloatArray  # (pairs,)
     by_length: IntArray  # histories, the longest first
-
-    @property
-    def term(self) -> IntArray:
-        """Return the term of each pair."""
-        return row_numbers(self.start)
+    by_gain: IntArray  # terms, the one with the highest total gain first
 
     def potential(self) -> FloatArray:
         """Return what keeping a pair can bring with it: the gain of all terms that go with its term there."""
@@ -175,8 +170,11 @@ def growth_problem(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: F
     start, history, place = holders(profiles.indptr, profiles.ids, n_terms)
     pair_of = np.full(len(profiles.ids), -1, np.int64)
     pair_of[place] = np.arange(len(place))
+    term = row_numbers(start, np.int32)
     by_length = np.argsort(-np.diff(profiles.indptr), kind="stable")
-    return GrowthProblem(profiles, k, tree, n_terms, start, history, place, pair_of, gain[place], by_length)
+    by_gain = np.argsort(-np.bincount(term, weights=gain[place], minlength=n_terms), kind="stable")
+    arrays = (start, term, history, place, pair_of, gain[place], by_length, by_gain)
+    return GrowthProblem(profiles, k, tree, n_terms, *arrays)
 
 
 def grow_terms(
@@ -190,103 +188,61 @@ def grow_terms(
 
 
 def improve(problem: GrowthProblem, log: Grown, tree: Tree, order: IntArray, progress: Progress) -> None:
-    """Let histories choose anew, and the terms they let go grow again, while the choices gain enough.
+    """Reselect the kept terms of every history and grow the dropped terms again, while that gains enough.
 
-    Of a large log a part chooses first: where it gains too little, the others are not asked.
+    In a large log, a sample of the histories comes first: if that gains too little, the others are left as they are.
     """
-    step = 1 if len(problem.by_length) < _LARGE else _ASKED_FIRST
+    step = 1 if len(problem.by_length) < _LARGE else _SAMPLED
     is_first = np.arange(len(problem.by_length)) % step == 0
+    fixed = problem.profiles.ids, problem.pair_of, problem.k, problem.gain
     room = make_room(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
     for number in range(1, _ROUNDS + 1):
         before = float(problem.gain[log.kept].sum())
-        stirred = np.zeros(problem.n_terms, np.bool_)
+        dropped = np.zeros(problem.n_terms, np.bool_)
         for histories, share in ((problem.by_length[is_first], 1 / step), (problem.by_length[~is_first], 1)):
             turn = 0
             while turn < len(histories):
                 progress(f"choosing anew, round {number}", turn, len(histories))
-                turn = choose_anew(
-                    log,
-                    problem.profiles.ids,
-                    problem.pair_of,
-                    tree,
-                    problem.k,
-                    problem.gain,
-                    histories,
-                    turn,
-                    _BUDGET,
-                    stirred,
-                    room,
-                )
-            if float(problem.gain[log.kept].sum()) - before <= share * _WORTH_IT * before:
+                turn = reselect(log, tree, *fixed, histories, turn, _BUDGET, dropped, room)
+            if float(problem.gain[log.kept].sum()) - before <= share * _LEAST_GAIN * before:
                 return
-        grow_terms(problem, log, tree, problem.gain, order[stirred[order]], progress)
+        grow_terms(problem, log, tree, problem.gain, order[dropped[order]], progress)
 
 
-class _Tried(NamedTuple):
-    """A log that was grown, its supports, and how much of the target it keeps."""
-
-    kept: tuple[float, float]
-    log: Grown
-    tree: Tree
-
-
-def _grown(
+def _grow_best(
     problem: GrowthProblem, aim: Objective, people: IntArray, rng: np.random.Generator, progress: Progress
 ) -> tuple[Mask, int]:
-    """Return the best of several tries: in small logs, terms of the best so far are taken out and grow anew."""
-    starts = _starts(problem, aim.target, people)
-    everything = np.ones(problem.n_terms, np.bool_)
-    tried = (_try(problem, *problem.empty(), everything, *start, aim, progress) for start in starts)
-    found = reduce(_better, tried)
-    work = len(problem.gain) + _PER_HISTORY * problem.profiles.n_histories
-    n_more = min(_MOST_TRIES, _TRIED_WORK // work)
-    order, weight = starts[0]
-    for _ in range(n_more):
-        gone = rng.random(problem.n_terms) < rng.uniform(*_TAKEN_OUT)
-        anew = order[np.argsort(np.arange(1, len(order) + 1) * _factors(len(order), rng), kind="stable")]
-        start = problem.without(found.log, found.tree, gone)
-        found = _better(found, _try(problem, *start, gone, anew, weight * _factors(len(weight), rng), aim, progress))
-    return problem.mask(found.log), len(starts) + n_more
+    """Return the best of several grown logs, and their number; people and distinct terms are helped by rare terms.
 
-
-def _starts(problem: GrowthProblem, target: str, people: IntArray) -> list[tuple[IntArray, FloatArray]]:
-    """Return orders of terms and weights of pairs to grow by; people and distinct terms are helped by rare terms."""
+    In small logs, terms are taken out of the best log so far and grow again in another order.
+    """
     by_potential = problem.gain * np.sqrt(problem.potential())
-    useful, rare = _most_useful_first(problem), np.arange(problem.n_terms)[::-1].copy()
-    if target == "users":
-        return [(useful, by_potential), (rare, by_potential)]
-    if target == "distinct":
-        return [(rare, 1.0 / people[problem.term]), (rare, by_potential)]
-    return [(useful, by_potential)]
-
-
-def _factors(n: int, rng: np.random.Generator) -> FloatArray:
-    return np.exp(_SPREAD * rng.standard_normal(n))
-
-
-def _better(found: _Tried, tried: _Tried) -> _Tried:
-    return tried if tried.kept > found.kept else found
-
-
-def _try(
-    problem: GrowthProblem,
-    log: Grown,
-    tree: Tree,
-    gone: Mask,
-    order: IntArray,
-    weight: FloatArray,
-    aim: Objective,
-    progress: Progress,
-) -> _Tried:
-    """Let the terms that are gone grow in a log, and improve it."""
-    grow_terms(problem, log, tree, weight, order[gone[order]], progress)
-    improve(problem, log, tree, order, progress)
-    return _Tried(aim.kept(problem.mask(log)), log, tree)
-
-
-def _most_useful_first(problem: GrowthProblem) -> IntArray:
-    gain = np.bincount(problem.term, weights=problem.gain, minlength=problem.n_terms)
-    return np.argsort(-gain, kind="stable")
+    rarest_first = np.arange(problem.n_terms)[::-1].copy()
+    starts = [(problem.by_gain, by_potential)]  # orders of terms and weights of pairs to grow by
+    if aim.target == "users":
+        starts.append((rarest_first, by_potential))
+    elif aim.target == "distinct":
+        starts = [(rarest_first, 1.0 / people[problem.term]), (rarest_first, by_potential)]
+    work = len(problem.gain) + _PER_HISTORY * problem.profiles.n_histories
+    n_tries = len(starts) + min(_MOST_TRIES, _TRIED_WORK // work)
+    most, (best_log, best_tree) = (-np.inf, 0.0), problem.empty()
+    for number in range(n_tries):
+        if number < len(starts):
+            (order, weight), (log, tree) = starts[number], problem.empty()
+            gone = np.ones(problem.n_terms, np.bool_)
+        else:
+            order, weight = starts[0]
+            gone = rng.random(problem.n_terms) < rng.uniform(*_TAKEN_OUT)
+            place = np.arange(1, len(order) + 1) * np.exp(_SPREAD * rng.standard_normal(len(order)))
+            order = order[np.argsort(place, kind="stable")]
+            log, tree = problem.without(best_log, best_tree, gone)
+            weight = weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
+        grow_terms(problem, log, tree, weight, order[gone[order]], progress)
+        improve(problem, log, tree, order, progress)
+        kept = aim.kept(problem.mask(log))
+        if kept > most:
+            most, best_log, best_tree = kept, log, tree
+    return problem.mask(best_log), n_tries
 
 
 def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: FloatArray, progress: Progress) -> Mask:

@@ -18,11 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress, silent
+from queryveil.core.progress import Progress
 from queryveil.core.rows import IntArray, gather_rows, indptr_of
-from queryveil.histories.outcomes import PublishedVocabularies
-from queryveil.histories.profiles import Profiles
+from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.generalize import Holdings, count_owners, find_holdings, gains_of, look_up, shared_counts
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
@@ -53,21 +51,15 @@ class _Division:
 
 
 def run(task: MethodTask) -> PublishedVocabularies:
-    """Run the method as declared."""
-    return publish(task.profiles, task.inputs.get(Network), task.method, progress=task.progress)
-
-
-def publish(
-    profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
-) -> PublishedVocabularies:
     """Return the generalised terms of every history, which all histories of its part share."""
+    profiles, method = task.profiles, task.method
     refuse_too_few_people(profiles, method)
-    progress("making a tree of the terms", 0, 1)
-    tree = term_tree(network, profiles.vocabulary)
+    task.progress("making a tree of the terms", 0, 1)
+    tree = term_tree(task.inputs.get(Network), profiles.vocabulary)
     leaves = tree.leaf[profiles.ids]
     order = np.lexsort((leaves, profiles.row_numbers()))  # nodes ascend within a history
     indptr, leaves, counts = profiles.indptr, leaves[order], profiles.counts[order]
-    parts = divide(indptr, leaves, profiles.owner, tree, method.integer("k"), progress)
+    parts = divide(indptr, leaves, profiles.owner, tree, method.integer("k"), task.progress)
     numbers = {name: i for i, name in enumerate(profiles.vocabulary)}  # of names, terms of the log first
     number = np.array([numbers.setdefault(name, len(numbers)) for name in tree.names], np.int32)
     is_public = np.ones(len(tree.parent), np.bool_)

@@ -11,13 +11,9 @@ ties go to the largest id instead of a random one, so that a run can be repeated
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError
-from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.profiles import Profiles
 from queryveil.methods.base import MethodTask, StartingPoint
 from queryveil.methods.best import best
 from queryveil.methods.deletion import count_combinations, delete, rule_for
@@ -25,49 +21,30 @@ from queryveil.methods.targets import TermValues, objective
 
 
 def run(task: MethodTask) -> KeptPairs:
-    """Run the method as declared."""
-    values, start = task.inputs.find(TermValues) or TermValues(), task.inputs.find(StartingPoint)
-    return anonymize(
-        task.profiles,
-        task.method,
-        rng=task.rng,
-        term_values=values,
-        start=None if start is None else start.mask,
-        progress=task.progress,
-    )
-
-
-def anonymize(
-    profiles: Profiles,
-    method: ResolvedName,
-    *,
-    rng: np.random.Generator,
-    term_values: TermValues = TermValues(),
-    start: NDArray[np.bool_] | None = None,
-    progress: Progress = silent,
-) -> KeptPairs:
     """Return which (history, term) pairs stay so that the log is (k,m)-anonymous.
 
-    `start` is what a run with a weaker guarantee kept; only that is looked at.
+    If the task has a `StartingPoint`, only the pairs that the weaker run kept are considered.
     """
-    k, m = method.integer("k"), method.integer("m")
+    profiles, method, progress = task.profiles, task.method, task.progress
+    k, m, target = method.integer("k"), method.integer("m"), method.word("target")
     if k > profiles.n_people:
         raise GuaranteeError(
             f"{method}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
         )
-    rows = profiles if start is None else profiles.select(start)
+    term_values, start = task.inputs.find(TermValues) or TermValues(), task.inputs.find(StartingPoint)
+    rows = profiles if start is None else profiles.select(start.mask)
     people = rows.holders()
     people = people[: int(np.flatnonzero(people >= k).max(initial=-1)) + 1]  # of the terms that can stay
     tree = count_combinations(rows, len(people), k, m, progress)
-    rule = rule_for(profiles, method, term_values, tree, len(people), rng)
+    rule = rule_for(profiles, method, term_values, tree, len(people), task.rng)
     # nothing can be better where the target is nothing, or where single terms are either infrequent or not
-    if method.word("algorithm") == "paper" or method.word("target") == "random" or m == 1:
-        mask, passes = delete(rows, people, tree, rule, progress)
+    if method.word("algorithm") == "paper" or target == "random" or m == 1:
+        kept, passes = delete(rows, people, tree, rule, progress)
         summary: dict[str, object] = {"algorithm": "paper", "passes": passes}
     else:
-        aim = objective(method.word("target"), rows, term_values)
-        mask, summary = best(rows, people, tree, rule, aim, rng, progress)
+        kept, summary = best(rows, people, tree, rule, objective(target, rows, term_values), task.rng, progress)
+    mask = kept
     if start is not None:
-        started, mask = mask, np.zeros(len(profiles.ids), np.bool_)
-        mask[start] = started
+        mask = np.zeros(len(profiles.ids), np.bool_)
+        mask[start.mask] = kept
     return KeptPairs(mask, summary={**summary, "pairs deleted": int(np.count_nonzero(~mask))})

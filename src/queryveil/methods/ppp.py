@@ -10,10 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from queryveil.core.errors import GuaranteeError
-from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.methods.base import MethodTask
 
@@ -21,14 +18,8 @@ _REPORT_EVERY = 50_000  # queries, below a second
 
 
 def run(task: MethodTask) -> KeptPairs:
-    """Run the method as declared."""
-    return anonymize(task.profiles, task.method, lists=task.inputs.get(PersonalWordLists), progress=task.progress)
-
-
-def anonymize(
-    profiles: Profiles, method: ResolvedName, *, lists: PersonalWordLists, progress: Progress = silent
-) -> KeptPairs:
     """Return which (history, query) pairs stay: those of queries with such a word, or those of all others."""
+    profiles, method, lists = task.profiles, task.method, task.inputs.get(PersonalWordLists)
     entries = profiles.vocabulary
     phrases = lists.places | lists.words
     longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
@@ -37,7 +28,7 @@ def anonymize(
         words = entry.split(" ")
         found[number] = has_name(words, lists) or has_phrase(words, phrases, longest)
         if number % _REPORT_EVERY == 0:
-            progress("looking for names and places", number, len(entries))
+            task.progress("looking for names and places", number, len(entries))
     mask = found[profiles.ids] == (method.word("release") == "only")
     if not mask.any():
         which = "no query holds" if method.word("release") == "only" else "every query holds"

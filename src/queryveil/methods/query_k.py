@@ -12,20 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError
-from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.profiles import Profiles
 from queryveil.methods.base import MethodTask
 
 
 def run(task: MethodTask) -> KeptPairs:
-    """Run the method as declared."""
-    return anonymize(task.profiles, task.method, progress=task.progress)
-
-
-def anonymize(profiles: Profiles, method: ResolvedName, *, progress: Progress = silent) -> KeptPairs:
     """Return which (history, query) pairs stay so that each query was issued by k people."""
+    profiles, method = task.profiles, task.method
     people = profiles.holders()
     if "k" in method.values:
         k, remedy = method.integer("k"), "lower k."
@@ -38,7 +31,7 @@ def anonymize(profiles: Profiles, method: ResolvedName, *, progress: Progress = 
         remedy = "its commonest queries alone are a larger share; take a larger one."
     if k > people.max():
         raise GuaranteeError(f"{method}: nothing would be left of the log; {remedy}")
-    progress("deleting", 1, 1)
+    task.progress("deleting", 1, 1)
     mask = people[profiles.ids] >= k
     summary = {
         "different queries left out": int(np.count_nonzero(people < k)),

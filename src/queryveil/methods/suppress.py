@@ -14,26 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress, silent
-from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.histories import gather
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
-from queryveil.semantics.network import Network
 
 
 def run(task: MethodTask) -> PublishedVocabularies:
-    """Run the method as declared."""
-    return publish(task.profiles, task.inputs.get(Network), task.method, progress=task.progress)
-
-
-def publish(
-    profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
-) -> PublishedVocabularies:
     """Return each history's kept terms; a term's count is the minimum over the people who share the vocabulary."""
+    profiles, method = task.profiles, task.method
     refuse_too_few_people(profiles, method)
-    progress("suppressing", 0, 1)
+    task.progress("suppressing", 0, 1)
     n_terms = _most_terms(profiles, method)
     left = profiles.select(profiles.ids < n_terms)  # ids fall with the number of people
     vocabularies = [left.ids[a:b].tobytes() for a, b in pairwise(left.indptr)]
@@ -43,7 +35,7 @@ def publish(
     _, place = np.unique(cell, return_inverse=True)
     shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(shared, place, left.counts)
-    progress("suppressing", 1, 1)
+    task.progress("suppressing", 1, 1)
     published = PublishedVocabularies(
         profiles.vocabulary,
         left.indptr,

@@ -99,20 +99,18 @@ logsize, bid, clicks, impressions, revenue, file = (
     partial(rank_by_value, target) for target in ("logsize", "bid", "clicks", "impressions", "revenue", "file")
 )
 
-
-def _ranking(name: str, purpose: str) -> Declaration:
-    return Declaration(name, purpose, functions={"local": f"{__name__}:{name}"})
-
-
+_RANKINGS = {
+    "logsize": "occurrences of terms in the log",
+    "users": "people with something left",
+    "distinct": "distinct terms",
+    "bid": "what advertisers bid for terms (--market)",
+    "clicks": "clicks on the ads of terms (--market)",
+    "impressions": "how often the ads of terms are shown (--market)",
+    "revenue": "clicks · bid of terms (--market)",
+    "file": "the value of terms in a file (--values: term, value)",
+}
 DECLARATIONS = (
-    _ranking("logsize", "occurrences of terms in the log"),
-    _ranking("users", "people with something left"),
-    _ranking("distinct", "distinct terms"),
-    _ranking("bid", "what advertisers bid for terms (--market)"),
-    _ranking("clicks", "clicks on the ads of terms (--market)"),
-    _ranking("impressions", "how often the ads of terms are shown (--market)"),
-    _ranking("revenue", "clicks · bid of terms (--market)"),
-    _ranking("file", "the value of terms in a file (--values: term, value)"),
+    *(Declaration(name, purpose, functions={"local": f"{__name__}:{name}"}) for name, purpose in _RANKINGS.items()),
     Declaration("fis", "frequent combinations: the term in the fewest of them goes"),
     Declaration("random", "nothing: a random term of the combination goes"),
 )

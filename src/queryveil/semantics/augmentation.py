@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, gather_rows, indptr_of, per_entry, select_entries
-from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, indptr_of, per_entry, select_entries
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.cooccurrence import strongest_related
 from queryveil.kernels.semantics import (
     Expansion,
@@ -46,6 +46,16 @@ RELATED_SHARE = 0.5  # of a term's weight, for related dimensions with weighting
 MAX_RELATED = 5  # dimensions that neighbours add to a term, over all steps
 _PAIRS_PER_CHUNK = 200_000
 _STAGE = "augmenting"
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMatrix:
+    """Histories × semantic dimensions in compressed sparse rows: what histories are compared by; never published."""
+
+    indptr: IntArray  # (histories + 1,)
+    ids: Int32Array  # (pairs,): ascending and unique within a row
+    values: FloatArray  # (pairs,): above 0
+    n_dimensions: int
 
 
 def weighted(profiles: Profiles, weights: Weights) -> Profiles:

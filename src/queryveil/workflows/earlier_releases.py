@@ -19,7 +19,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, per_entry
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import find_pairs
-from queryveil.histories.outcomes import Grouping, PreviousGroups
+from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import PrivateFolder, tables_of

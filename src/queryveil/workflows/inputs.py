@@ -18,7 +18,8 @@ from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
-from queryveil.histories.outcomes import Grouping, Outcome, PreviousGroups
+from queryveil.histories.groups import Grouping, PreviousGroups
+from queryveil.histories.outcomes import Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.kinds.private_folder import write_contributors

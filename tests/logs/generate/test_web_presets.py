@@ -10,14 +10,13 @@ import pyarrow as pa
 import pytest
 
 from queryveil.api import profiles, read
-from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.build import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.generate import GeneratedLog, generate
 from queryveil.logs.generate.presets import ALTAVISTA, AOL
 from queryveil.logs.generate.writer import write_log
-from queryveil.methods.km import anonymize
+from tests.builders import run_method
 
 USERS = 20_000
 
@@ -159,7 +158,7 @@ def test_a_few_programs_combine_terms_by_or(altavista: Sample) -> None:
 
 def keep(built: Profiles, k: int) -> tuple[float, int]:
     """Return the share of the log, and the distinct terms, that Algorithm 1 keeps at m = 2."""
-    mask = anonymize(built, resolve("method", f"km(k={k}, m=2, algorithm=paper)"), rng=np.random.default_rng(1)).mask
+    mask = run_method(built, f"km(k={k}, m=2, algorithm=paper)", seed=1).mask
     return float(built.counts[mask].sum() / built.counts.sum()), len(np.unique(built.ids[mask]))
 
 

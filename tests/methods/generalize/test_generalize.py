@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import GuaranteeError
-from queryveil.core.names import resolve
 from queryveil.core.progress import silent
-from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.methods.generalize import divide
-from queryveil.methods.generalize import publish as run
 from queryveil.semantics.network import Network, wordnet
 from queryveil.semantics.tree import TermTree, term_tree
-from tests.builders import profiles_of
+from tests.builders import profiles_of, run_method
 from tests.methods.generalize.goods import VOCABULARIES, goods
 from tests.twins import generalize as twin
 
@@ -25,7 +23,8 @@ WORDS = ("dog", "cat", "wolf", "car", "bus", "truck", "wine", "beer", "run", "wa
 
 
 def generalized(profiles: Profiles, network: Network, method: str) -> PublishedVocabularies:
-    return run(profiles, network, resolve("method", method))
+    published: PublishedVocabularies = run_method(profiles, method, network)
+    return published
 
 
 def bags(published: PublishedVocabularies) -> list[dict[tuple[str, int], int]]:

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.histories.groups import Grouping
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles as run
 from queryveil.methods.linkability.greedy import NO_MINIMUM, group_rows, part_of, task_of
 from queryveil.methods.linkability.principles import representatives, smallest_group, without_rare
+from queryveil.semantics.augmentation import FeatureMatrix
 from tests.builders import profiles_of, rows
 from tests.twins.grouping import greedy_groups, legal_rule
 

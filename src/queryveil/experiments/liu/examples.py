@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment
 from queryveil.core.progress import Progress, silent
 from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
 from queryveil.experiments.paper import example_log
-from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.network import Network, distance
 from queryveil.semantics.taxonomy import taxonomy_of

@@ -1,4 +1,4 @@
-"""Choosing anew, history by history, which terms to keep of an anonymous log, for combinations of two.
+"""Reselecting, history by history, which terms to keep of an anonymous log, for combinations of two.
 
 A history may keep any of its terms that are pairwise held by at least k people now, and must keep a term of a pair that
 just k people hold. Of the conflicting terms the one goes that has most conflicts for its gain, until there is none;
@@ -126,24 +126,24 @@ def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, room: Room) -
 
 
 @jit
-def choose_anew(
+def reselect(
     log: Grown,
+    tree: Tree,
     ids: NDArray[np.int32],
     pair_of: NDArray[np.int64],
-    tree: Tree,
     k: int,
     gain: NDArray[np.float64],
     order: NDArray[np.int64],
     first: int,
     budget: int,
-    stirred: NDArray[np.bool_],
+    dropped: NDArray[np.bool_],
     room: Room,
 ) -> int:
-    """Let the histories of the order, from `first` on, choose anew until the budget of work is used up.
+    """Reselect the terms of the histories of the order, from `first` on, until the budget of work is used up.
 
-    `pair_of` says which pair of a term and a history stands at each place of the log (-1: of a term not looked at).
-    Histories of people who have several, and very long ones, stay as they are. The terms that are not kept in a history
-    that chose something else are stirred. Return the next place in the order.
+    `pair_of` maps each place of the log to its pair of term and history, -1 for terms that are not considered.
+    Histories of people who have several, and very long ones, stay as they are. `dropped` marks the terms that a changed
+    history does not keep. Return the next place in the order.
     """
     work = 0
     turn = first
@@ -163,8 +163,8 @@ def choose_anew(
         if _find_clashes(log.support1, tree.support2, k, n, room) and _choose(gain, n, room) > 0:
             _take(log, tree.support2, h, n, room)
             for i in range(log.indptr[h], log.indptr[h + 1]):
-                if ids[i] < len(stirred) and not log.kept[pair_of[i]]:
-                    stirred[ids[i]] = True
+                if ids[i] < len(dropped) and not log.kept[pair_of[i]]:
+                    dropped[ids[i]] = True
     return turn
 
 

@@ -17,8 +17,8 @@ from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.histories.outcomes import Grouping
-from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.histories.groups import Grouping
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed.blocks import PEOPLE, numbered_terms, raw_blocks, terms_of_blocks
 from queryveil.methods.distributed.encoding import Piece, Row, join_pieces, map_groups
 from queryveil.methods.distributed.features import (
@@ -35,6 +35,7 @@ from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.greedy import task_of
 from queryveil.methods.linkability.principles import Population, floor_of, representatives, without_groups
 from queryveil.semantics import SemanticOptions
+from queryveil.semantics.augmentation import FeatureMatrix
 from queryveil.semantics.network import Network
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import numpy as np
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.histories.outcomes import Grouping, PreviousGroups
-from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.histories.groups import Grouping, PreviousGroups
+from queryveil.histories.profiles import Profiles
 from queryveil.methods.base import MethodTask
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
 from queryveil.methods.linkability.greedy import task_of
 from queryveil.methods.linkability.principles import representatives, without_groups, without_rare
-from queryveil.semantics.augmentation import augment
+from queryveil.semantics.augmentation import FeatureMatrix, augment
 from queryveil.semantics.network import Network
 
 

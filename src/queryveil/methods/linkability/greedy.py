@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import gather_rows
-from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import (
     CLOSENESS,
     LEFT_OVER,
@@ -33,6 +33,7 @@ from queryveil.kernels.grouping.greedy import (
 from queryveil.kernels.grouping.kmeans import at_unit_length, renumber
 from queryveil.kernels.grouping.published import EntryWeights, find_candidates, grow_published, published_similarity
 from queryveil.methods.linkability.principles import Population, highest_shares, population_of, rule_for, weights_of
+from queryveil.semantics.augmentation import FeatureMatrix
 
 NO_MINIMUM = -1.0  # a cosine that everybody reaches
 _BUDGET = 200_000_000  # steps of kernel work between two progress reports: well under a second

@@ -16,8 +16,8 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import IntArray, gather_rows, per_entry, row_numbers
-from queryveil.histories.outcomes import Grouping, PreviousGroups
-from queryveil.histories.profiles import FeatureMatrix, Profiles
+from queryveil.histories.groups import Grouping, PreviousGroups
+from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import SLACK
 from queryveil.methods.linkability import group_profiles
 from queryveil.methods.linkability.principles import (
@@ -31,6 +31,7 @@ from queryveil.methods.linkability.principles import (
     without_groups,
     without_rare,
 )
+from queryveil.semantics.augmentation import FeatureMatrix
 
 _NO_GROUP = np.int32(-1)
 _AT_ONCE = 500  # newcomers who are compared with all groups

@@ -15,11 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import indptr_of
-from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
+from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.centres import FAR, HEIGHT_BITS, Bags, Cluster, DistanceCache
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
@@ -30,20 +28,14 @@ PublishedName = tuple[str, int]  # a name and its level
 
 
 def run(task: MethodTask) -> PublishedVocabularies:
-    """Run the method as declared."""
-    return publish(task.profiles, task.inputs.get(Network), task.method, progress=task.progress)
-
-
-def publish(
-    profiles: Profiles, network: Network, method: ResolvedName, *, progress: Progress = silent
-) -> PublishedVocabularies:
     """Return, for every history, the typical vocabulary of its cluster."""
+    profiles, network, method = task.profiles, task.inputs.get(Network), task.method
     network.require_hierarchy()
     rule = rule_of(method)
     matchable = without_unmatchable(profiles, network, rule.k)
     refuse_too_few_people(matchable, method)
     bags, cache = prepare(matchable, network, rule.eps)
-    clusters = cluster_vocabularies(bags, cache, rule, progress)
+    clusters = cluster_vocabularies(bags, cache, rule, task.progress)
     names = BagNames(profiles, bags, cache, network, floor_of(method))
     typical = [names.typical_vocabulary(cluster, method.word("typical")) for cluster in clusters]
     return not_empty(_published(profiles, clusters, typical), method)
