@@ -33,7 +33,7 @@ def profiles_of(histories: Sequence[Iterable[str]], owners: Sequence[int] | None
 def run_method(profiles: Profiles, name: str, *inputs: object, seed: int = 0, progress: Progress = silent) -> Any:
     """Return the outcome of a method with these inputs, such as a network."""
     method = resolve("method", name)
-    task = MethodTask(profiles, method, np.random.default_rng(seed), Views.of(*inputs), progress)
+    task = MethodTask(profiles, method, np.random.default_rng(seed), Views(*inputs), progress)
     return method.declaration.load()(task)
 
 
