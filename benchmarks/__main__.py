@@ -1,4 +1,4 @@
-"""Run the benchmarks of ordinary length (`make bench`), or, told `full`, the long ones (`make bench-full`)."""
+"""Run the benchmarks of ordinary length (`make bench`), or with `full` the long ones (`make bench-full`)."""
 
 import sys
 

@@ -66,9 +66,9 @@ def run_timed(
     profiles: Profiles, features: FeatureMatrix, name: str, exact_up_to: int = 10**9
 ) -> tuple[Grouping, float]:
     """Return the groups of a run and its seconds; kernels are warm."""
-    bound = resolve("method", name)
+    method = resolve("method", name)
     started = time.perf_counter()
-    made = run(profiles, features, bound, rng=np.random.default_rng(SEED), exact_up_to=exact_up_to)
+    made = run(profiles, features, method, rng=np.random.default_rng(SEED), exact_up_to=exact_up_to)
     return made, time.perf_counter() - started
 
 

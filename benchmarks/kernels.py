@@ -28,10 +28,10 @@ def measure() -> dict[str, float | str | bool]:
     utility = declarations("target")["logsize"].load()(log, TermValues()).tolist()
     results: dict[str, float | str | bool] = {}
     for k in (2, 10):
-        bound = resolve("method", f"km(k={k}, m=2, algorithm=paper)")
-        run(MethodTask(log, bound, np.random.default_rng(SEED)))  # compiles
+        method = resolve("method", f"km(k={k}, m=2, algorithm=paper)")
+        run(MethodTask(log, method, np.random.default_rng(SEED)))  # compiles
         started = time.perf_counter()
-        kept = run(MethodTask(log, bound, np.random.default_rng(SEED)))
+        kept = run(MethodTask(log, method, np.random.default_rng(SEED)))
         ours = time.perf_counter() - started
         started = time.perf_counter()
         twin = algorithm_1(rows(log), log.owner.tolist(), k, 2, "logsize", utility)

@@ -96,14 +96,14 @@ def _bars(what: str, found: dict[str, SearchEvaluation]) -> Figures:
 def _evaluated(
     people: Profiles, index: Index, mapping: TermMapping, topics: Topics, p: float, settings: str
 ) -> SearchEvaluation:
-    bound = resolve("method", f"linkability(p={p}, {settings})")
-    weighting: Weighting = "paper" if bound.word("weighting") == "paper" else "content"
-    features = augment(without_rare(people, bound), wordnet(), a=bound.integer("a"), weighting=weighting)
-    made = run(people, features, bound, rng=np.random.default_rng(SEED))
+    method = resolve("method", f"linkability(p={p}, {settings})")
+    weighting: Weighting = "paper" if method.word("weighting") == "paper" else "content"
+    features = augment(without_rare(people, method), wordnet(), a=method.integer("a"), weighting=weighting)
+    made = run(people, features, method, rng=np.random.default_rng(SEED))
     members = _members(people, made.group)
     released = ReleasedGroups(np.arange(made.n_groups), made.indptr, made.ids, made.weights, members.terms)
     setup = SearchSetup(index, mapping, members, topics)
-    return setup.evaluate(released, PublicationRule.of(bound), rng=np.random.default_rng(SEED))
+    return setup.evaluate(released, PublicationRule.of(method), rng=np.random.default_rng(SEED))
 
 
 def _members(people: Profiles, group: np.ndarray[tuple[int], np.dtype[np.int32]]) -> GroupMembers:

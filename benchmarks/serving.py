@@ -186,8 +186,8 @@ def _requests(port: int, bodies: list[bytes]) -> list[bytes]:
     return [f"{head}content-length: {len(body)}\r\n\r\n".encode() + body for body in bodies]
 
 
-def _load(port: int, bodies: list[bytes], seconds: float, told: Connection) -> None:
-    """Ask for a while over all connections at once; tell what was seen."""
+def _load(port: int, bodies: list[bytes], seconds: float, results: Connection) -> None:
+    """Send requests over all connections for a while, and send the measured times through a pipe."""
     requests = _requests(port, bodies)
     lines = [_Line(port) for _ in range(CONNECTIONS)]
     times: list[float] = []
@@ -208,7 +208,7 @@ def _load(port: int, bodies: list[bytes], seconds: float, told: Connection) -> N
                     line.send(requests[sent % len(requests)])
                     sent += 1
     passed = time.perf_counter() - began
-    told.send(
+    results.send(
         {**_summary(times), "rate": len(times) / passed, "errors": errors, "answers": len(times)}
         | {"processor": (time.process_time() - used) / passed}
     )

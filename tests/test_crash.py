@@ -91,8 +91,8 @@ def test_kills_at_random_times(tmp_path: Path, log: Path, scratch: Path) -> None
         if out.exists():
             assert queryveil.verify(out).holds
     run = started(command(log, out, private, *(["--force"] if out.exists() else [])), scratch)
-    _, said = run.communicate()
-    assert run.returncode == 0, said
+    _, complaint = run.communicate()
+    assert run.returncode == 0, complaint
     assert queryveil.verify(out, private=private).counted == "people"
     assert leftovers(tmp_path) == []
     assert list(scratch.iterdir()) == []
@@ -108,8 +108,8 @@ def test_a_polite_signal_ends_the_command_with_one_line(
         assert run.poll() is None
         time.sleep(0.01)
     run.send_signal(number)
-    printed, said = run.communicate(timeout=20)
-    assert (run.returncode, printed, said) == (130, "", "queryveil: interrupted.\n")
+    printed, complaint = run.communicate(timeout=20)
+    assert (run.returncode, printed, complaint) == (130, "", "queryveil: interrupted.\n")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["scratch"]
 
 
@@ -118,9 +118,9 @@ def test_a_file_that_cannot_grow_ends_the_command_with_one_sentence(tmp_path: Pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
 
     out, private = tmp_path / "out", tmp_path / "private"
-    printed, said = (run := started(command(log, out, private), scratch, limit)).communicate(timeout=30)
+    printed, complaint = (run := started(command(log, out, private), scratch, limit)).communicate(timeout=30)
     assert (run.returncode, printed) == (2, "")
-    assert said == f"queryveil: cannot write {out}: File too large; nothing was released.\n"
+    assert complaint == f"queryveil: cannot write {out}: File too large; nothing was released.\n"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["scratch"]
 
 

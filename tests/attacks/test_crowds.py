@@ -150,17 +150,17 @@ def test_draws_are_distinct_and_wrong_items_are_not_held(log: list[set[int]], se
     game: Game = build_game(built := setting(log, log), built.terms)
     rng = np.random.default_rng(seed)
     for width in (1, 2, 3):
-        chosen = game.people.draw_rows(width, 4, rng)
-        assert len(chosen) == min(4, sum(len(row) >= width for row in log))
-        drawn = game.people.draw_items(chosen, width, rng)
-        wrong = game.people.draw_wrong(game.people.ids, chosen, 2, rng)
-        for row, items, false in zip(chosen.tolist(), drawn.tolist(), wrong.tolist(), strict=True):
+        drawn_rows = game.people.draw_rows(width, 4, rng)
+        assert len(drawn_rows) == min(4, sum(len(row) >= width for row in log))
+        drawn = game.people.draw_items(drawn_rows, width, rng)
+        wrong = game.people.draw_wrong(game.people.ids, drawn_rows, 2, rng)
+        for row, items, false in zip(drawn_rows.tolist(), drawn.tolist(), wrong.tolist(), strict=True):
             mine = {int(np.searchsorted(game.keys, key)) for key in log[row]}
             assert set(items) <= mine
             assert len(set(items)) == width
             assert not {item for item in false if item >= 0} & mine
-        assert game.people.holds(chosen, drawn[:, 0]).all()
-        assert not game.people.holds(chosen, wrong[:, 0]).any()
+        assert game.people.holds(drawn_rows, drawn[:, 0]).all()
+        assert not game.people.holds(drawn_rows, wrong[:, 0]).any()
 
 
 def test_released_items_are_those_the_release_shows() -> None:

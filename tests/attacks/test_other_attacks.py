@@ -105,22 +105,22 @@ def test_judgements_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]]
         (owner, frozenset(published.ids[a:b].tolist()))
         for owner, (a, b) in zip(owners, pairs(published.indptr), strict=True)
     ]
-    asked = [(unit, item) for unit in range(len(units)) for item in range(len(game.keys))]
-    if not asked:
+    questions = [(unit, item) for unit in range(len(units)) for item in range(len(game.keys))]
+    if not questions:
         return
-    unit, item = (np.array(column) for column in zip(*asked, strict=True))
+    unit, item = (np.array(column) for column in zip(*questions, strict=True))
     found = judge(published, np.zeros(len(units), np.int32), unit, item.astype(np.int32), k, m)
-    for (u, i), said in zip(asked, found.tolist(), strict=True):
+    for (u, i), answer in zip(questions, found.tolist(), strict=True):
         blocked = BLOCKED if twin.is_blocked(units, u, i, k, m) else COULD_HAVE_STAYED
-        assert said == (SHOWN if i in units[u][1] else blocked)
+        assert answer == (SHOWN if i in units[u][1] else blocked)
 
 
 def test_partitions_are_counted_separately() -> None:
     game = build_game(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
-    asked = np.array([2]), np.array([1], np.int32)
+    questions = np.array([2]), np.array([1], np.int32)
     together, apart = np.zeros(3, np.int32), np.array([0, 0, 1], np.int32)
-    assert judge(game.release.published, together, *asked, 3, 2).tolist() == [COULD_HAVE_STAYED]
-    assert judge(game.release.published, apart, *asked, 3, 2).tolist() == [BLOCKED]
+    assert judge(game.release.published, together, *questions, 3, 2).tolist() == [COULD_HAVE_STAYED]
+    assert judge(game.release.published, apart, *questions, 3, 2).tolist() == [BLOCKED]
 
 
 def test_minimality_distinguishes_deleted_terms_from_terms_never_held() -> None:

@@ -55,10 +55,10 @@ def test_invalid_settings_are_refused(
     (tmp_path / "short").write_text("short")
     home = [] if {"--home", "--search"} & set(options) else ["--home", "home"]
     assert run(["serve", "--port", "0", *home, *options]) == 2
-    told = capsys.readouterr()
-    assert sentence in told.err
-    assert len(told.err.splitlines()) == 1
-    assert not told.out
+    printed = capsys.readouterr()
+    assert sentence in printed.err
+    assert len(printed.err.splitlines()) == 1
+    assert not printed.out
 
 
 def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

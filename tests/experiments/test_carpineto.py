@@ -39,10 +39,10 @@ def setup_of(seed: int = 1) -> QuerySetup:
 
 def test_heavy_users_have_more_queries_than_the_mean() -> None:
     profiles = log()
-    chosen = select_heavy_users(profiles, np.random.default_rng(0))
-    assert chosen.persons == tuple(f"u{person}" for person in range(1, 40, 2))
-    assert np.add.reduceat(chosen.counts, chosen.indptr[:-1]).tolist() == [30] * 20
-    assert chosen.owner.tolist() == list(range(20))
+    heavy = select_heavy_users(profiles, np.random.default_rng(0))
+    assert heavy.persons == tuple(f"u{person}" for person in range(1, 40, 2))
+    assert np.add.reduceat(heavy.counts, heavy.indptr[:-1]).tolist() == [30] * 20
+    assert heavy.owner.tolist() == list(range(20))
 
 
 def test_larger_releases_contain_smaller_ones_and_keep_to_their_size() -> None:

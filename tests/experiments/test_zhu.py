@@ -37,14 +37,14 @@ def test_people_take_part_with_equally_many_known_terms() -> None:
     rng = np.random.default_rng(2)
     long = [[*rng.permutation(words)[: TERMS + 20].tolist(), "the", "xyzzyx"] for _ in range(FEWEST + 5)]
     profiles = profiles_of([*long[:50], words[: TERMS - 1], *long[50:]])  # the person in between has too few terms
-    chosen = equal_profiles(profiles, FEWEST + 2, np.random.default_rng(0))
-    assert chosen.n_people == FEWEST + 2
-    assert set(np.diff(chosen.indptr).tolist()) == {TERMS}
-    assert set(chosen.vocabulary) <= set(words)
+    equal = equal_profiles(profiles, FEWEST + 2, np.random.default_rng(0))
+    assert equal.n_people == FEWEST + 2
+    assert set(np.diff(equal.indptr).tolist()) == {TERMS}
+    assert set(equal.vocabulary) <= set(words)
     for person in (0, 49, 50):
-        row = chosen.ids[chosen.indptr[person] : chosen.indptr[person + 1]]
+        row = equal.ids[equal.indptr[person] : equal.indptr[person + 1]]
         own = long[person]
         assert (np.diff(row) > 0).all()
-        assert {chosen.vocabulary[entry] for entry in row.tolist()} < set(own)
+        assert {equal.vocabulary[entry] for entry in row.tolist()} < set(own)
     with pytest.raises(InputError, match=f"have {TERMS} terms that WordNet knows, and the paper's evaluation takes"):
         equal_profiles(profiles_of(long[:3]), FEWEST, np.random.default_rng(0))

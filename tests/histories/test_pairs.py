@@ -1,4 +1,4 @@
-"""Two logs beside each other: counts against a plain twin, and which query a released one stands for."""
+"""Two logs compared: counts against a plain twin, and which query a released one stands for."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def side(queries: Queries, known: pa.Array) -> tuple[LogDocuments, pa.Array]:
 
 
 def surprise(texts: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Make longer texts more sensitive, so that it shows which one was asked about."""
+    """Make longer texts more sensitive, so that a test can tell which one was classified."""
     return np.array([0.5 + len(text) / 100 for text in texts.to_pylist()], np.float64)
 
 

@@ -9,7 +9,7 @@ from queryveil.logs.characters import fold, terms
     ("text", "letters", "paper"),
     [
         ("Hello, World-2006!", ["hello", "world", "2006"], ["hello", "world", "2006"]),
-        ("CAFE\u0301", ["café"], ["café"]),  # composed before the class is asked
+        ("CAFE\u0301", ["café"], ["café"]),  # composed before the class is looked up
         ("İstanbul", ["istanbul"], ["istanbul"]),  # lower case would be two characters
         ("Øresund", ["øresund"], ["resund"]),
         ("où", ["où"], ["o"]),

@@ -9,7 +9,7 @@ from queryveil.measures.base import Vocabularies
 from queryveil.measures.utility.blm import measure_blm, measure_lm
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
-from tests.methods.generalize.goods import VOCABULARIES, goods
+from tests.goods import VOCABULARIES, goods
 
 Bag = dict[tuple[str, int], int]  # (term, level) → count
 

@@ -15,8 +15,8 @@ from queryveil.measures.base import Comparison, Vocabularies
 from queryveil.measures.utility.patterns import measure_patterns
 from queryveil.semantics.network import Network, distance, wordnet
 from tests.builders import profiles_of
+from tests.goods import VOCABULARIES, goods
 from tests.measures.test_blm import GOODS, LG, SSC, Bag, released_of, typed
-from tests.methods.generalize.goods import VOCABULARIES, goods
 from tests.twins.patterns import closed_patterns
 
 WORDS = ("dog", "cat", "wolf", "car", "wine", "beer", "qzx")

@@ -141,7 +141,7 @@ def test_larger_logs_too(target: str, k: int, m: int, n_people: int | None) -> N
     assert verifies(profiles, best.mask, k, m)
     aim = objective(target, profiles, term_values)
     assert aim.kept(best.mask)[0] >= aim.kept(paper.mask)[0]
-    tried = best.summary[f"{target} kept, in %"]  # Algorithm 1, beside all else, does what it does alone
+    tried = best.summary[f"{target} kept, in %"]  # Algorithm 1 as one of several does what it does alone
     assert tried["paper"] == round(aim.kept(paper.mask)[0], 2)
     assert tried[best.summary["chosen"]] == round(aim.kept(best.mask)[0], 2) == max(tried.values())
 
@@ -269,10 +269,10 @@ def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed:
 def test_nothing_of_a_log_of_pairs_can_come_back_alone(profiles: Profiles, k: int, m: int, target: str) -> None:
     if k > profiles.n_people:
         return
-    bound = resolve("method", f"km(k={k}, m={m}, target={target})")
+    method = resolve("method", f"km(k={k}, m={m}, target={target})")
     grown = made(profiles, f"km(k={k}, m=2, target={target})").mask
     people, tree = counted(profiles, k, m)
-    rule = rule_for(profiles, bound, TERM_VALUES, tree, len(people), np.random.default_rng(0))
+    rule = rule_for(profiles, method, TERM_VALUES, tree, len(people), np.random.default_rng(0))
     kept = _cleaned(profiles, grown, rule, objective(target, profiles, TERM_VALUES).gain, silent)
     assert verifies(profiles, kept, k, m)
     assert not np.any(kept & ~grown)

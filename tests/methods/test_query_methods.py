@@ -80,18 +80,18 @@ def test_a_share_takes_the_smallest_k_that_releases_no_more(share: float, k: int
 
 def test_a_share_is_settled_as_k() -> None:
     profiles = profiles_of([["a", "x"], ["a", "y"], ["a", "z"]])
-    bound = resolve("method", "query_k(share=0.5)")
-    kept = run_method(profiles, str(bound))
-    assert str(method_of(bound).claim(bound, kept.found)) == "query_k(k=2)"
+    method = resolve("method", "query_k(share=0.5)")
+    kept = run_method(profiles, str(method))
+    assert str(method_of(method).claim(method, kept.found)) == "query_k(k=2)"
     with pytest.raises(GuaranteeError, match="its commonest queries alone are a larger share"):
         run_method(profiles, "query_k(share=0.4)")
 
 
 @pytest.mark.parametrize("name", ["query_k", "query_k(k=2, share=0.5)"])
 def test_k_or_share_but_not_both(name: str) -> None:
-    bound = resolve("method", name)
+    method = resolve("method", name)
     with pytest.raises(UnknownNameError, match="takes k or share"):
-        method_of(bound).check(bound)
+        method_of(method).check(method)
 
 
 def test_k_above_the_number_of_people() -> None:

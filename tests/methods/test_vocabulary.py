@@ -4,7 +4,7 @@ from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.methods.vocabulary import without_unmatchable
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of, rows, run_method
-from tests.methods.generalize.goods import goods
+from tests.goods import goods
 
 
 def first(published: PublishedVocabularies) -> list[str]:

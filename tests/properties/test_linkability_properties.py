@@ -34,11 +34,11 @@ def weighed_log(n_people: int, n_terms: int, seed: int) -> Profiles:
     return replace(made, weights=rng.uniform(0.1, 2, len(made.ids)))
 
 
-def grouped_by(profiles: Profiles, bound: ResolvedName, seed: int, exact_up_to: int = 1000) -> Grouping:
+def grouped_by(profiles: Profiles, method: ResolvedName, seed: int, exact_up_to: int = 1000) -> Grouping:
     """Run the method with profiles compared by their own weights."""
     assert profiles.weights is not None
     features = FeatureMatrix(profiles.indptr, profiles.ids, profiles.weights, len(profiles.vocabulary))
-    return run(profiles, features, bound, rng=np.random.default_rng(seed), exact_up_to=exact_up_to)
+    return run(profiles, features, method, rng=np.random.default_rng(seed), exact_up_to=exact_up_to)
 
 
 def written(profiles: Profiles, grouped: Grouping) -> tuple[list[Row], list[Person]]:
@@ -60,15 +60,15 @@ def written(profiles: Profiles, grouped: Grouping) -> tuple[list[Row], list[Pers
     return sorted(published), people
 
 
-def floor_of(bound: ResolvedName) -> int:
-    return int(bound.values.get("floor", -(-1 // exact(bound.real("p")))))
+def floor_of(method: ResolvedName) -> int:
+    return int(method.values.get("floor", -(-1 // exact(method.real("p")))))
 
 
-def judge(bound: ResolvedName, published: Sequence[Row], people: Sequence[Person]) -> Verdict:
-    """Judge what a run of the method claims."""
-    claim = declarations("method")["linkability"].claim(bound)  # type: ignore[attr-defined]
+def verify(method: ResolvedName, published: Sequence[Row], people: Sequence[Person]) -> Verdict:
+    """Verify what a run of the method claims."""
+    claim = declarations("method")["linkability"].claim(method)  # type: ignore[attr-defined]
     released, members = arrays(published, people)
-    return linkability.check_groups(claim, released, members, floor=floor_of(bound))
+    return linkability.check_groups(claim, released, members, floor=floor_of(method))
 
 
 @st.composite
@@ -90,19 +90,19 @@ def names(draw: st.DrawFn, principle: str) -> str:
 def test_what_the_method_makes_holds(
     principle: str, data: st.DataObject, seed: int, in_blocks: bool, pairs_at_once: int
 ) -> None:
-    bound = resolve("method", data.draw(names(principle)))
+    method = resolve("method", data.draw(names(principle)))
     profiles = weighed_log(data.draw(st.integers(30, 150)), 60, seed)
     try:
-        grouped = grouped_by(profiles, bound, seed, 0 if in_blocks else 1000)
+        grouped = grouped_by(profiles, method, seed, 0 if in_blocks else 1000)
     except GuaranteeError:
         assume(False)
     published, people = written(profiles, grouped)
     assume(published)  # of groups in which all hold the same, nothing can be
     with patch.object(group_arrays, "PAIRS_AT_ONCE", pairs_at_once):
-        verdict = judge(bound, published, people)
+        verdict = verify(method, published, people)
     assert verdict.holds, verdict.reason
     assert verdict.checked == len(published)
-    assert count_violations(bound, published, people, floor_of(bound), bound.word("average")) == 0
+    assert count_violations(method, published, people, floor_of(method), method.word("average")) == 0
 
 
 def single_cells(published: Sequence[Row], people: Sequence[Person]) -> Iterator[tuple[list[Row], list[Person]]]:
@@ -131,13 +131,13 @@ def single_cells(published: Sequence[Row], people: Sequence[Person]) -> Iterator
     [*((principle, 0.5) for principle in PRINCIPLES), ("mean", 0.6), ("posterior", 0.3), ("belief", 0.3)],
 )
 def test_every_cell_that_breaks_the_claim_is_found(principle: str, p: float) -> None:
-    bound = resolve("method", f"linkability(p={p}, principle={principle}, floor=2)")
+    method = resolve("method", f"linkability(p={p}, principle={principle}, floor=2)")
     profiles = weighed_log(14, 12, 5)
-    published, people = written(profiles, grouped_by(profiles, bound, 1))
+    published, people = written(profiles, grouped_by(profiles, method, 1))
     n_broken = n_whole = 0
     for tampered, with_members in single_cells(published, people):
-        expected = count_violations(bound, tampered, with_members, 2, bound.word("average"))
-        verdict = judge(bound, tampered, with_members)
+        expected = count_violations(method, tampered, with_members, 2, method.word("average"))
+        verdict = verify(method, tampered, with_members)
         assert (verdict.state == "violated", verdict.violations) == (expected > 0, expected), verdict.reason
         n_broken += expected > 0
         n_whole += expected == 0
@@ -153,14 +153,14 @@ anything = st.tuples(st.sampled_from((2, 5, 9)), st.sampled_from("abcdefghz"), s
 @given(st.data(), st.lists(member, max_size=30), st.sampled_from(PRINCIPLES), st.integers(1, 3))
 def test_the_verdict_is_the_twins(data: st.DataObject, people: list[Person], principle: str, floor: int) -> None:
     p = data.draw(st.sampled_from((0.2, 0.29, 0.3, 0.5, 0.7, 1)))
-    bound = resolve("method", f"linkability(p={p}, principle={principle}, floor={floor})")
+    method = resolve("method", f"linkability(p={p}, principle={principle}, floor={floor})")
     held = {(group, term) for group, terms in people for term in terms if group is not None}
     published = sorted((group, term, 1.0) for group, term in held if data.draw(st.booleans()))
     if data.draw(st.booleans()):
         published = sorted([*published, data.draw(anything)])
-    verdict = judge(bound, published, people)
+    verdict = verify(method, published, people)
     if not published:
         assert verdict.state == "unchecked"
         return
-    expected = count_violations(bound, published, people, floor, bound.word("average"))
+    expected = count_violations(method, published, people, floor, method.word("average"))
     assert (verdict.state == "violated", verdict.violations) == (expected > 0, expected), verdict.reason

@@ -51,7 +51,7 @@ def twin(histories: list[History], k: int, m: int) -> Verdict:
     return Verdict(claim, "holds", "people", checked)
 
 
-def judge(histories: list[History], k: int, m: int, cut: bool = True) -> Verdict:
+def verify(histories: list[History], k: int, m: int, cut: bool = True) -> Verdict:
     ids = [term for history in histories for term in sorted(history.terms)]
     return km.check_combinations(
         resolve("guarantee", f"km(k={k}, m={m})"),
@@ -75,21 +75,21 @@ sizes = st.integers(1, 4)
 @settings(max_examples=300, deadline=None)
 @given(logs, levels, sizes)
 def test_the_verdict_is_the_twins(histories: list[History], k: int, m: int) -> None:
-    assert judge(histories, k, m) == twin(histories, k, m)
+    assert verify(histories, k, m) == twin(histories, k, m)
 
 
 @settings(max_examples=200, deadline=None)
 @given(logs, levels, sizes)
 def test_the_verdict_is_the_twins_without_partitions(histories: list[History], k: int, m: int) -> None:
     whole = [history._replace(partition=0) for history in histories]
-    assert judge(histories, k, m, cut=False) == twin(whole, k, m)
+    assert verify(histories, k, m, cut=False) == twin(whole, k, m)
 
 
 @settings(max_examples=100, deadline=None)
 @given(logs, levels, sizes, st.integers(1, 20))
 def test_where_the_work_is_cut_does_not_matter(histories: list[History], k: int, m: int, steps: int) -> None:
     with patch.object(km, "STEPS_PER_CALL", steps):
-        assert judge(histories, k, m) == twin(histories, k, m)
+        assert verify(histories, k, m) == twin(histories, k, m)
 
 
 @st.composite
@@ -111,12 +111,12 @@ def test_tampering_with_one_cell_is_judged_as_the_twin_judges(
     log: tuple[list[History], int], m: int, data: st.DataObject
 ) -> None:
     histories, k = log
-    assert judge(histories, k, m).holds
+    assert verify(histories, k, m).holds
     place = data.draw(st.integers(0, len(histories) - 1))
     cell = data.draw(st.integers(0, len(TERMS) - 1))  # deleted where it is there, added where it is not
     changed = histories[place]._replace(terms=histories[place].terms ^ {cell})
     tampered = [*histories[:place], changed, *histories[place + 1 :]]
-    assert judge(tampered, k, m) == twin(tampered, k, m)
+    assert verify(tampered, k, m) == twin(tampered, k, m)
 
 
 @settings(max_examples=200, deadline=None)
@@ -129,7 +129,7 @@ def test_a_cell_nobody_else_has_is_always_found(log: tuple[list[History], int], 
     assume(len(seen) < len(TERMS))
     new = data.draw(st.sampled_from(sorted(set(range(len(TERMS))) - seen)))
     changed = histories[place]._replace(terms=histories[place].terms | {new})
-    verdict = judge([*histories[:place], changed, *histories[place + 1 :]], k, m)
+    verdict = verify([*histories[:place], changed, *histories[place + 1 :]], k, m)
     assert verdict.counterexample == Violation((TERMS[new],), support=1, required=k)
     assert verdict.violations == 1
 
@@ -142,5 +142,5 @@ def test_a_cell_taken_from_the_last_of_k_is_always_found(
     histories = [History(owner, partition, terms) for owner in range(k)]
     gone = data.draw(st.sampled_from(sorted(terms)))
     histories[data.draw(st.integers(0, k - 1))] = History(k, partition, terms - {gone})
-    verdict = judge(histories, k, m)
+    verdict = verify(histories, k, m)
     assert verdict.counterexample == Violation((TERMS[gone],), support=k - 1, required=k)

@@ -271,8 +271,8 @@ PAIR_MEASURES = ("spi", "jsd", "impressions", "pel", "'pel(estimate=joint)'", "e
 
 def measure(name: str, target: str, measures: Iterable[str] = (), options: str = "", log: str = "log.tsv") -> Step:
     """Return a step that measures a release."""
-    chosen = "".join(f" --measure {text}" for text in measures)
-    return Step(f"measure-{name}", f"measure {target} --against {log} --json{chosen} {options}".strip())
+    flags = "".join(f" --measure {text}" for text in measures)
+    return Step(f"measure-{name}", f"measure {target} --against {log} --json{flags} {options}".strip())
 
 
 def measure_runs() -> Iterator[Step]:

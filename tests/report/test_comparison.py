@@ -82,8 +82,8 @@ def test_market_value_has_its_own_charts() -> None:
 
 def test_charts_need_what_they_show() -> None:
     assert "What is kept as k grows" not in headings(render_comparison(comparison(RUNS[0], RUNS[2])))
-    bare = ComparedRun("km(k=2, m=2)", {"k": 2, "m": 2}, 1.0, scores=(Score("retention", "log size", 5.0, 100.0),))
-    page = render_comparison(comparison(bare))
+    run = ComparedRun("km(k=2, m=2)", {"k": 2, "m": 2}, 1.0, scores=(Score("retention", "log size", 5.0, 100.0),))
+    page = render_comparison(comparison(run))
     assert chart_labels(page) == []
     assert "needs the measures retention and unique, which were not asked for" in text(parse(page))
 

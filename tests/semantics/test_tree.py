@@ -10,7 +10,7 @@ from queryveil.semantics.cooccurrence import learn
 from queryveil.semantics.network import wordnet
 from queryveil.semantics.tree import ANY, UNKNOWN, TermTree, term_tree
 from tests.builders import profiles_of
-from tests.methods.generalize.goods import VOCABULARIES, goods
+from tests.goods import VOCABULARIES, goods
 
 GOODS = tuple(sorted({term for vocabulary in VOCABULARIES for term in vocabulary}))
 

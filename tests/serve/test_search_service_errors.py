@@ -27,7 +27,7 @@ def scope(path: str = SEARCH, method: str = "POST", *headers: tuple[bytes, bytes
     return {"type": "http", "path": path, "method": method, "headers": [(b"host", b"[::1]:80"), JSON, *headers]}
 
 
-async def answer(app: SearchService, asked: dict[str, Any], *bodies: bytes, ends: bool = True) -> tuple[int, Any]:
+async def answer(app: SearchService, request: dict[str, Any], *bodies: bytes, ends: bool = True) -> tuple[int, Any]:
     """Send a request in chunks, and return status and body of the response; with `ends=False` no last chunk follows."""
     pieces = [{"type": "http.request", "body": body, "more_body": True} for body in bodies]
     if pieces and ends:
@@ -40,7 +40,7 @@ async def answer(app: SearchService, asked: dict[str, Any], *bodies: bytes, ends
     async def send(message: Any) -> None:
         sent.append(message)
 
-    await app(asked, receive, send)
+    await app(request, receive, send)
     return sent[0]["status"], json.loads(sent[1]["body"])
 
 
@@ -50,7 +50,7 @@ def test_token_is_required_except_for_health_checks(folders: SearchFolders) -> N
 
     async def ask_all() -> list[int]:
         requests = (scope(), scope(SEARCH, "POST", (b"authorization", b"Bearer x")), scope(SEARCH, "POST", given))
-        found = [(await answer(app, asked, b'{"query": "java"}'))[0] for asked in requests]
+        found = [(await answer(app, request, b'{"query": "java"}'))[0] for request in requests]
         return [
             *found,
             (await answer(app, scope("/healthz", "GET")))[0],

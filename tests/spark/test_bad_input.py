@@ -1,4 +1,4 @@
-"""What Spark cannot do is said in one sentence, before it is started where that can be."""
+"""What Spark cannot do is reported in one sentence, if possible before Spark is started."""
 
 import socket
 import subprocess
@@ -74,8 +74,8 @@ def test_one_of_several_masters_is_at_work() -> None:
 
 
 def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: Path) -> None:
-    said = refused(capsys, log, method="suppress(k=2)")
-    assert "the method suppress has no Spark form (km" in said
+    sentence = refused(capsys, log, method="suppress(k=2)")
+    assert "the method suppress has no Spark form (km" in sentence
     assert "there is only target=logsize" in refused(capsys, log, method="km(k=4, m=2, target=clicks)")
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_read(spark: "SparkSession", tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"log.csv"}
 
 
-def test_a_value_that_cannot_be_read_is_told_nowhere(spark: "SparkSession", capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_cannot_be_read_is_not_printed(spark: "SparkSession", capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError) as refusal, sessions.open_session(sessions.SparkCluster(session=spark)) as given:
         given.sql("SELECT CAST('my secret query' AS INT)").collect()
     assert "Spark gave the run up" in str(refusal.value)

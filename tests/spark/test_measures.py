@@ -51,30 +51,30 @@ def measure(spark: "SparkSession | None", release: Path, log: Path, n: int = 1, 
 def test_releases_of_queries(made: tuple[Path, Path], spark: "SparkSession") -> None:
     folder, log = made
     given = (folder / "queries", log)
-    told: dict[str, Any] = {"private": folder / "queries-p", "measures": ALL}
-    there = measure(spark, *given, **told)
-    same(there, measure(None, *given, **told))
-    told["measures"] = ("unique(m=6)", "spi")
-    some = [score for score in there if score.measure in told["measures"]]
-    assert measure(spark, *given, 7, **told) == some
-    told |= {"measures": ("jsd",), "match": "partial"}
-    same(measure(spark, *given, **told), measure(None, *given, **told))
+    options: dict[str, Any] = {"private": folder / "queries-p", "measures": ALL}
+    there = measure(spark, *given, **options)
+    same(there, measure(None, *given, **options))
+    options["measures"] = ("unique(m=6)", "spi")
+    some = [score for score in there if score.measure in options["measures"]]
+    assert measure(spark, *given, 7, **options) == some
+    options |= {"measures": ("jsd",), "match": "partial"}
+    same(measure(spark, *given, **options), measure(None, *given, **options))
 
 
 def test_releases_of_histories(made: tuple[Path, Path], spark: "SparkSession") -> None:
     folder, log = made
     given = (folder / "days", log)
-    told: dict[str, Any] = {"private": folder / "days-p", "measures": ALL}
-    same(measure(spark, *given, **told), measure(None, *given, **told))
-    told = {"measures": ("retention", "unique(m=6)")}
-    same(measure(spark, *given, **told), measure(None, *given, **told))
+    options: dict[str, Any] = {"private": folder / "days-p", "measures": ALL}
+    same(measure(spark, *given, **options), measure(None, *given, **options))
+    options = {"measures": ("retention", "unique(m=6)")}
+    same(measure(spark, *given, **options), measure(None, *given, **options))
 
 
 def test_draws_have_the_chances_of_one_machine(made: tuple[Path, Path], spark: "SparkSession") -> None:
     folder, log = made
-    told: dict[str, Any] = {"measures": ("unique(m=1)", "unique(m=2)")}
+    options: dict[str, Any] = {"measures": ("unique(m=1)", "unique(m=2)")}
     for one, other in zip(
-        measure(spark, folder / "days", log, **told), measure(None, folder / "days", log, **told), strict=True
+        measure(spark, folder / "days", log, **options), measure(None, folder / "days", log, **options), strict=True
     ):
         assert one.units_counted == other.units_counted
         assert one.original == pytest.approx(other.original, abs=12)
@@ -85,8 +85,8 @@ def test_somebodys_log(made: tuple[Path, Path], spark: "SparkSession", tmp_path:
     released, who = tmp_path / "released.csv", tmp_path / "map.csv"
     released.write_text("user,query\na,t0\na,t1\nb,t0 t1\nz,t3\n")
     who.write_text("original,released\np1,a\np2,b\n")
-    told: dict[str, Any] = {"map": who, "measures": ("impressions", "jsd")}
-    same(measure(spark, released, log, **told), measure(None, released, log, **told))
+    options: dict[str, Any] = {"map": who, "measures": ("impressions", "jsd")}
+    same(measure(spark, released, log, **options), measure(None, released, log, **options))
     with pytest.raises(queryveil.core.errors.InputError, match="no person of the release is in the original"):
         measure(spark, released, log)
 

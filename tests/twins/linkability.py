@@ -40,14 +40,14 @@ def arrays(rows: Sequence[Row], people: Sequence[Person]) -> tuple[ReleasedGroup
 
 
 def count_violations(
-    bound: ResolvedName, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str
+    method: ResolvedName, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str
 ) -> int:
     """Return how often the claim is broken in the first way in which it is; 0 where it holds."""
-    return next((n for n in _violations(bound, rows, people, floor, average) if n), 0)
+    return next((n for n in _violations(method, rows, people, floor, average) if n), 0)
 
 
 def _violations(
-    bound: ResolvedName, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str
+    method: ResolvedName, rows: Sequence[Row], people: Sequence[Person], floor: int, average: str
 ) -> Iterator[int]:
     published = {group: [term for g, term, _ in rows if g == group] for group, _, _ in rows}
     yield sum(one == other for terms in published.values() for one, other in pairwise(terms))
@@ -56,7 +56,7 @@ def _violations(
     support = Counter(term for _, profile in people for term in profile)
     common = [(group, [term for term in profile if support[term] >= floor]) for group, profile in people]
     crowds = {group: [terms for g, terms in common if g == group and terms] for group in published}
-    p = Fraction(str(bound.real("p")))
+    p = Fraction(str(method.real("p")))
     yield sum(len(crowd) < 1 / p for crowd in crowds.values())
     yield sum(support[term] < floor for term in {term for _, term, _ in rows})
     held = {group: [sum(t in terms for terms in crowds[group]) for t in published[group]] for group in published}
@@ -64,11 +64,11 @@ def _violations(
     total = Counter(term for _, terms in common for term in terms)
     profiles = [terms for _, terms in common if terms]
     for_each = [(group, len(crowds[group]), dict(zip(published[group], held[group], strict=True))) for group in held]
-    yield sum(_broken(bound, p, n, counts, total, profiles, len(people), average) for _, n, counts in for_each)
+    yield sum(_broken(method, p, n, counts, total, profiles, len(people), average) for _, n, counts in for_each)
 
 
 def _broken(
-    bound: ResolvedName,
+    method: ResolvedName,
     p: Fraction,
     n: int,
     held: Mapping[str, int],
@@ -78,7 +78,7 @@ def _broken(
     average: str,
 ) -> int:
     """Return how often one group breaks the principle."""
-    principle, pairs = bound.word("principle"), sum(held.values())
+    principle, pairs = method.word("principle"), sum(held.values())
     if principle == "posterior":
         return sum(Fraction(count, n) > p for count in held.values())
     if principle == "belief":
@@ -89,7 +89,7 @@ def _broken(
         return Fraction(sum(Fraction(count, n) for count in held.values()), len(held)) > p
     if principle == "diversity":
         entropy = -sum(count / pairs * math.log(count / pairs) for count in held.values())
-        return math.exp(entropy) < bound.real("l") * (1 - 1e-9)
+        return math.exp(entropy) < method.real("l") * (1 - 1e-9)
     everything = sum(total.values())
     apart = sum(abs(Fraction(held.get(term, 0), pairs) - Fraction(total[term], everything)) for term in total)
-    return apart / 2 > Fraction(str(bound.real("t")))
+    return apart / 2 > Fraction(str(method.real("t")))

@@ -189,16 +189,16 @@ def int32(*values: int) -> NDArray[np.int32]:
     ],
 )
 def test_arrays_that_are_no_histories_are_our_own_fault(indptr: list[int], ids: NDArray[np.int32], says: str) -> None:
-    bound = resolve("guarantee", "km(k=2, m=2)")
+    claim = resolve("guarantee", "km(k=2, m=2)")
     with pytest.raises(InternalError, match=says):
-        km.check_combinations(bound, np.array(indptr, dtype=np.int64), ids, int32(0), ["a", "b", "c"], counted="people")
+        km.check_combinations(claim, np.array(indptr, dtype=np.int64), ids, int32(0), ["a", "b", "c"], counted="people")
 
 
 def test_rows_that_go_back_are_refused() -> None:
-    bound = resolve("guarantee", "km(k=2, m=2)")
+    claim = resolve("guarantee", "km(k=2, m=2)")
     indptr = np.array([0, 2, 1, 2], dtype=np.int64)
     with pytest.raises(InternalError, match="do not cover"):
-        km.check_combinations(bound, indptr, int32(0, 1), int32(0, 1, 2), ["a", "b"], counted="people")
+        km.check_combinations(claim, indptr, int32(0, 1), int32(0, 1, 2), ["a", "b"], counted="people")
 
 
 def test_a_walk_that_leaves_something_out_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

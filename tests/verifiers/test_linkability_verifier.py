@@ -27,7 +27,7 @@ def rows(group: int, terms: str) -> list[Row]:
     return [(group, term, 0.5) for term in terms]
 
 
-def judge(claim: str, some: Sequence[Row], everybody: Sequence[Person], floor: int = 1, **options: Any) -> Verdict:
+def verify(claim: str, some: Sequence[Row], everybody: Sequence[Person], floor: int = 1, **options: Any) -> Verdict:
     released, members = arrays(some, everybody)
     return linkability.check_groups(resolve("guarantee", claim), released, members, floor=floor, **options)
 
@@ -57,17 +57,17 @@ def test_without_members_nothing_can_be_checked() -> None:
 
 
 def test_a_release_without_rows_is_not_checked() -> None:
-    verdict = judge("linkability(p=0.5)", [], people(None, "ab", "c"))
+    verdict = verify("linkability(p=0.5)", [], people(None, "ab", "c"))
     assert (verdict.state, verdict.reason) == ("unchecked", "the release has no rows")
 
 
 def test_the_mean_is_met_exactly() -> None:
     claim = "linkability(p=0.5)"
-    assert judge(claim, RELEASED, PEOPLE, 2) == Verdict(claim, "holds", "people", checked=8)
+    assert verify(claim, RELEASED, PEOPLE, 2) == Verdict(claim, "holds", "people", checked=8)
 
 
 def test_the_mean_is_above() -> None:
-    assert judge("linkability(p=0.49)", RELEASED, PEOPLE) == violated(
+    assert verify("linkability(p=0.49)", RELEASED, PEOPLE) == violated(
         "linkability(p=0.49)",
         2,
         "the 4 members of group 3 hold its 4 terms 8 times, at most 7 times are allowed (and 1 more such)",
@@ -76,8 +76,8 @@ def test_the_mean_is_above() -> None:
 
 def test_the_mean_is_of_the_terms_that_are_published() -> None:
     everybody = people(3, "a", "ab", "ac", "ad")
-    assert judge("linkability(p=0.5)", rows(3, "abcd"), everybody).holds  # 7 of 16
-    verdict = judge("linkability(p=0.5)", rows(3, "ab"), everybody)  # 5 of 8
+    assert verify("linkability(p=0.5)", rows(3, "abcd"), everybody).holds  # 7 of 16
+    verdict = verify("linkability(p=0.5)", rows(3, "ab"), everybody)  # 5 of 8
     assert verdict.reason == "the 4 members of group 3 hold its 2 terms 5 times, at most 4 times are allowed"
 
 
@@ -85,27 +85,27 @@ def test_the_mean_profile_size_of_all_people() -> None:
     # profiles of 2, 2, 2 and 1 published terms (rare ones do not count): 1.75 on average, over 0.5 it is 3.5
     everybody = [*people(3, "ab", "ab"), *people(None, "ab", "az", "x")]
     heavy = [*people(3, "abcd", "abcd"), *people(None, "a", "b", "cz")]  # 11 / 5, over 0.5 it is 4.4
-    assert judge("linkability(p=0.5, average=global)", rows(3, "ab"), everybody, 2).reason == (
+    assert verify("linkability(p=0.5, average=global)", rows(3, "ab"), everybody, 2).reason == (
         "group 3 has 2 terms, at least 4 must be published for it, since profiles have 1.75 on average"
     )
-    assert judge("linkability(p=0.5, average=global)", rows(3, "abcd"), heavy, 2).reason == (
+    assert verify("linkability(p=0.5, average=global)", rows(3, "abcd"), heavy, 2).reason == (
         "group 3 has 4 terms, at least 5 must be published for it, since profiles have 2.2 on average"
     )
-    assert judge("linkability(p=0.55, average=global)", rows(3, "abcd"), heavy, 2).holds  # 4 exactly
-    assert not judge("linkability(p=0.55)", rows(3, "abcd"), heavy, 2).holds
+    assert verify("linkability(p=0.55, average=global)", rows(3, "abcd"), heavy, 2).holds  # 4 exactly
+    assert not verify("linkability(p=0.55)", rows(3, "abcd"), heavy, 2).holds
 
 
 def test_posterior_is_met_exactly_and_missed() -> None:
-    assert judge("linkability(p=0.5, principle=posterior)", RELEASED, PEOPLE, 2).holds
+    assert verify("linkability(p=0.5, principle=posterior)", RELEASED, PEOPLE, 2).holds
     claim = "linkability(p=0.4, principle=posterior)"
     reason = "2 of the 4 members of group 3 hold 'a', at most 1 may (and 7 more such)"
-    assert judge(claim, RELEASED, PEOPLE) == violated(claim, 8, reason)
+    assert verify(claim, RELEASED, PEOPLE) == violated(claim, 8, reason)
 
 
 def test_posterior_is_about_published_terms_only() -> None:
     everybody = people(3, "ab", "ac", "ad", "ae")
-    assert judge("linkability(p=0.25, principle=posterior)", rows(3, "bcde"), everybody).holds
-    assert judge("linkability(p=0.25, principle=posterior)", rows(3, "abcde"), everybody).reason == (
+    assert verify("linkability(p=0.25, principle=posterior)", rows(3, "bcde"), everybody).holds
+    assert verify("linkability(p=0.25, principle=posterior)", rows(3, "abcde"), everybody).reason == (
         "4 of the 4 members of group 3 hold 'a', at most 1 may"
     )
 
@@ -113,39 +113,39 @@ def test_posterior_is_about_published_terms_only() -> None:
 def test_belief_is_beyond_what_is_known_of_all_people() -> None:
     # 3 of 4 members and 5 of 10 people hold a: 0.25 more
     everybody = [*people(3, "a", "a", "a", "b"), *people(None, "a", "a", "b", "b", "b", "")]
-    assert judge("linkability(p=0.25, principle=belief)", rows(3, "ab"), everybody).holds
-    verdict = judge("linkability(p=0.25, principle=belief)", rows(3, "ab"), [*everybody, *people(None, "b")])
+    assert verify("linkability(p=0.25, principle=belief)", rows(3, "ab"), everybody).holds
+    verdict = verify("linkability(p=0.25, principle=belief)", rows(3, "ab"), [*everybody, *people(None, "b")])
     assert verdict.reason == "3 of the 4 members of group 3 hold 'a', at most 2 may"
 
 
 def test_diversity_of_equally_frequent_terms_is_their_number() -> None:
-    assert judge("linkability(p=0.5, principle=diversity, l=4)", RELEASED, PEOPLE).holds
+    assert verify("linkability(p=0.5, principle=diversity, l=4)", RELEASED, PEOPLE).holds
     claim = "linkability(p=0.5, principle=diversity, l=4.001)"
     reason = "the terms of group 3 are as diverse as 4 equally frequent ones, not 4.001 (and 1 more such)"
-    assert judge(claim, RELEASED, PEOPLE) == violated(claim, 2, reason)
+    assert verify(claim, RELEASED, PEOPLE) == violated(claim, 2, reason)
 
 
 def test_diversity_of_terms_that_are_not_equally_frequent() -> None:
     everybody = people(3, "a", "a", "a", "b")
     found = math.exp(-0.75 * math.log(0.75) - 0.25 * math.log(0.25))  # 1.7548
-    assert judge(f"linkability(p=0.5, principle=diversity, l={found - 1e-6})", rows(3, "ab"), everybody).holds
-    verdict = judge(f"linkability(p=0.5, principle=diversity, l={found + 1e-6})", rows(3, "ab"), everybody)
+    assert verify(f"linkability(p=0.5, principle=diversity, l={found - 1e-6})", rows(3, "ab"), everybody).holds
+    verdict = verify(f"linkability(p=0.5, principle=diversity, l={found + 1e-6})", rows(3, "ab"), everybody)
     assert verdict.reason == "the terms of group 3 are as diverse as 1.75477 equally frequent ones, not 1.75477"
 
 
 def test_closeness_is_half_the_sum_of_differences() -> None:
     # of all pairs an eighth each; in a group a quarter or nothing
-    assert judge("linkability(p=0.5, principle=closeness, t=0.5)", RELEASED, PEOPLE).holds
+    assert verify("linkability(p=0.5, principle=closeness, t=0.5)", RELEASED, PEOPLE).holds
     claim = "linkability(p=0.5, principle=closeness, t=0.49)"
     found = "the terms of group 3 are 0.5 from those of all people by total variation, at most 0.49 is allowed"
-    assert judge(claim, RELEASED, PEOPLE) == violated(claim, 2, f"{found} (and 1 more such)")
+    assert verify(claim, RELEASED, PEOPLE) == violated(claim, 2, f"{found} (and 1 more such)")
 
 
 def test_closeness_is_to_the_terms_that_may_be_published() -> None:
     everybody = [*people(3, "ab", "abx"), *people(None, "ay")]
-    verdict = judge("linkability(p=0.5, principle=closeness, t=0.1)", rows(3, "ab"), everybody, 2)
+    verdict = verify("linkability(p=0.5, principle=closeness, t=0.1)", rows(3, "ab"), everybody, 2)
     assert verdict.holds  # a is 3 of 5 among all, x and y left out, and 2 of 4 in the group
-    assert not judge("linkability(p=0.5, principle=closeness, t=0.1)", rows(3, "ab"), everybody, 1).holds
+    assert not verify("linkability(p=0.5, principle=closeness, t=0.1)", rows(3, "ab"), everybody, 1).holds
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_closeness_is_to_the_terms_that_may_be_published() -> None:
 def test_decimals_are_compared_as_they_are_written(p: str, n_members: int, n_holders: int) -> None:
     claim = f"linkability(p={p}, principle=posterior)"
     profiles = ["a"] * n_holders + ["b"] * (n_members - n_holders)
-    assert judge(claim, rows(3, "a"), people(3, *profiles)).holds
-    assert not judge(claim, rows(3, "a"), people(3, *profiles[:-1], "a")).holds
-    assert judge(f"linkability(p={p})", rows(3, "a"), people(3, *profiles)).holds
+    assert verify(claim, rows(3, "a"), people(3, *profiles)).holds
+    assert not verify(claim, rows(3, "a"), people(3, *profiles[:-1], "a")).holds
+    assert verify(f"linkability(p={p})", rows(3, "a"), people(3, *profiles)).holds
 
 
 def test_a_third_is_a_third() -> None:
     everybody = people(3, "a", "b", "c")
-    assert judge("linkability(p=0.3333333333333333, principle=posterior)", rows(3, "abc"), everybody).holds
-    assert not judge("linkability(p=0.333, principle=posterior)", rows(3, "abc"), everybody).holds
+    assert verify("linkability(p=0.3333333333333333, principle=posterior)", rows(3, "abc"), everybody).holds
+    assert not verify("linkability(p=0.333, principle=posterior)", rows(3, "abc"), everybody).holds
     assert str(exact(1e-12)) == "1/1000000000000"
     assert str(exact(0.123456789012)) == "30864197253/250000000000"
 
@@ -170,27 +170,27 @@ def test_a_third_is_a_third() -> None:
 def test_a_group_is_too_small() -> None:
     everybody = [*people(3, *SQUARE), *people(7, *OTHERS[:3])]
     claim = "linkability(p=0.25, principle=posterior)"
-    verdict = judge(claim, RELEASED, everybody)
+    verdict = verify(claim, RELEASED, everybody)
     assert verdict == violated(claim, 1, "group 7 has 3 members, at least 4 must be in it")
 
 
 def test_a_group_without_members() -> None:
-    verdict = judge("linkability(p=0.5)", RELEASED, people(3, *SQUARE))
+    verdict = verify("linkability(p=0.5)", RELEASED, people(3, *SQUARE))
     assert verdict.reason == "group 7 has 0 members, at least 2 must be in it"
 
 
 def test_who_holds_nothing_that_may_be_published_is_no_member() -> None:
     everybody = [*people(3, "a", "b", "c", "x", ""), *people(None, "a", "b", "c")]
     claim = "linkability(p=0.34, principle=posterior)"
-    assert judge(claim, rows(3, "abc"), everybody, 2).holds
-    assert judge("linkability(p=0.25, principle=posterior)", rows(3, "abc"), everybody, 2).reason == (
+    assert verify(claim, rows(3, "abc"), everybody, 2).holds
+    assert verify("linkability(p=0.25, principle=posterior)", rows(3, "abc"), everybody, 2).reason == (
         "group 3 has 3 members, at least 4 must be in it"
     )
-    assert not judge("linkability(p=0.333, principle=posterior)", rows(3, "abc"), everybody, 2).holds
+    assert not verify("linkability(p=0.333, principle=posterior)", rows(3, "abc"), everybody, 2).holds
 
 
 def test_a_published_term_is_held_by_too_few_people() -> None:
-    verdict = judge("linkability(p=0.5)", RELEASED, [*PEOPLE, *people(None, "abcde")], 3)
+    verdict = verify("linkability(p=0.5)", RELEASED, [*PEOPLE, *people(None, "abcde")], 3)
     assert verdict.counterexample == Violation(("f",), support=2, required=3)
     assert (verdict.state, verdict.violations, verdict.reason) == ("violated", 3, "")
     assert "{f}: 2 holders have it, at least 3 must" in verdict.sentence()
@@ -198,27 +198,27 @@ def test_a_published_term_is_held_by_too_few_people() -> None:
 
 def test_a_term_is_invented() -> None:
     claim = "linkability(p=0.5)"
-    elsewhere = judge(claim, [*rows(3, "abcde"), *rows(7, "efgh")], PEOPLE, 2)
+    elsewhere = verify(claim, [*rows(3, "abcde"), *rows(7, "efgh")], PEOPLE, 2)
     assert elsewhere.reason == "'e' is published for group 3, but no member holds it"
-    nowhere = judge(claim, [*rows(3, "abcdz"), *rows(7, "efgh")], PEOPLE, 2)
+    nowhere = verify(claim, [*rows(3, "abcdz"), *rows(7, "efgh")], PEOPLE, 2)
     assert nowhere.counterexample == Violation(("z",), support=0, required=2)
 
 
 def test_a_term_is_listed_twice() -> None:
-    verdict = judge("linkability(p=0.5)", [*rows(3, "abbcdd"), *rows(7, "efgh")], PEOPLE)
+    verdict = verify("linkability(p=0.5)", [*rows(3, "abbcdd"), *rows(7, "efgh")], PEOPLE)
     assert (verdict.violations, verdict.reason) == (2, "group 3 has the term 'b' twice (and 1 more such)")
 
 
 def test_terms_are_not_in_order() -> None:
-    verdict = judge("linkability(p=0.5)", [*rows(3, "abcd"), *rows(7, "egfh")], PEOPLE)
+    verdict = verify("linkability(p=0.5)", [*rows(3, "abcd"), *rows(7, "egfh")], PEOPLE)
     assert verdict.reason == "the terms of group 7 are not in the order of their texts"
-    assert judge("linkability(p=0.5)", [*rows(7, "efgh"), *rows(3, "abcd")], PEOPLE).holds
+    assert verify("linkability(p=0.5)", [*rows(7, "efgh"), *rows(3, "abcd")], PEOPLE).holds
 
 
 @pytest.mark.parametrize("weight", [0.0, -0.5, math.nan, math.inf, -math.inf])
 def test_a_weight_is_no_number_above_0(weight: float) -> None:
     tampered = [*RELEASED[:5], (7, "f", weight), *RELEASED[6:]]
-    verdict = judge("linkability(p=0.5)", tampered, PEOPLE)
+    verdict = verify("linkability(p=0.5)", tampered, PEOPLE)
     assert verdict.reason == f"the term 'f' of group 7 has the weight {weight}, which is not a number above 0"
 
 
@@ -243,7 +243,7 @@ def test_people_are_in_groups_that_are_not_released(place: int) -> None:
 
 def test_texts_cannot_steer_a_terminal() -> None:
     everybody: list[Person] = [(3, {"\x1b[2J": 1.0})] * 2
-    verdict = judge("linkability(p=0.5, principle=posterior)", [(3, "\x1b[2J", 1.0)], everybody)
+    verdict = verify("linkability(p=0.5, principle=posterior)", [(3, "\x1b[2J", 1.0)], everybody)
     assert verdict.reason == "2 of the 2 members of group 3 hold '\\x1b[2J', at most 1 may"
 
 
@@ -288,9 +288,9 @@ def test_arrays_that_make_no_release_are_refused(of_release: dict[str, Any], of_
 
 def test_progress_rises_to_its_total_whatever_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_arrays, "PAIRS_AT_ONCE", 3)
-    told: list[tuple[str, int, int]] = []
-    verdict = judge(
-        "linkability(p=0.5, principle=posterior)", RELEASED, PEOPLE, progress=lambda *said: told.append(said)
+    reports: list[tuple[str, int, int]] = []
+    verdict = verify(
+        "linkability(p=0.5, principle=posterior)", RELEASED, PEOPLE, progress=lambda *report: reports.append(report)
     )
     assert verdict.holds
-    assert told == [("verifying", 1, 2), ("verifying", 2, 2)]
+    assert reports == [("verifying", 1, 2), ("verifying", 2, 2)]

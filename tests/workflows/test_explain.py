@@ -51,7 +51,7 @@ def test_the_search_finds_what_trying_all_finds(
 
 
 def test_sessions_of_a_person_count_once_and_are_not_put_together() -> None:
-    # "a" is asked about in history 0, which kept "b"; person 1 has a and b in different histories, and twice together
+    # about "a" in history 0, which kept "b"; person 1 has a and b in different histories, and twice together
     rows = [(0, 1), (1, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 1), (5, 0)]
     owners = np.array([0, 1, 1, 2, 2, 3], np.int32)
     history, term = np.array(rows, np.int64).T

@@ -23,8 +23,8 @@ QUERIES = ("cheap cars", "red shoes", "old maps", "blue sky", "hot tea", "green 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("crowds") / "log.csv"
-    asked = [(user, QUERIES[(user // 2 + step) % len(QUERIES)], step) for user in range(16) for step in (0, 1, 3)]
-    lines = [f"u{user},{query},2006-03-0{1 + step} 07:00:00" for user, query, step in asked]
+    searches = [(user, QUERIES[(user // 2 + step) % len(QUERIES)], step) for user in range(16) for step in (0, 1, 3)]
+    lines = [f"u{user},{query},2006-03-0{1 + step} 07:00:00" for user, query, step in searches]
     path.write_text("\n".join(["user,query,time", *lines, "u0,zither lessons,2006-03-01 08:00:00"]) + "\n")
     return path
 

@@ -7,7 +7,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from tests.methods.generalize.goods import EDGES, VOCABULARIES
+from tests.goods import EDGES, VOCABULARIES
 
 METHODS = ("vocabulary(k=2, eps=4)", "generalize(k=2)", "generalize(k=2, bags=false)", "suppress(k=2)")
 

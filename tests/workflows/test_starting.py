@@ -27,7 +27,7 @@ from queryveil.workflows.requests import ReleaseRequest
 from tests.workflows.small_log import write_log
 
 
-def bound(**arguments: Any) -> Any:
+def km(**arguments: Any) -> Any:
     return resolve("method", Name("km", tuple(arguments.items())))
 
 
@@ -46,19 +46,19 @@ def bound(**arguments: Any) -> Any:
 def test_a_start_is_the_same_method_under_no_stronger_guarantee(
     weaker: dict[str, Any], stronger: dict[str, Any], expected: bool
 ) -> None:
-    assert may_start_from(bound(**weaker), bound(**stronger)) is expected
+    assert may_start_from(km(**weaker), km(**stronger)) is expected
 
 
 def test_a_sweep_goes_in_chains_along_m() -> None:
-    asked = [
-        bound(k=10, m=3),
-        bound(k=2, m=2, target="users"),
-        bound(k=10, m=1),
-        bound(k=2, m=3),
-        bound(k=2, m=4, target="users"),
-        bound(k=10, m=2),
+    methods = [
+        km(k=10, m=3),
+        km(k=2, m=2, target="users"),
+        km(k=10, m=1),
+        km(k=2, m=3),
+        km(k=2, m=4, target="users"),
+        km(k=10, m=2),
     ]
-    plans = [plan_release(ReleaseRequest(log=(), method=str(method), out=Path())) for method in asked]
+    plans = [plan_release(ReleaseRequest(log=(), method=str(method), out=Path())) for method in methods]
     found = [[str(plan.method) for plan in chain] for chain in sweep_chains(plans)]
     assert found == [
         ["km(k=10, m=1)", "km(k=10, m=2)", "km(k=10, m=3)"],
@@ -81,11 +81,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def begin(folder: Path, out: Path, **options: Any) -> Any:
-    chosen = {"log": "log.tsv", "start": "weak", "private": "weak-private", "method": "km(k=3, m=3)", **options}
-    log, start, private, method = (chosen.pop(key) for key in ("log", "start", "private", "method"))
+    values = {"log": "log.tsv", "start": "weak", "private": "weak-private", "method": "km(k=3, m=3)", **options}
+    log, start, private, method = (values.pop(key) for key in ("log", "start", "private", "method"))
     private = None if private is None else folder / private
     return queryveil.anonymize(
-        folder / log, method, out, start_from=folder / start, start_from_private=private, seed=1, **chosen
+        folder / log, method, out, start_from=folder / start, start_from_private=private, seed=1, **values
     )
 
 

@@ -104,7 +104,7 @@ def add_a_rare_term(rows: list[dict[str, Any]]) -> None:
     rows.append({"user": rows[-1]["user"], "term": "xyzzy"})
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+def run_verify(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
     """Run `queryveil verify` and return its exit code and what it printed, one line."""
     code = run(["verify", *map(str, arguments)])
     printed = capsys.readouterr()
@@ -115,10 +115,10 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 def test_an_honest_release_holds(made: Folders, capsys: pytest.CaptureFixture[str]) -> None:
     out, private = made
-    code, text = said(capsys, out)
+    code, text = run_verify(capsys, out)
     assert (code, text.split(":")[0]) == (0, f"{CLAIM} holds")
     assert "counting histories; that these are different people needs --private" in text
-    code, text = said(capsys, out, "--private", private)
+    code, text = run_verify(capsys, out, "--private", private)
     assert (code, text.endswith("counting people.\n")) == (0, True)
 
 
@@ -134,9 +134,9 @@ def test_tampering_with_rows_is_found_with_a_counterexample(
     assert verdict.counterexample is not None
     assert verdict.counterexample.support < 4
     assert ("has been changed" in verdict.reason) != cover_up
-    assert said(capsys, out)[0] == 1
-    # whoever has the private folder is told so too, unless it may as well be another release's
-    assert said(capsys, out, "--private", private)[0] == (2 if cover_up else 1)
+    assert run_verify(capsys, out)[0] == 1
+    # with the private folder too, unless it may as well be another release's
+    assert run_verify(capsys, out, "--private", private)[0] == (2 if cover_up else 1)
 
 
 def test_a_change_that_breaks_no_claim_is_still_found(release: Folders) -> None:
@@ -176,7 +176,7 @@ def test_a_folder_that_is_not_what_its_manifest_says(
 ) -> None:
     out, _ = release
     tamper(out)
-    code, text = said(capsys, out)
+    code, text = run_verify(capsys, out)
     assert code == 1
     assert reason in text
 
@@ -228,7 +228,7 @@ def test_a_manifest_that_makes_no_sense_cannot_be_checked(
 ) -> None:
     out, _ = release
     tamper(out)
-    code, text = said(capsys, out)
+    code, text = run_verify(capsys, out)
     assert code == 2
     assert says in text
 
@@ -250,7 +250,7 @@ def test_rows_that_make_no_sense_cannot_be_checked(
 ) -> None:
     out, _ = release
     replace_data(out, pa.table(table), cover_up=False)
-    code, text = said(capsys, out)
+    code, text = run_verify(capsys, out)
     assert code == 2
     assert says in text
 
@@ -278,10 +278,10 @@ def test_another_releases_private_folder_is_refused(
     log = made[0].parent / "log.tsv"
     other = tmp_path / "private"
     queryveil.anonymize(log, "km(k=3, m=2)", tmp_path / "out", private=other, seed=1)
-    code, text = said(capsys, made[0], "--private", other)
+    code, text = run_verify(capsys, made[0], "--private", other)
     assert code == 2
     assert f"{other} does not belong to this release" in text
-    code, text = said(capsys, made[0], "--private", tmp_path / "out")
+    code, text = run_verify(capsys, made[0], "--private", tmp_path / "out")
     assert (code, "is not a private folder" in text) == (2, True)
 
 
@@ -302,7 +302,7 @@ def test_a_damaged_private_folder_cannot_be_used(
     (private / name).unlink()
     if content is not None:
         (private / name).write_bytes(content)
-    code, text = said(capsys, out, "--private", private)
+    code, text = run_verify(capsys, out, "--private", private)
     assert code == 2
     assert "--private" in text
 
@@ -399,12 +399,12 @@ def test_anybodys_file_can_be_checked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     arguments = [*options, *(["--claim", claim] if claim else [])]
-    found, printed = said(capsys, text_file(tmp_path / name, text), *arguments)
+    found, printed = run_verify(capsys, text_file(tmp_path / name, text), *arguments)
     assert (found, says in printed) == (code, True), printed
 
 
 def test_what_is_not_there_cannot_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = said(capsys, tmp_path / "nothing")
+    code, text = run_verify(capsys, tmp_path / "nothing")
     assert (code, "there is no release" in text) == (2, True)
     with pytest.raises(ReleaseError, match=r"has no manifest.json"):
         queryveil.verify(tmp_path)

@@ -52,16 +52,16 @@ def features_of(profiles: Profiles, seed: int = 0, n_dimensions: int = 30) -> Fe
 def made(
     profiles: Profiles, name: str, *, seed: int = 1, progress: Progress = silent, exact_up_to: int = 10**6
 ) -> Grouping:
-    bound = resolve("method", name)
+    method = resolve("method", name)
     rng = np.random.default_rng(seed)
-    return run(profiles, features_of(profiles), bound, rng=rng, exact_up_to=exact_up_to, progress=progress)
+    return run(profiles, features_of(profiles), method, rng=rng, exact_up_to=exact_up_to, progress=progress)
 
 
-def check(profiles: Profiles, bound: ResolvedName, grouped: Grouping) -> None:
+def check(profiles: Profiles, method: ResolvedName, grouped: Grouping) -> None:
     """Check every group by counting from scratch, with none of the method's code."""
-    p, principle = bound.real("p"), bound.word("principle")
+    p, principle = method.real("p"), method.word("principle")
     least = math.ceil(1 / p - 1e-9)
-    floor = int(bound.values.get("floor", least))
+    floor = int(method.values.get("floor", least))
     everybody = Counter(term for row in rows(profiles) for term in row)
     kept = [[term for term in row if everybody[term] >= floor] for row in rows(profiles)]
     known = Counter(term for row in kept for term in row)
@@ -76,17 +76,17 @@ def check(profiles: Profiles, bound: ResolvedName, grouped: Grouping) -> None:
         assert published == sorted(set(published)) and set(published) <= set(held)
         assert n >= least
         if principle == "mean":
-            mean = pairs / n if bound.word("average") == "group" else sum(sizes) / len(sizes)
+            mean = pairs / n if method.word("average") == "group" else sum(sizes) / len(sizes)
             assert len(held) >= mean / p * (1 - 1e-6)
         elif principle == "posterior":
             assert all(held[term] / n <= p + 1e-6 for term in published)
         elif principle == "belief":
             assert all(held[term] / n - known[term] / len(kept) <= p + 1e-6 for term in published)
         elif principle == "diversity":
-            assert math.exp(-sum(c / pairs * math.log(c / pairs) for c in held.values())) >= bound.real("l") - 1e-6
+            assert math.exp(-sum(c / pairs * math.log(c / pairs) for c in held.values())) >= method.real("l") - 1e-6
         else:
             total = sum(known.values())
-            assert sum(abs(held[t] / pairs - known[t] / total) for t in known) / 2 <= bound.real("t") + 1e-6
+            assert sum(abs(held[t] / pairs - known[t] / total) for t in known) / 2 <= method.real("t") + 1e-6
         if principle not in ("posterior", "belief"):
             assert published == sorted(held)
 
@@ -144,16 +144,16 @@ def test_the_greedy_equals_its_twin(
     profiles = profiles_of(histories)
     seed = data.draw(st.integers(0, len(histories) - 1))
     options = f"{', closest=seed' if by_seed else ''}{f', min_similarity={least}' if least > 0 else ''}, floor=1"
-    bound = resolve("method", f"linkability(p={p}, principle={principle}{options})")
-    task = part_of(task_of(profiles, features_of(profiles), bound), np.arange(len(histories)))
+    method = resolve("method", f"linkability(p={p}, principle={principle}{options})")
+    task = part_of(task_of(profiles, features_of(profiles), method), np.arange(len(histories)))
     group = group_rows(task, seed, lambda done: None)
     features = [
         list(zip(task.rows.feature_ids[a:b].tolist(), task.rows.feature_values[a:b].tolist(), strict=True))
         for a, b in zip(task.rows.feature_indptr, task.rows.feature_indptr[1:], strict=False)
     ]
     rule = legal_rule(
-        rows(profiles), principle.split(",")[0], p, average=bound.word("average"),
-        diversity=float(bound.values.get("l", 1)), distance=float(bound.values.get("t", 1)),
+        rows(profiles), principle.split(",")[0], p, average=method.word("average"),
+        diversity=float(method.values.get("l", 1)), distance=float(method.values.get("t", 1)),
     )  # fmt: skip
     expected = greedy_groups(features, rule, seed, by_seed, least)
     found = [np.flatnonzero(group == g).tolist() for g in range(group.max(initial=-1) + 1)]
@@ -177,8 +177,8 @@ def cosines(profiles: Profiles, grouped: Grouping) -> float:
 def test_groups_chosen_for_the_constraint_publish_more_than_suppressing_afterwards(principle: str, p: float) -> None:
     profiles = natural_log(400, 3, n_terms=1000, length=15)
     strict = made(profiles, f"linkability(p={p}, principle={principle})")
-    bound = resolve("method", f"linkability(p={p}, principle={principle})")
-    afterwards = representatives(without_rare(profiles, bound), made(profiles, f"linkability(p={p})").group, bound)
+    method = resolve("method", f"linkability(p={p}, principle={principle})")
+    afterwards = representatives(without_rare(profiles, method), made(profiles, f"linkability(p={p})").group, method)
     assert cosines(profiles, strict) > 1.1 * cosines(profiles, afterwards)
 
 
@@ -248,10 +248,10 @@ def test_where_no_group_is_legal_nothing_is_made(histories: Sequence[Sequence[st
 
 def test_progress_comes_to_its_end_and_may_end_the_run() -> None:
     profiles = natural_log(300, 2)
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     for exact_up_to in (1000, 0):
-        made(profiles, "linkability(p=0.4)", exact_up_to=exact_up_to, progress=lambda *said: told.append(said))
-        assert told[-1][1] == told[-1][2]
+        made(profiles, "linkability(p=0.4)", exact_up_to=exact_up_to, progress=lambda *report: reports.append(report))
+        assert reports[-1][1] == reports[-1][2]
 
     def stop(stage: str, done: int, total: int) -> None:
         raise KeyboardInterrupt

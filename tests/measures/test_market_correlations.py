@@ -123,9 +123,9 @@ def test_figures_the_release_does_not_show_have_no_value() -> None:
 
 
 def test_needs_a_market_table() -> None:
-    bare = Comparison(kind_of("log"), profiles_of(LOG), profiles_of(LOG), None)
+    no_market = Comparison(kind_of("log"), profiles_of(LOG), profiles_of(LOG), None)
     with pytest.raises(InputError, match="the measure correlations needs a market table"):
-        measure_correlations(Evidence(bare), resolve("measure", "correlations"), rng=np.random.default_rng(0))
+        measure_correlations(Evidence(no_market), resolve("measure", "correlations"), rng=np.random.default_rng(0))
 
 
 def test_the_declared_function_is_this_measure() -> None:

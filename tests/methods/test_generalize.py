@@ -16,7 +16,7 @@ from queryveil.methods.generalize import divide
 from queryveil.semantics.network import Network, wordnet
 from queryveil.semantics.tree import TermTree, term_tree
 from tests.builders import profiles_of, run_method
-from tests.methods.generalize.goods import VOCABULARIES, goods
+from tests.goods import VOCABULARIES, goods
 from tests.twins import generalize as twin
 
 WORDS = ("dog", "cat", "wolf", "car", "bus", "truck", "wine", "beer", "run", "walk", "red", "qzx", "myspace", "animal")
