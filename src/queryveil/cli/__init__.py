@@ -4,7 +4,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
-from types import FrameType
 
 import typer
 
@@ -24,19 +23,18 @@ app = typer.Typer(
 )
 
 
-def _version(value: bool) -> None:
-    if value:
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Show the version and exit.")
+) -> None:
+    """Turn a search log into something its owner may keep, share or personalise with."""
+    if version:
         from queryveil._version import __version__
 
         typer.echo(f"queryveil {__version__}")
         raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: bool = typer.Option(False, "--version", help="Show the version and exit.", callback=_version),
-) -> None:
-    """Turn a search log into something its owner may keep, share or personalise with."""
+    if context.invoked_subcommand is None:
+        context.fail("Missing command.")
 
 
 COMMANDS = {
@@ -59,14 +57,10 @@ for name, function in COMMANDS.items():
     app.command(name)(function)
 
 
-def _interrupt(signum: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with its code."""
     tempfile.gettempdir()  # found once by writing a file: an interrupt meanwhile would leave that behind
-    signal.signal(signal.SIGTERM, _interrupt)  # so that a polite kill leaves nothing behind either
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that SIGTERM leaves nothing behind either
     sys.exit(run(arguments))
 
 

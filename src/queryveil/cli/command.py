@@ -19,25 +19,13 @@ _TYPES: dict[type, type] = {Flag: bool, Integer: int, Real: float, LocalPath: Pa
 
 
 def command(request: type[Request], *, json: str = "") -> Callable[[Callable[[Request, bool], int]], Command]:
-    """Make a command of a function that takes a request, and whether to print its result as JSON.
-
-    The options are those of the request; `json` is the help of `--json`, which is left out without one.
-    """
+    """Make a command of a function that takes a request, and whether to print its result as JSON."""
 
     def decorate(function: Callable[[Request, bool], int]) -> Command:
-        options = [each for each in request.options() if not each.is_python_only]
-        if json:
-            options.append(Option("as_json", Flag(), json, False, flag="--json"))
-        parameters = [_parameter(each) for each in options]
-
         def run(*, as_json: bool = False, **values: Any) -> int:
             return function(request.from_values(values), as_json)
 
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
-        run.request = request  # type: ignore[attr-defined]  # for tests that compare the front ends
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        return run
+        return _with_options(run, function, request, json)
 
     return decorate
 
@@ -51,15 +39,28 @@ def workflow_command(
     """
 
     def decorate(show: Callable[[Result, Request, bool], int | None]) -> Command:
-        def run(given: Request, as_json: bool) -> int:
+        def run(*, as_json: bool = False, **values: Any) -> int:
+            given = request.from_values(values)
             with progress_bar() as progress:
                 done = pkgutil.resolve_name(workflow)(given, progress=progress)
             return show(done, given, as_json) or 0
 
-        run.__name__, run.__doc__ = show.__name__, show.__doc__
-        return command(request, json=json)(run)
+        return _with_options(run, show, request, json)
 
     return decorate
+
+
+def _with_options(run: Command, documented: Callable[..., Any], request: type[OptionGroup], json: str) -> Command:
+    """Declare the options of a request as those of a command; `json` is the help of `--json`, absent without one."""
+    options = [each for each in request.options() if not each.is_python_only]
+    if json:
+        options.append(Option("as_json", Flag(), json, False, flag="--json"))
+    parameters = [_parameter(each) for each in options]
+    run.__name__, run.__doc__ = documented.__name__, documented.__doc__
+    run.request = request  # type: ignore[attr-defined]  # for tests that compare the front ends
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 def _parameter(option: Option) -> inspect.Parameter:

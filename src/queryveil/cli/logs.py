@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from queryveil.cli.command import command, workflow_command
-from queryveil.cli.output import print_json, print_seconds, progress_bar
+from queryveil.cli.output import print_json, progress_bar
 from queryveil.workflows.requests import GenerateRequest, ProfilesRequest
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def generate(request: GenerateRequest, as_json: bool) -> int:
         typer.echo(line)
     if log.market is not None:
         typer.echo(f"{log.market}: bid, clicks and impressions of {log.priced:,} terms")
-    print_seconds(time.monotonic() - started)
+    typer.echo(f"done in {time.monotonic() - started:.1f} s", err=True)
     return 0
 
 

@@ -37,11 +37,6 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def print_seconds(seconds: float) -> None:
-    """Print how long the work took."""
-    typer.echo(f"done in {seconds:.1f} s", err=True)
-
-
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> str:
     """Lay out rows in columns; the columns named by number are right-aligned."""
     widths = [max(len(line[i]) for line in (headings, *rows)) for i in range(len(headings))]
@@ -51,12 +46,8 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Se
 
 def score_table(scores: Sequence[Score]) -> str:
     """Lay out the scores of measures."""
-    rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), _interval(s), s.note) for s in scores]
+    rows = []
+    for s in scores:
+        interval = " – ".join(f"{bound:.{1 if s.unit == '%' else 3}f}" for bound in s.interval or ())
+        rows.append((s.measure, s.label, s.figure(s.original), s.figure(s.value), interval, s.note))
     return table(("measure", "", "original", "release", "95 % interval", ""), rows, numbers=(2, 3))
-
-
-def _interval(score: Score) -> str:
-    if score.interval is None:
-        return ""
-    decimals = 1 if score.unit == "%" else 3
-    return f"{score.interval[0]:.{decimals}f} – {score.interval[1]:.{decimals}f}"

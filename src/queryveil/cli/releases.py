@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from queryveil.cli.command import workflow_command
-from queryveil.cli.output import print_json, print_seconds, score_table, table
+from queryveil.cli.output import print_json, score_table, table
 from queryveil.core.results import Score, Verdict
 from queryveil.workflows.requests import (
     AttackRequest,
@@ -45,7 +45,7 @@ def anonymize(done: "ReleaseResult", request: ReleaseRequest, as_json: bool) -> 
     typer.echo(f"report: {done.location}/report.html")
     if done.private_location:
         typer.echo(f"private folder (keep it secret): {done.private_location}")
-    print_seconds(done.seconds)
+    typer.echo(f"done in {done.seconds:.1f} s", err=True)
 
 
 def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -94,7 +94,7 @@ def attack(done: "AttackReport", request: AttackRequest, as_json: bool) -> None:
         typer.echo(f"not run: {name}: {reason}")
     if done.page is not None:
         typer.echo(f"page: {done.page}")
-    print_seconds(done.seconds)
+    typer.echo(f"done in {done.seconds:.1f} s", err=True)
 
 
 @workflow_command(WhyRequest, "queryveil.workflows.explain:explain", json="Print the reasons as JSON.")
@@ -121,7 +121,7 @@ def compare(done: "MethodComparison", request: CompareRequest, as_json: bool) ->
     typer.echo(table(headings, rows, numbers=range(1, len(headings) - 1)))
     if done.page is not None:
         typer.echo(f"page: {done.page}")
-    print_seconds(done.seconds)
+    typer.echo(f"done in {done.seconds:.1f} s", err=True)
 
 
 @workflow_command(ReproduceRequest, "queryveil.workflows.reproduce:reproduce", json="Print all numbers as JSON.")
@@ -140,4 +140,4 @@ def reproduce(done: "Reproduction", request: ReproduceRequest, as_json: bool) ->
             typer.echo(f"\n{text}")
     if done.warning:
         typer.echo(done.warning, err=True)
-    print_seconds(done.seconds)
+    typer.echo(f"done in {done.seconds:.1f} s", err=True)
