@@ -20,7 +20,7 @@ from queryveil.attacks.minimality import ANOTHER_HISTORY, find_deleted
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
-from queryveil.kernels.attacks import BLOCKED, COULD_HAVE_STAYED, SHOWN, judge
+from queryveil.kernels.attacks import BLOCKED, COULD_HAVE_STAYED, SHOWN, classify_items
 from tests.attacks.settings import setting, table
 from tests.attacks.test_crowds import pairs
 from tests.twins import attacks as twin
@@ -109,7 +109,7 @@ def test_judgements_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]]
     if not questions:
         return
     unit, item = (np.array(column) for column in zip(*questions, strict=True))
-    found = judge(published, np.zeros(len(units), np.int32), unit, item.astype(np.int32), k, m)
+    found = classify_items(published, np.zeros(len(units), np.int32), unit, item.astype(np.int32), k, m)
     for (u, i), answer in zip(questions, found.tolist(), strict=True):
         blocked = BLOCKED if twin.is_blocked(units, u, i, k, m) else COULD_HAVE_STAYED
         assert answer == (SHOWN if i in units[u][1] else blocked)
@@ -119,8 +119,8 @@ def test_partitions_are_counted_separately() -> None:
     game = build_game(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
     questions = np.array([2]), np.array([1], np.int32)
     together, apart = np.zeros(3, np.int32), np.array([0, 0, 1], np.int32)
-    assert judge(game.release.published, together, *questions, 3, 2).tolist() == [COULD_HAVE_STAYED]
-    assert judge(game.release.published, apart, *questions, 3, 2).tolist() == [BLOCKED]
+    assert classify_items(game.release.published, together, *questions, 3, 2).tolist() == [COULD_HAVE_STAYED]
+    assert classify_items(game.release.published, apart, *questions, 3, 2).tolist() == [BLOCKED]
 
 
 def test_minimality_distinguishes_deleted_terms_from_terms_never_held() -> None:

@@ -16,7 +16,7 @@ from queryveil.guarantees import KM
 Rows = Sequence[Sequence[int]]
 
 
-def judge(
+def verify(
     claim: str,
     rows: Rows,
     terms: Sequence[str],
@@ -40,12 +40,12 @@ def aol_rows() -> list[list[int]]:
 
 
 def test_aol_disclosure_holds_for_single_terms() -> None:
-    verdict = judge("km(k=6, m=1)", aol_rows(), ["georgia", "arnold", "lilburn"])
+    verdict = verify("km(k=6, m=1)", aol_rows(), ["georgia", "arnold", "lilburn"])
     assert verdict == Verdict("km(k=6, m=1)", "holds", "histories", checked=3)
 
 
 def test_aol_disclosure_is_broken_by_arnold_and_lilburn() -> None:
-    verdict = judge("km(k=6, m=2)", aol_rows(), ["georgia", "arnold", "lilburn"])
+    verdict = verify("km(k=6, m=2)", aol_rows(), ["georgia", "arnold", "lilburn"])
     assert verdict.state == "violated"
     assert verdict.counterexample == Violation(("arnold", "lilburn"), support=1, required=6)
     assert verdict.violations == 2  # lilburn & georgia has 5
@@ -58,42 +58,42 @@ def test_the_declared_function_is_this_verifier() -> None:
 
 def test_one_person_with_many_histories_is_one_owner() -> None:
     rows = [[0, 1]] * 4
-    assert judge("km(k=3, m=2)", rows, ["a", "b"]).holds
-    verdict = judge("km(k=3, m=2)", rows, ["a", "b"], owner=[7, -1, 7, -1])
+    assert verify("km(k=3, m=2)", rows, ["a", "b"]).holds
+    verdict = verify("km(k=3, m=2)", rows, ["a", "b"], owner=[7, -1, 7, -1])
     assert verdict.counterexample == Violation(("a",), support=2, required=3)
     assert verdict.counted == "people"
 
 
 def test_terms_of_two_histories_of_one_person_do_not_combine() -> None:
     rows = [[0], [1], [0], [1]]
-    assert judge("km(k=2, m=2)", rows, ["a", "b"], owner=[0, 0, 1, 1]).checked == 2
+    assert verify("km(k=2, m=2)", rows, ["a", "b"], owner=[0, 0, 1, 1]).checked == 2
 
 
 def test_each_partition_must_hold_by_itself() -> None:
     rows = [[0], [0], [0], [0, 1], [0, 1]]
-    assert judge("km(k=2, m=2)", rows, ["a", "b"]).holds
-    verdict = judge("km(k=2, m=2)", rows, ["a", "b"], partition=[5, 2, 5, 2, 5])
+    assert verify("km(k=2, m=2)", rows, ["a", "b"]).holds
+    verdict = verify("km(k=2, m=2)", rows, ["a", "b"], partition=[5, 2, 5, 2, 5])
     assert verdict.counterexample == Violation(("b",), support=1, required=2)
     assert verdict.violations == 2
-    assert judge("km(k=2, m=2)", rows, ["a", "b"], partition=[5, 5, 5, 2, 2]).checked == 1 + 3
+    assert verify("km(k=2, m=2)", rows, ["a", "b"], partition=[5, 5, 5, 2, 2]).checked == 1 + 3
 
 
 def test_the_first_text_wins_among_equally_rare_combinations() -> None:
     terms = ["z", "é", "b", "a"]
-    verdict = judge("km(k=2, m=2)", [[0, 1, 2, 3], [0], [1], [2], [3]], terms)
+    verdict = verify("km(k=2, m=2)", [[0, 1, 2, 3], [0], [1], [2], [3]], terms)
     assert verdict.counterexample == Violation(("a", "b"), support=1, required=2)
     assert verdict.violations == 6
 
 
 def test_a_lower_support_wins_over_the_text() -> None:
     rows = [[0], [0], [1]]
-    assert judge("km(k=3, m=1)", rows, ["a", "b"]).counterexample == Violation(("b",), 1, 3)
+    assert verify("km(k=3, m=1)", rows, ["a", "b"]).counterexample == Violation(("b",), 1, 3)
 
 
 def test_a_release_without_pairs_is_not_checked() -> None:
     empty: list[Rows] = [[], [[], []]]
     for rows in empty:
-        verdict = judge("km(k=2, m=2)", rows, ["a"])
+        verdict = verify("km(k=2, m=2)", rows, ["a"])
         assert (verdict.state, verdict.reason) == ("unchecked", "the release has no rows")
         assert not verdict.holds
 
@@ -121,22 +121,22 @@ def test_ids_beyond_21_bits_do_not_run_into_each_other() -> None:
     top = (1 << 21) + 5
     apart = [[0, 5, 7, top], [1, 5, 7, top], [0, 1, 6, top], [0, 1, 6, 7]]
     rows = [*apart, *apart, [top - (1 << 20), top - 1, top]]
-    verdict = judge("km(k=2, m=4)", [*rows, rows[-1][:1], rows[-1][1:2]], Numbered(top + 1))
+    verdict = verify("km(k=2, m=4)", [*rows, rows[-1][:1], rows[-1][1:2]], Numbered(top + 1))
     assert verdict.counterexample is not None
     assert verdict.counterexample.entries == (f"{top - (1 << 20):08}", f"{top - 1:08}")
-    assert judge("km(k=2, m=4)", rows[:-1], Numbered(top + 1)).holds
+    assert verify("km(k=2, m=4)", rows[:-1], Numbered(top + 1)).holds
 
 
 def test_long_histories_and_a_missing_triple() -> None:
     rng = np.random.default_rng(4)
     long = sorted(rng.choice(1000, size=300, replace=False).tolist())
     terms = [f"t{place:04}" for place in range(1000)]
-    verdict = judge("km(k=3, m=3)", [long] * 3, terms)
+    verdict = verify("km(k=3, m=3)", [long] * 3, terms)
     assert verdict.holds
     assert verdict.checked == 300 + 300 * 299 // 2 + 300 * 299 * 298 // 6
     first, middle, last = long[3], long[150], long[280]
     without = [[t for t in long if t != gone] for gone in (first, middle, last)]
-    verdict = judge("km(k=3, m=3)", [long, long, *without], terms)
+    verdict = verify("km(k=3, m=3)", [long, long, *without], terms)
     expected = tuple(terms[t] for t in (first, middle, last))
     assert verdict.counterexample == Violation(expected, support=2, required=3)
     assert verdict.violations == 1
@@ -204,4 +204,4 @@ def test_rows_that_go_back_are_refused() -> None:
 def test_a_walk_that_leaves_something_out_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(km, "walk", lambda *_: True)
     with pytest.raises(InternalError, match="0 of 2 combinations of 1 terms"):
-        judge("km(k=2, m=1)", [[0], [0]], ["a"])
+        verify("km(k=2, m=1)", [[0], [0]], ["a"])

@@ -36,30 +36,25 @@ class Attack(Declaration):
         return kind.name in self.kinds or self.name in kind.attacks
 
 
-_KNOWN = Parameter("m", Integer(minimum=1, maximum=MOST_KNOWN - 2), "how many terms of a person are known")
+_KNOWN = Parameter("m", Integer(1, MOST_KNOWN - 2), "how many terms of a person are known")
+_OF = "what terms are known of: all that a person searched for, or those that the release still shows of it"
+_FOUND = "If the person is among the people found, success is one divided by their number, else nothing."
 
 KNOWN_TERMS = Attack(
     name="known_terms",
     purpose="find a person of whom m, m + 1 and m + 2 terms are known, and with wrong ones among them",
     parameters=(
         _KNOWN,
-        Parameter(
-            "wrong", Integer(minimum=0, maximum=3), "how many wrong terms the scoring attacker believes besides", 1
-        ),
-        Parameter(
-            "of",
-            Word(("log", "release")),
-            "what terms are known of: all that a person searched for, or those that the release still shows of it",
-            "log",
-        ),
+        Parameter("wrong", Integer(0, 3), "how many wrong terms the scoring attacker believes besides", 1),
+        Parameter("of", Word(("log", "release")), _OF, "log"),
     ),
     functions={"local": "queryveil.attacks.finding:attack_by_terms"},
     knows_as_claimed=True,
     risk_of="singling out",
     threat=(
         "Somebody knows a few random terms that a person searched for, and looks for those who share all of them; who "
-        "is not sure of them scores everybody by the known terms, rarer ones counting more, and takes the best. If the "
-        "person is among the people found, success is one divided by their number, else nothing."
+        "is not sure of them scores everybody by the known terms, rarer ones counting more, and takes the best. "
+        f"{_FOUND}"
     ),
 )
 
@@ -81,14 +76,13 @@ INFER = Attack(
 MULTIPLICITY = Attack(
     name="multiplicity",
     purpose="find a person of whom it is known how often m terms were searched for",
-    parameters=(Parameter("m", Integer(minimum=1, maximum=MOST_KNOWN), "how many terms and numbers are known", 2),),
+    parameters=(Parameter("m", Integer(1, MOST_KNOWN), "how many terms and numbers are known", 2),),
     functions={"local": "queryveil.attacks.finding:attack_by_counts"},
     knows_as_claimed=True,
     risk_of="linkability",
     threat=(
         "Somebody has another record of a person, such as the counters of a web site, and knows of a few random terms "
-        "in how many queries the person used each; the best matches are taken. If the person is among the people "
-        "found, success is one divided by their number, else nothing."
+        f"in how many queries the person used each; the best matches are taken. {_FOUND}"
     ),
     kinds=("log", "queries", "vocabularies"),
     needs="counts",
@@ -98,15 +92,14 @@ TIME = Attack(
     name="time",
     purpose="find a person of whom m moments of searching are known",
     parameters=(
-        Parameter("m", Integer(minimum=1, maximum=MOST_KNOWN), "how many moments are known", 1),
+        Parameter("m", Integer(1, MOST_KNOWN), "how many moments are known", 1),
         Parameter("unit", Word(("second", "minute", "hour", "day")), "how precisely they are known", "minute"),
     ),
     functions={"local": "queryveil.attacks.finding:attack_by_moments"},
     risk_of="linkability",
     threat=(
         "Somebody has another record of a person, such as a provider's log of connections, and knows of a few random "
-        "moments when the person searched; the best matches are taken. If the person is among the people found, "
-        "success is one divided by their number, else nothing."
+        f"moments when the person searched; the best matches are taken. {_FOUND}"
     ),
     kinds=("log", "queries"),
     needs="times",
@@ -115,17 +108,13 @@ TIME = Attack(
 VANITY = Attack(
     name="vanity",
     purpose="find a person whose name is known by a search for that name",
-    parameters=(
-        Parameter(
-            "shared", Integer(minimum=1, maximum=100), "a name that more people searched for is taken for famous", 3
-        ),
-    ),
+    parameters=(Parameter("shared", Integer(1, 100), "a name that more people searched for is taken for famous", 3),),
     functions={"local": "queryveil.attacks.finding:attack_by_names"},
     risk_of="singling out",
     threat=(
         "Somebody knows a person's name, and that people search for themselves, and looks for those with both names. "
         "For want of true names, the name that a person searched for most often and few others did is taken to be the "
-        "person's own. If the person is among the people found, success is one divided by their number, else nothing."
+        f"person's own. {_FOUND}"
     ),
     needs="names",
 )

@@ -108,16 +108,6 @@ class View:
         found: Int32Array = np.append(self.owner_of, np.int32(-1))[person]
         return found
 
-    @property
-    def is_grouped(self) -> bool:
-        """Return whether the published units are groups of people."""
-        return bool((self.published.people > 1).any())
-
-    @property
-    def n_people(self) -> int:
-        """Count the people of all published units."""
-        return int(self.published.people[np.unique(self.published.owner)].sum())
-
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
@@ -159,8 +149,8 @@ class Known:
         """Draw `width` different items of each row in random order; every ordered choice is equally likely."""
         indptr, pair = gather_rows(self.indptr, rows)
         order = np.lexsort((rng.random(len(pair)), row_numbers(indptr)))
-        chosen = order[indptr[:-1, None] + np.arange(width)]
-        items: Int32Array = self.ids[pair[chosen]]
+        drawn = order[indptr[:-1, None] + np.arange(width)]
+        items: Int32Array = self.ids[pair[drawn]]
         return items
 
     def draw_knowledge(self, rows: IntArray, width: int, rng: np.random.Generator) -> Knowledge:
@@ -256,6 +246,11 @@ def build_game(setting: Setting, tables: ItemTables) -> Game:
         strangers,
         keys,
     )
+
+
+def control_name(strangers: object | None) -> str:
+    """Return what the control of an attack is, depending on whether there are people who are not in the log."""
+    return LEFT_OUT if strangers is None else OTHER_PEOPLE
 
 
 def in_batches(

@@ -23,8 +23,6 @@ from typing import Literal
 import numpy as np
 
 from queryveil.attacks.base import (
-    LEFT_OUT,
-    OTHER_PEOPLE,
     Game,
     ItemTable,
     ItemTables,
@@ -33,6 +31,7 @@ from queryveil.attacks.base import (
     Setting,
     View,
     build_game,
+    control_name,
     draw_at_most,
     in_batches,
     make_result,
@@ -48,7 +47,6 @@ from queryveil.kernels.attacks import find_crowds
 from queryveil.lexicons.word_lists import load_names
 
 BEYOND = "more terms than the release protects against"
-NOBODY = "{} needs people who searched for a first and a last name that few others did, and the log has none."
 ASSUMED = "of people with a name that is taken to be their own"
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 _MORE_TERMS = 2  # known terms are m to m + 2
@@ -117,14 +115,14 @@ def attack_crowds(
     result = partial(
         make_result,
         attack,
-        controlled_by=LEFT_OUT if strangers is None else OTHER_PEOPLE,
+        controlled_by=control_name(strangers),
         crowd=float(np.median(crowd)) if len(crowd) else None,
         smallest=int(crowd.min()) if len(crowd) else None,
         note=note,
     )
     seen, guess = original.success(), _guess(game.release, known)
     results = [result(label, (found.success(), control.belief(), seen), guess)]
-    if game.release.is_grouped:
+    if (game.release.published.people > 1).any():
         successes = (found.success("groups"), control.belief("groups"), seen)
         guess = _guess(game.release, known, "groups")
         results.append(result(f"{label}: the group", successes, guess, risk_of="linkability"))
@@ -133,7 +131,8 @@ def attack_crowds(
 
 def _guess(view: View, known: Knowledge, by: CrowdUnit = "people") -> Rate:
     """Return the success of pointing at a random person (or group) of the release."""
-    size = view.n_people if by == "people" else len(np.unique(view.published.owner))
+    owners = np.unique(view.published.owner)
+    size = view.published.people[owners].sum() if by == "people" else len(owners)
     return rate_of((view.owners_of(known.person) >= 0) / max(1, size))
 
 
@@ -236,7 +235,10 @@ def attack_by_names(
     game, shared = build_game(setting, setting.terms), attack.integer("shared")
     known = _name_knowledge(setting, game, own_names(setting.queries, shared), rng)
     if not len(known):
-        raise InputError(f"{NOBODY.format(attack)[:-1]}; leave it out.")
+        raise InputError(
+            f"{attack} needs people who searched for a first and a last name that few others did, and the log has "
+            "none; leave it out."
+        )
     strangers = None
     if setting.other_queries is not None:
         found = _name_knowledge(setting, game, own_names(setting.other_queries, shared), rng)
@@ -256,23 +258,22 @@ def own_names(queries: Queries, shared: int) -> dict[int, FullName]:
         for name in names[query]:
             searched[person][name] += count
     people = Counter(name for found in searched.values() for name in found)
-    chosen: dict[int, FullName] = {}
+    own: dict[int, FullName] = {}
     for person, found in searched.items():
         rare = [name for name in found if people[name] <= shared]
         if rare:
-            chosen[person] = min(rare, key=lambda name: (-found[name], people[name], name))
-    return chosen
+            own[person] = min(rare, key=lambda name: (-found[name], people[name], name))
+    return own
 
 
 def names_in(text: str) -> list[FullName]:
     """Return every first name of a query that is followed by a last name, with that last name."""
-    first, last = _name_sets()
-    return [pair for pair in pairwise(text.split(" ")) if pair[0] in first and pair[1] in last]
+    first_names, surnames = _name_sets()
+    return [pair for pair in pairwise(text.split(" ")) if pair[0] in first_names and pair[1] in surnames]
 
 
 @cache
 def _name_sets() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the first names and the last names."""
     return frozenset((*load_names("female"), *load_names("male"))), frozenset(load_names("last"))
 
 

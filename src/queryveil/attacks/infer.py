@@ -22,13 +22,12 @@ from functools import partial
 import numpy as np
 
 from queryveil.attacks.base import (
-    LEFT_OUT,
-    OTHER_PEOPLE,
     Game,
     Known,
     Setting,
     View,
     build_game,
+    control_name,
     in_batches,
     make_result,
     rate_of,
@@ -75,7 +74,7 @@ def infer(
         strangers = _draw_secrets(game.others, other_rows, m, rng) if len(other_rows) else None
     prior = prior_of(game)
     found = [infer_terms(*run, prior, progress, f"attacking: {attack}") for run in game.three_runs(secrets, strangers)]
-    result = partial(make_result, attack, controlled_by=LEFT_OUT if strangers is None else OTHER_PEOPLE)
+    result = partial(make_result, attack, controlled_by=control_name(strangers))
     label, guessed = count_terms(m), np.append(prior, 0.0)[found[0].guess]
     beliefs, guesses = [each.belief for each in found], [each.is_right for each in found]
     return [

@@ -16,7 +16,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult, Rate
 from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, row_numbers
-from queryveil.kernels.attacks import judge
+from queryveil.kernels.attacks import classify_items
 
 ANOTHER_HISTORY = "somebody else's history in its place"
 QUESTIONS_PER_CALL = 100  # about a second where histories are long
@@ -46,11 +46,12 @@ def find_deleted(
     def success(view: View, part: Int32Array, row: IntArray) -> FloatArray:
         """Return 1 where the deleted term looks likelier than the other one, a half where both look alike, else 0."""
 
-        def judge_batch(batch: slice) -> tuple[FloatArray]:
-            one, two = (judge(view.published, part, row[batch], items[batch], k, m) for items in (deleted, never))
+        def compare_batch(batch: slice) -> tuple[FloatArray]:
+            rows = row[batch]
+            one, two = (classify_items(view.published, part, rows, items[batch], k, m) for items in (deleted, never))
             return ((1 + np.sign(one - two)) / 2,)
 
-        return in_batches(judge_batch, len(row), progress, f"attacking: {attack}", QUESTIONS_PER_CALL)[0]
+        return in_batches(compare_batch, len(row), progress, f"attacking: {attack}", QUESTIONS_PER_CALL)[0]
 
     successes = [
         success(game.release, setting.part, unit),

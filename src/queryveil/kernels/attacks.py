@@ -203,7 +203,7 @@ COULD_HAVE_STAYED, BLOCKED, SHOWN = 0, 1, 2
 
 
 @jit
-def judge(
+def classify_items(
     published: Published,
     part: NDArray[np.int32],  # (units,): which part of the log; combinations count within it
     units: NDArray[np.int64],  # (queries,)
