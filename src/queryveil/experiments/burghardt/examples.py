@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.rows import IntArray, count_holders, gather_rows, per_entry
 from queryveil.experiments.burghardt import printed
@@ -31,13 +31,8 @@ class TermHolders:
 
     def histories(self, terms: Sequence[int]) -> IntArray:
         """Return the histories that contain all of some terms."""
-        found = self._postings(terms[0])
-        for term in terms[1:]:
-            found = np.intersect1d(found, self._postings(term), assume_unique=True)
-        return found.astype(np.int64)
-
-    def _postings(self, term: int) -> NDArray[np.int32]:
-        return self._histories[self._indptr[term] : self._indptr[term + 1]]
+        holders = (self._histories[self._indptr[term] : self._indptr[term + 1]] for term in terms)
+        return reduce(partial(np.intersect1d, assume_unique=True), holders).astype(np.int64)
 
     def support(self, terms: Sequence[int]) -> int:
         """Count the people who have all of some terms in one history."""
@@ -79,8 +74,8 @@ def decide(figures: Mapping[str, Sequence[int]]) -> list[Step]:
     for iteration, size in enumerate(range(m, 0, -1), 1):
         frequency = {term: figures[term][iteration - 1] for term in candidates}
         lowest = [term for term in candidates if frequency[term] == min(frequency.values())]
-        chosen = "delete term" if len(lowest) == 1 else "candidate"
-        steps += [(iteration, t, size, frequency[t], chosen if t in lowest else "keep term") for t in candidates]
+        state = "delete term" if len(lowest) == 1 else "candidate"
+        steps += [(iteration, t, size, frequency[t], state if t in lowest else "keep term") for t in candidates]
         candidates = lowest
         if len(candidates) == 1:
             break
@@ -114,13 +109,13 @@ def find_undecided(holders: TermHolders, k: int, m: int) -> list[Step]:
     best: list[Step] = []
     for row in _first_histories(holders.profiles):
         usable = [term for term in row if k <= holders.support([term]) <= MOST_HOLDERS]
-        for chosen in combinations(usable[:8], m):
-            if holders.support(chosen) >= k:
+        for terms in combinations(usable[:8], m):
+            if holders.support(terms) >= k:
                 continue
-            for term in chosen:
+            for term in terms:
                 if term not in figures:
                     figures[term] = holders.fis_figures(term, k, m)
-            steps = decide({holders.profiles.vocabulary[term]: figures[term] for term in chosen})
+            steps = decide({holders.profiles.vocabulary[term]: figures[term] for term in terms})
             if steps[-1][0] > (best[-1][0] if best else 0):
                 best = steps
         if best and best[-1][0] == m:

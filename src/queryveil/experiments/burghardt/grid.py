@@ -110,8 +110,8 @@ def run_once(
         "users": 100.0 * len(np.unique(profiles.owner[profiles.row_numbers()[mask]])) / profiles.n_people,
     }
     for measure, value in setup.values.items():
-        worth = value[profiles.ids] * profiles.counts
-        shares[measure] = 100.0 * float(worth[mask].sum()) / float(worth.sum())
+        values = value[profiles.ids] * profiles.counts
+        shares[measure] = 100.0 * float(values[mask].sum()) / float(values.sum())
     return KmRun(str(method), k, m, target, seconds, kept.summary.get("passes"), checked, shares), mask
 
 

@@ -1,4 +1,4 @@
-"""The releases behind the figures: chosen by a strategy, verified if it makes a claim, and measured."""
+"""The releases behind the figures: selected by a strategy, verified if it makes a claim, and measured."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,18 +65,18 @@ BySize = Mapping[float, Sequence[QueryRun]]  # size of the releases (%) → one 
 def select_heavy_users(profiles: Profiles, rng: np.random.Generator) -> Profiles:
     """Return the profiles of people with more queries than the mean, at most as many as in the paper."""
     issued = row_sums(profiles.counts, profiles.indptr)
-    chosen = np.flatnonzero(issued > issued.mean())
-    if len(chosen) > HEAVY_PEOPLE:
-        chosen = np.sort(rng.choice(chosen, HEAVY_PEOPLE, replace=False))
-    indptr, pairs = gather_rows(profiles.indptr, chosen)
+    heavy = np.flatnonzero(issued > issued.mean())
+    if len(heavy) > HEAVY_PEOPLE:
+        heavy = np.sort(rng.choice(heavy, HEAVY_PEOPLE, replace=False))
+    indptr, pairs = gather_rows(profiles.indptr, heavy)
     return replace(
         profiles,
         indptr=indptr,
         ids=profiles.ids[pairs],
         counts=profiles.counts[pairs],
-        owner=np.arange(len(chosen), dtype=np.int32),
-        persons=tuple(profiles.persons[person] for person in profiles.owner[chosen].tolist()),
-        log_history=profiles.log_history[chosen],
+        owner=np.arange(len(heavy), dtype=np.int32),
+        persons=tuple(profiles.persons[person] for person in profiles.owner[heavy].tolist()),
+        log_history=profiles.log_history[heavy],
     )
 
 

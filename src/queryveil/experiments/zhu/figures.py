@@ -40,8 +40,6 @@ _LINES = {  # line of figures 3 and 4 → settings and variant
 }
 PAPER_AP = 78.86  # % at p = 0.4, a = 1: "average precision at top 10 relevant search results"
 
-FigureAndTable = tuple[PaperFigure, PaperTable]
-
 
 def estimate(grid: GroupGrid, cell: Cell, variant: str, metric: str) -> Estimate:
     """Return a metric of a variant in a run with its confidence interval."""
@@ -70,7 +68,7 @@ def figure_2(grid: GroupGrid) -> list[PaperTable]:
     return tables
 
 
-def figures_3_to_6(grid: GroupGrid) -> list[FigureAndTable]:
+def figures_3_to_6(grid: GroupGrid) -> list[tuple[PaperFigure, PaperTable]]:
     """Show precision over the augmentation level a and over p, and group size and linking probability over p.
 
     The linking probability of the worst term is ours; the paper does not report it.
