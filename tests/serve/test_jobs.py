@@ -121,7 +121,7 @@ def test_impossible_spec_is_refused_with_its_field(
 ) -> None:
     context, jobs, store = opened(tmp_path)
     row = LogRow(name="one", kind="upload", path=str(tmp_path / "log"), filename="one.tsv", reading={})
-    log = store.add_log(row).id
+    log = store.add(row).id
     with pytest.raises(InputError) as raised:
         jobs.start(AnonymizeSpec(**spec), "run", log=log)
     assert raised.value.field == field

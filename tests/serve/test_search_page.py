@@ -45,7 +45,7 @@ def _put_run(home: Path, folders: SearchFolders) -> None:
     """Write the state of a run that has made the release."""
     store = Store(home)
     row = RunRow.queued("my groups", AnonymizeSpec(method="linkability(p=0.9, floor=1)"))
-    store.add_run(replace(row, id=MADE, state="done", started=now(), ended=now()))
+    store.add(replace(row, id=MADE, state="done", started=now(), ended=now()))
     store.close()
     folder = home / "runs" / MADE
     shutil.copytree(folders.groups, folder / "release")

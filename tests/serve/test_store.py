@@ -21,8 +21,8 @@ def queued(name: str) -> RunRow:
 
 def test_rows_survive_a_restart(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
-    store.add_log(LOG)
-    first, second = store.add_run(queued("a")), store.add_run(queued("b"))
+    store.add(LOG)
+    first, second = store.add(queued("a")), store.add(queued("b"))
     store.close()
     store = Store(tmp_path / "home")
     assert store.log("l1") == LOG
@@ -33,7 +33,7 @@ def test_rows_survive_a_restart(tmp_path: Path) -> None:
 
 def test_run_changes_state_only_from_the_expected_state(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
-    first, second = store.add_run(queued("a")), store.add_run(queued("b"))
+    first, second = store.add(queued("a")), store.add(queued("b"))
     taken = store.take_queued()
     assert taken is not None
     assert (taken.id, taken.state) == (first.id, "running")
@@ -56,15 +56,15 @@ def test_run_changes_state_only_from_the_expected_state(tmp_path: Path) -> None:
 
 def test_names_are_unique(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
-    store.add_log(LOG)
-    store.add_run(queued("a"))
+    store.add(LOG)
+    store.add(queued("a"))
     with pytest.raises(ConflictError, match="there is a log named one already; give another name"):
-        store.add_log(replace(LOG, id="l2"))
+        store.add(replace(LOG, id="l2"))
     with pytest.raises(ConflictError, match="there is a run named a already; give another name") as raised:
-        store.add_run(queued("a"))
+        store.add(queued("a"))
     assert raised.value.field == "name"
-    store.add_run(RunRow.queued("a", VerifySpec()))
-    store.delete_log("l1")
+    store.add(RunRow.queued("a", VerifySpec()))
+    store.delete(LOG)
     for unknown in ("l1", "\ud800", ""):
         with pytest.raises(UnknownIdError, match="no such log"):
             store.log(unknown)
@@ -85,7 +85,7 @@ def test_home_is_locked_and_private(tmp_path: Path) -> None:
     store = Store(home)
     with pytest.raises(InputError, match="another server keeps its state"):
         Store(home)
-    store.add_log(LOG)
+    store.add(LOG)
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in home.iterdir()} == {0o600}
     store.close()

@@ -6,18 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from queryveil.core.names import (
-    Declaration,
-    Flag,
-    Integer,
-    Name,
-    Parameter,
-    Real,
-    Value,
-    Word,
-    declarations,
-    plural,
-)
+from queryveil.core.names import Declaration, Flag, Integer, Name, Parameter, Real, Value, Word, declarations, plural
 from queryveil.core.options import CommaSeparated, LocalPath, Option, OptionGroup
 from queryveil.engines import LOCAL
 from queryveil.logs.options import Cleaning, Reading
@@ -143,19 +132,19 @@ def _entry(declaration: Declaration) -> EntryOut:
 def form_field(parameter: Parameter, choices: Sequence[str] | None = None) -> FieldOut:
     """Return the control of a parameter or an option; `choices` are given where they depend on the page."""
     kind = parameter.type
-    own_choices = kind.words() if isinstance(kind, Word) else ()
-    limits = kind if isinstance(kind, Integer | Real) else None
+    if choices is None and isinstance(kind, Word):
+        choices = kind.words()
     return FieldOut(
         name=parameter.name,
-        type=_CONTROLS.get(type(kind), "text" if choices is None else "word"),
+        type=_CONTROLS.get(type(kind), "text" if choices is None else "word"),  # a text with choices is a word
         values=kind.describe(),
         purpose=parameter.purpose,
         default=None if isinstance(parameter.default, tuple) else parameter.default,
         required=parameter.default is None and not parameter.is_optional,
         goes_with=None if parameter.goes_with is None else list(parameter.goes_with),
-        minimum=getattr(limits, "minimum", None),
-        maximum=getattr(limits, "maximum", None),
-        choices=list(own_choices if choices is None else choices),
+        minimum=getattr(kind, "minimum", None),
+        maximum=getattr(kind, "maximum", None),
+        choices=list(choices or ()),
     )
 
 

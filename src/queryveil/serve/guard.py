@@ -55,10 +55,6 @@ FOREIGN = "the request came from a page of another site, so it was refused."
 _logger = logging.getLogger("queryveil.serve")
 
 
-class RequestRefusedError(HTTPException):
-    """A request is refused with a status and a sentence."""
-
-
 class Guard:
     """The middleware that admits or refuses requests."""
 
@@ -97,7 +93,7 @@ class Guard:
                 if credential == "cookie" and _is_api(request):
                     check_csrf(request, request.headers.get(HEADER, ""))
                 await self._check_length(request)
-        except RequestRefusedError as refusal:
+        except HTTPException as refusal:
             if refusal.status_code == 401 and not _is_api(request):
                 return RedirectResponse("/login", 303)
             return problem(request, refusal.status_code, refusal.detail)
@@ -106,7 +102,7 @@ class Guard:
     def _check_host(self, request: Request) -> None:
         """Refuse host names other than this machine's own; with a token any name will do."""
         if self._settings.token is None and host_in(request.headers.get("host", "")) not in LOOPBACK:
-            raise RequestRefusedError(400, f"this server is not called that; ask for {self._settings.host}.")
+            raise HTTPException(400, f"this server is not called that; ask for {self._settings.host}.")
 
     def _check_login(self, request: Request) -> str:
         """Return whether the token was presented by `header` or `cookie`; empty if none is required."""
@@ -119,19 +115,19 @@ class Guard:
         if hmac.compare_digest(cookie.encode(), sign(self._secret, "login", token).encode()):
             return "cookie"
         sentence = "this server asks for its token; send it as the header Authorization: Bearer TOKEN."
-        raise RequestRefusedError(401, sentence)
+        raise HTTPException(401, sentence)
 
     def _check_origin(self, request: Request) -> None:
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
         is_ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
         if not is_ours or site not in ("same-origin", "none"):
-            raise RequestRefusedError(403, FOREIGN)
+            raise HTTPException(403, FOREIGN)
 
     async def _check_length(self, request: Request) -> None:
         length, (most, sentence) = request.headers.get("content-length", "0"), self._body_limit(request)
         if length.isdecimal() and int(length) > most:
             await _drain(request.receive)
-            raise RequestRefusedError(413, sentence)
+            raise HTTPException(413, sentence)
 
     def _body_limit(self, request: Request) -> tuple[int, str]:
         """Return how many bytes a body may have, and the sentence that refuses a larger one."""
@@ -156,7 +152,7 @@ class _LimitedBody:
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             await _drain(self._receive)
-            raise RequestRefusedError(413, self._sentence)
+            raise HTTPException(413, self._sentence)
         return message
 
 
@@ -197,7 +193,7 @@ def sign(secret: bytes, purpose: str, text: str) -> str:
 def check_csrf(request: Request, given: str) -> None:
     """Refuse a request whose CSRF token does not match the visit cookie."""
     if not request.cookies.get(_VISIT_COOKIE) or not hmac.compare_digest(given.encode(), request.state.csrf.encode()):
-        raise RequestRefusedError(403, STALE)
+        raise HTTPException(403, STALE)
 
 
 async def check_form(request: Request) -> None:

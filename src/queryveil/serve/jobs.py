@@ -66,7 +66,7 @@ class Jobs:
             log = self.run_that_made(release or "").log
         row = RunRow.queued(name, spec, log=log, release=release)
         spec.check(self._inputs(spec, row))
-        self._store.add_run(row)
+        self._store.add(row)
         self._wake()
         return row
 
@@ -106,7 +106,7 @@ class Jobs:
             self.delete(other.id)
         self._stop(run, "cancelled", CANCELLED)
         self._await_end(run)
-        self._store.delete_run(row.id)
+        self._store.delete(row)
         shutil.rmtree(self.folder_of(run), ignore_errors=True)
 
     def end_runs_on(self, log: str) -> None:
@@ -191,11 +191,11 @@ class Jobs:
         """Start, watch and end workers until the server stops."""
         while not self.closing.is_set():
             self._start_queued()
-            self._poll(timeout=self._until_deadline())
+            self._poll()
         for worker in self._workers.values():
             self._terminate(worker, ("interrupted", INTERRUPTED))
         while self._workers:
-            self._poll(timeout=self._until_deadline())
+            self._poll()
 
     def _start_queued(self) -> None:
         """Start queued runs while fewer than the allowed number are running."""
@@ -235,8 +235,10 @@ class Jobs:
             index=self.index(),
         )
 
-    def _poll(self, timeout: float | None) -> None:
-        """Wait for a wake-up or a message of a worker, and handle it."""
+    def _poll(self) -> None:
+        """Wait for a wake-up, a message of a worker, or the time to kill one, and handle it."""
+        deadlines = [worker.deadline for worker in self._workers.values() if worker.deadline is not None]
+        timeout = max(0.0, min(deadlines) - time.monotonic()) + 0.01 if deadlines else None
         ready = wait([self._wakeup_r, *(worker.pipe for worker in self._workers.values())], timeout)
         if self._wakeup_r in ready:
             self._wakeup_r.recv()
@@ -277,8 +279,3 @@ class Jobs:
         folder = self.folder_of(worker.run)
         shutil.rmtree(folder / "tmp" if state == "done" else folder, ignore_errors=True)
         self._store.end(worker.run, state, sentence)
-
-    def _until_deadline(self) -> float | None:
-        """Return the seconds until the next worker must be killed; None if none was told to stop."""
-        deadlines = [worker.deadline for worker in self._workers.values() if worker.deadline is not None]
-        return max(0.0, min(deadlines) - time.monotonic()) + 0.01 if deadlines else None

@@ -64,7 +64,7 @@ class Logs:
     def delete(self, log: str) -> None:
         """Delete a log and the server's copy of it; unfinished runs on it fail, releases stay."""
         row = self._store.log(log)
-        self._store.delete_log(log)
+        self._store.delete(row)
         self._jobs.end_runs_on(log)
         if row.kind != "file":
             shutil.rmtree(Path(row.path).parent, ignore_errors=True)
@@ -105,7 +105,7 @@ class Logs:
         return row
 
     def _add(self, row: LogRow) -> LogRow:
-        self._store.add_log(row)
+        self._store.add(row)
         self._jobs.start(StatisticsSpec(), row.name, log=row.id)
         return row
 

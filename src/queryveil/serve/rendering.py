@@ -21,45 +21,23 @@ from queryveil.serve.store import RunRow
 _FOLDER = Path(__file__).resolve().parent
 TEMPLATES, STATIC = _FOLDER / "templates", _FOLDER / "static"
 _UNITS = ("B", "kB", "MB", "GB", "TB")
-_PRODUCTS = {
-    "statistics": "statistics",
-    "anonymize": "release",
-    "verify": "verification",
-    "measure": "measures",
-    "attack": "attacks",
-    "index": "index",
-}
+_PRODUCTS = {"anonymize": "release", "verify": "verification", "measure": "measures", "attack": "attacks"}
 
 
 def make_templates() -> Jinja2Templates:
     """Return the template environment with its globals and filters."""
     templates = Jinja2Templates(TEMPLATES, context_processors=[_common_values])
     templates.env.globals["static"] = static_address
-    templates.env.filters.update(
-        when=format_time,
-        size=format_size,
-        took=format_duration,
-        stage=format_stage,
-        opening=capitalize_first,
-        amount=format_amount,
-        kind=product_of,
-        number=number,
-        percent=percent,
-        count_range=count_range,
-    )
+    formats = (format_time, format_size, format_duration, format_stage, format_amount)
+    for function in (*formats, product_of, capitalize_first, number, percent, count_range):
+        templates.env.filters[function.__name__] = function
     templates.env.trim_blocks = templates.env.lstrip_blocks = True
     return templates
 
 
 def _common_values(request: Request) -> dict[str, Any]:
     """Return the values that every template may use: the form token, the version, the settings."""
-    settings = context_of(request).settings
-    return {
-        "csrf": request.state.csrf,
-        "version": __version__,
-        "has_login": settings.token is not None,
-        "settings": settings,
-    }
+    return {"csrf": request.state.csrf, "version": __version__, "settings": context_of(request).settings}
 
 
 @cache
@@ -129,4 +107,4 @@ def format_amount(value: float | None, unit: str = "%") -> str:
 
 def product_of(run: RunRow) -> str:
     """Return what a run makes, in a word."""
-    return _PRODUCTS[run.kind]
+    return _PRODUCTS.get(run.kind, run.kind)

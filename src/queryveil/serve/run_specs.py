@@ -1,4 +1,4 @@
-"""What runs can be asked to do: a class for each kind of run, with its options, its checks and its workflow.
+"""The work that a run does: a class for each kind of run, with its options, its checks and its workflow.
 
 REST bodies and HTML forms become specs. A spec is checked when its run is queued, stored as JSON with the run, and
 performed by the worker. Workflows are imported when they are needed, since they import numpy and more.
@@ -47,16 +47,11 @@ class RunInputs:
         return self.log_row
 
     @property
-    def examined(self) -> Path:
-        """Return the folder of the run whose release a spec examines."""
-        if self.release_run is None:
-            raise TypeError("the run examines no release")
-        return self.release_run
-
-    @property
     def release_options(self) -> dict[str, Any]:
         """Return the options of a workflow that name the examined release."""
-        return {"release": self.examined / RELEASE, "private": self.examined / PRIVATE}
+        if self.release_run is None:
+            raise TypeError("the run examines no release")
+        return {"release": self.release_run / RELEASE, "private": self.release_run / PRIVATE}
 
     @property
     def log_options(self) -> dict[str, Any]:
@@ -218,7 +213,7 @@ class AttackSpec(RunSpec):
         request = self.request(AttackRequest, inputs, **inputs.release_options, **inputs.log_options)
         done = attack(request, progress=progress)
         headings, rows = done.table()
-        named = replace(done, release=inputs.examined.name)  # the run's id in place of the server's path
+        named = replace(done, release=request.release.parent.name)  # the run's id in place of the server's path
         return {**named.record(), "table": {"headings": headings, "rows": rows}}
 
 

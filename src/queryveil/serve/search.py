@@ -1,7 +1,7 @@
 """Search as pages, REST and the search service share it: the request, its answer, and a cache of open searchers."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -101,8 +101,8 @@ class SearcherCache:
 
     def __init__(self, settings: Settings, store: Store, jobs: "Jobs") -> None:
         self._settings, self._store, self._jobs = settings, store, jobs
-        self._opened: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = Lock()
+        self._open = lru_cache(_CACHE_SIZE)(lambda kind, *folders: kind(*folders))
+        self._lock = Lock()  # so that requests that come together open it once
 
     def indexing_run(self) -> RunRow | None:
         """Return the run that indexes, or has indexed, the bundled corpus."""
@@ -130,7 +130,7 @@ class SearcherCache:
         if index is None:
             raise ConflictError(NO_INDEX)
         groups = None if release is None else self._release_folder(release)
-        return self._cached(("searcher", index, groups), lambda: Searcher(index, groups))
+        return self._cached(Searcher, index, groups)
 
     def people(self, release: str) -> "People | None":
         """Return the people behind a release that was made here; None for the one in the settings."""
@@ -139,7 +139,7 @@ class SearcherCache:
         if release == GIVEN:
             return None
         folder, private = self._release_folder(release), self._jobs.private_of(release)
-        return self._cached(("people", folder), lambda: People(folder, private))
+        return self._cached(People, folder, private)
 
     def _release_folder(self, release: str) -> Path:
         if release == GIVEN and self._settings.groups is not None:
@@ -152,13 +152,8 @@ class SearcherCache:
     def _has_groups(self, run: str) -> bool:
         return self._jobs.manifest(run).kind_object().answers_searches
 
-    def _cached(self, key: Hashable, open_: Callable[[], Opened]) -> Opened:
-        """Return the cached object, opening it on a miss and evicting the least recently used."""
+    def _cached(self, kind: Callable[..., Opened], *folders: Path | None) -> Opened:
+        """Return the cached object of some folders, opening it on a miss and evicting the least recently used."""
         with self._lock:
-            if key not in self._opened:
-                self._opened[key] = open_()
-            self._opened.move_to_end(key)
-            if len(self._opened) > _CACHE_SIZE:
-                self._opened.popitem(last=False)
-            opened: Opened = self._opened[key]
+            opened: Opened = self._open(kind, *folders)
             return opened

@@ -1,6 +1,6 @@
 """The search service for production: a group and a query in, documents out; nothing else, and never a person.
 
-It is a bare ASGI application, since a framework costs about as much as the search (`python -m benchmarks.serving`
+It is a plain ASGI application, since a framework costs about as much as the search (`python -m benchmarks.serving`
 compares). A query of about a millisecond is answered in the event loop; a long one goes to a thread pool, and when too
 many of those wait, further ones are answered 503. Several processes share one port, since each uses one processor only.
 """
@@ -27,16 +27,7 @@ from pydantic import ValidationError
 
 from queryveil.core.errors import InputError
 from queryveil.serve.search import SearchQuery, invalid_request
-from queryveil.serve.settings import (
-    LOOPBACK,
-    UVICORN_OPTIONS,
-    Settings,
-    address_of,
-    bind,
-    check_address,
-    host_in,
-    raise_file_limit,
-)
+from queryveil.serve.settings import LOOPBACK, UVICORN_OPTIONS, Settings, address_of, bind, check_address, host_in
 from queryveil.serve.store import UnknownIdError
 from queryveil.serve.worker import exit_with_parent
 from queryveil.workflows.search import Searcher
@@ -97,7 +88,14 @@ class SearchService:
         started = perf_counter_ns()
         self._metrics.begin()
         try:
-            reply = await self._reply(scope, receive)
+            path, headers = scope["path"], dict(scope["headers"])
+            self._check(path, scope["method"], headers)
+            if path == SEARCH:
+                reply = await self._search(headers, receive)
+            elif path == METRICS:
+                reply = Reply(200, self._metrics.text().encode(), _PLAIN)
+            else:
+                reply = Reply(200, b'{"status": "ok"}')
         except RefusedError as refused:
             reply = refused.reply
         except Exception as error:  # its message may contain the query, so only its type is logged
@@ -111,15 +109,6 @@ class SearchService:
             await send({"type": "lifespan.startup.complete"})
         self._threads.shutdown(cancel_futures=True)
         await send({"type": "lifespan.shutdown.complete"})
-
-    async def _reply(self, scope: Scope, receive: Receive) -> Reply:
-        path, headers = scope["path"], dict(scope["headers"])
-        self._check(path, scope["method"], headers)
-        if path == SEARCH:
-            return await self._search(headers, receive)
-        if path == METRICS:
-            return Reply(200, self._metrics.text().encode(), _PLAIN)
-        return Reply(200, b'{"status": "ok"}')
 
     def _check(self, path: str, method: str, headers: Mapping[bytes, bytes]) -> None:
         """Refuse unauthorised requests, unknown paths and wrong methods."""
@@ -218,7 +207,6 @@ def serve_search(settings: Settings, announce: Callable[[str], None], *, process
     if index is None or groups is None:
         raise InputError("--search needs a release of groups to search by; give it by --groups.")
     check_address(settings.host, token)
-    raise_file_limit()
     Searcher(index, groups)  # raises here, before any process is started, if something cannot be opened
     with (
         tempfile.TemporaryDirectory(prefix="queryveil-counts-") as counts,

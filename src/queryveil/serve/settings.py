@@ -112,7 +112,9 @@ def host_in(header: str) -> str:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket, or raise if the port cannot be bound."""
+    """Return a listening socket, or raise if the port cannot be bound; allow as many open connections as possible."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     try:
@@ -130,12 +132,6 @@ def address_of(listening: socket.socket) -> str:
     """Return the URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def raise_file_limit() -> None:
-    """Raise the soft limit of open files, and so of connections, to the hard limit."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def read_token(file: Path | None) -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from queryveil.core.errors import InputError
 
@@ -129,6 +129,9 @@ class LogRow:
             return None
 
 
+Row = TypeVar("Row", LogRow, RunRow)
+
+
 class Store:
     """The tables of one home folder, which is locked against other servers."""
 
@@ -159,15 +162,6 @@ class Store:
         """Return the logs that match all filters by column, newest first; a filter of None matches all."""
         return [LogRow(**row) for row in self._select("logs", filters)]
 
-    def add_log(self, row: LogRow) -> LogRow:
-        """Insert a log, or raise if its name is taken."""
-        self._insert("logs", row, f"there is a log named {row.name} already; give another name.")
-        return row
-
-    def delete_log(self, log: str) -> None:
-        """Delete a log's row; `Logs.delete` removes its files."""
-        self._execute("DELETE FROM logs WHERE id = ?", log)
-
     def run(self, run: str) -> RunRow:
         """Return a run by its id."""
         for row in self.runs(id=run):
@@ -178,14 +172,23 @@ class Store:
         """Return the runs that match all filters by column, newest first; a filter of None matches all."""
         return [RunRow(**row) for row in self._select("runs", filters)]
 
-    def add_run(self, row: RunRow) -> RunRow:
-        """Insert a run, or raise if another run of its kind has its name."""
-        self._insert("runs", row, f"there is a run named {row.name} already; give another name.")
+    def add(self, row: Row) -> Row:
+        """Insert a log or a run, or raise if another log, or another run of its kind, has its name."""
+        what = "log" if isinstance(row, LogRow) else "run"
+        columns = [field.name for field in fields(row)]
+        values = [json.dumps(value) if isinstance(value := getattr(row, name), Mapping) else value for name in columns]
+        marks = ", ".join("?" * len(columns))
+        try:
+            self._execute(f"INSERT INTO {what}s ({', '.join(columns)}) VALUES ({marks})", *values)
+        except sqlite3.IntegrityError:
+            sentence = f"there is a {what} named {row.name} already; give another name."
+            raise ConflictError(sentence, field="name") from None
         return row
 
-    def delete_run(self, run: str) -> None:
-        """Delete a run's row; `Jobs.delete` removes its files."""
-        self._execute("DELETE FROM runs WHERE id = ?", run)
+    def delete(self, row: LogRow | RunRow) -> None:
+        """Delete a log or a run; `Logs.delete` and `Jobs.delete` remove its files."""
+        table = "logs" if isinstance(row, LogRow) else "runs"
+        self._execute(f"DELETE FROM {table} WHERE id = ?", row.id)
 
     def take_queued(self) -> RunRow | None:
         """Move the oldest queued run to `running` and return it; None if no run is queued."""
@@ -214,20 +217,8 @@ class Store:
 
     def interrupt_all(self, error: str) -> None:
         """Mark all queued and running runs as interrupted."""
-        self._execute(
-            "UPDATE runs SET state = 'interrupted', error = ?, ended = ? WHERE state IN ('queued', 'running')",
-            error,
-            now(),
-        )
-
-    def _insert(self, table: str, row: LogRow | RunRow, conflict: str) -> None:
-        columns = [field.name for field in fields(row)]
-        values = [json.dumps(value) if isinstance(value := getattr(row, name), Mapping) else value for name in columns]
-        marks = ", ".join("?" * len(columns))
-        try:
-            self._execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", *values)
-        except sqlite3.IntegrityError:
-            raise ConflictError(conflict, field="name") from None
+        unfinished = "state IN ('queued', 'running')"
+        self._execute(f"UPDATE runs SET state = 'interrupted', error = ?, ended = ? WHERE {unfinished}", error, now())
 
     def _select(self, table: str, filters: Mapping[str, str | None]) -> list[dict[str, Any]]:
         given = {column: value for column, value in filters.items() if value is not None}

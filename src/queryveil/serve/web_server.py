@@ -21,7 +21,7 @@ from queryveil.serve import api, pages
 from queryveil.serve.context import ServerContext
 from queryveil.serve.guard import Guard, check_form, load_secret
 from queryveil.serve.rendering import STATIC, make_templates, problem
-from queryveil.serve.settings import UVICORN_OPTIONS, Settings, address_of, bind, raise_file_limit
+from queryveil.serve.settings import UVICORN_OPTIONS, Settings, address_of, bind
 from queryveil.serve.store import ConflictError, UnknownIdError
 
 _STATUS: dict[type[QueryveilError], int] = {UnknownIdError: 404, ConflictError: 409}
@@ -37,7 +37,6 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     settings.check()
     with bind(settings.host, settings.port) as listening:
         app = create_app(settings)
-        raise_file_limit()
         temporary = settings.state_folder / "tmp"  # private, unlike the system's: uploads are spooled there
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(mode=0o700)

@@ -10,7 +10,6 @@ import time
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from types import FrameType
 
 from queryveil.core.errors import sentence_of
 from queryveil.core.files import write_file
@@ -44,7 +43,7 @@ def run_worker(spec: RunSpec, inputs: RunInputs, pipe: Connection) -> None:
 def _set_up_process(inputs: RunInputs) -> None:
     """Ignore Ctrl-C, stop on SIGTERM, print nothing, and keep temporary files in the run's folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     devnull = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(devnull, stream.fileno())
@@ -54,20 +53,16 @@ def _set_up_process(inputs: RunInputs) -> None:
     exit_with_parent()
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 def exit_with_parent() -> None:
     """Send this process SIGTERM as soon as its parent process has ended, even if that was killed."""
-    threading.Thread(target=_await_parent, daemon=True).start()
-
-
-def _await_parent() -> None:
     parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
+
+    def await_parent() -> None:
+        if parent is not None:
+            wait([parent.sentinel])
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=await_parent, daemon=True).start()
 
 
 def _progress_sender(pipe: Connection) -> Progress:

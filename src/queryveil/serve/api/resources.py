@@ -17,61 +17,47 @@ from queryveil.core.errors import InputError
 from queryveil.logs.options import Reading
 from queryveil.release.manifest import Manifest
 from queryveil.search.answers import Answer
-from queryveil.serve.api.models import (
-    JSON_PROBLEMS,
-    PROBLEMS,
-    AttackIn,
-    LogIn,
-    LogOut,
-    MeasureIn,
-    ReleaseDetail,
-    ReleaseOut,
-    Responses,
-    RunIn,
-    RunOut,
-    VerifyIn,
-)
+from queryveil.serve.api import models
 from queryveil.serve.context import ContextDep, ServerContext
 from queryveil.serve.guard import REPORT_HEADERS
 from queryveil.serve.jobs import Jobs
 from queryveil.serve.search import RULES, SearchQuery, invalid_request
 from queryveil.serve.store import RunKind, RunRow
 
-logs = APIRouter(tags=["logs"], responses=PROBLEMS)
-runs = APIRouter(tags=["runs"], responses=PROBLEMS)
-releases = APIRouter(tags=["releases"], responses=PROBLEMS)
+logs = APIRouter(tags=["logs"], responses=models.PROBLEMS)
+runs = APIRouter(tags=["runs"], responses=models.PROBLEMS)
+releases = APIRouter(tags=["releases"], responses=models.PROBLEMS)
 LogId = Annotated[str, Path(description="the id of a log")]
 RunId = Annotated[str, Path(description="the id of a run")]
 ReleaseId = Annotated[str, Path(description="the id of the run that made the release")]
 _HELP = {each.name: each.help for each in Reading.options()}
 _CHUNK = 1 << 20  # bytes
 _EVENT = {"type": "object", "properties": {"data": {"type": "string", "description": "a run as JSON"}}}
-_BINARY = {"type": "string", "format": "binary"}
 
 
-def _documented(media_type: str, schema: dict[str, Any], description: str) -> Responses:
+def _documented(media_type: str, schema: dict[str, Any], description: str) -> models.Responses:
     """Return the responses of a route that does not return JSON."""
-    return {**JSON_PROBLEMS, 200: {"content": {media_type: {"schema": schema}}, "description": description}}
+    return {**models.JSON_PROBLEMS, 200: {"content": {media_type: {"schema": schema}}, "description": description}}
 
 
 _STREAM = _documented("text/event-stream", _EVENT, "a run per event")
-_ZIP = _documented("application/zip", _BINARY, "the release")
+_ZIP = _documented("application/zip", {"type": "string", "format": "binary"}, "the release")
 
 
 @logs.get("/logs")
-def list_logs(context: ContextDep) -> list[LogOut]:
+def list_logs(context: ContextDep) -> list[models.LogOut]:
     """List the logs, the newest first."""
-    return [LogOut.of(row) for row in context.store.logs()]
+    return [models.LogOut.of(row) for row in context.store.logs()]
 
 
 @logs.post("/logs", status_code=201)
-def add_log(context: ContextDep, body: LogIn) -> LogOut:
+def add_log(context: ContextDep, body: models.LogIn) -> models.LogOut:
     """Add the demo log, or a file in the server's folder."""
     if body.demo == (body.path is not None):
         raise InputError("give either demo: true or the path of a file in the server's folder.", field="path")
     if body.demo:
-        return LogOut.of(context.logs.add_demo(body.name))
-    return LogOut.of(context.logs.add_file(body.name, body.path or "", body.model_dump()))
+        return models.LogOut.of(context.logs.add_demo(body.name))
+    return models.LogOut.of(context.logs.add_file(body.name, body.path or "", body.model_dump()))
 
 
 @logs.post("/logs/upload", status_code=201)
@@ -81,16 +67,16 @@ def upload_log(
     file: Annotated[UploadFile, File(description="the log")],
     format: Annotated[str, Form(description=_HELP["format"])] = "",  # noqa: A002  (the field's name)
     columns: Annotated[str, Form(description=_HELP["columns"])] = "",
-) -> LogOut:
+) -> models.LogOut:
     """Send a log, as a form with the file in the field `file`."""
     reading = {"format": format, "columns": columns}
-    return LogOut.of(context.logs.add_upload(name, file.filename or "", file.file, reading))
+    return models.LogOut.of(context.logs.add_upload(name, file.filename or "", file.file, reading))
 
 
 @logs.get("/logs/{log}")
-def get_log(context: ContextDep, log: LogId) -> LogOut:
+def get_log(context: ContextDep, log: LogId) -> models.LogOut:
     """Return a log."""
-    return LogOut.of(context.store.log(log))
+    return models.LogOut.of(context.store.log(log))
 
 
 @logs.delete("/logs/{log}", status_code=204)
@@ -102,21 +88,21 @@ def delete_log(context: ContextDep, log: LogId) -> None:
 @runs.get("/runs")
 def list_runs(
     context: ContextDep, log: str | None = None, kind: Annotated[RunKind | None, Query()] = None
-) -> list[RunOut]:
+) -> list[models.RunOut]:
     """List the runs, the newest first; on a log or of a kind where asked for."""
-    return [RunOut.of(row) for row in context.store.runs(log=log, kind=kind)]
+    return [models.RunOut.of(row) for row in context.store.runs(log=log, kind=kind)]
 
 
 @runs.post("/runs", status_code=202)
-def start_run(context: ContextDep, body: RunIn) -> RunOut:
+def start_run(context: ContextDep, body: models.RunIn) -> models.RunOut:
     """Start a run of a method on a log; it makes a release."""
-    return RunOut.of(context.jobs.start(body, body.name, log=body.log))
+    return models.RunOut.of(context.jobs.start(body, body.name, log=body.log))
 
 
 @runs.get("/runs/{run}")
-def get_run(context: ContextDep, run: RunId) -> RunOut:
+def get_run(context: ContextDep, run: RunId) -> models.RunOut:
     """Return a run, with what it found once it is done."""
-    return RunOut.of(context.store.run(run), context.jobs.result(run))
+    return models.RunOut.of(context.store.run(run), context.jobs.result(run))
 
 
 @runs.get("/runs/{run}/events", response_class=StreamingResponse, responses=_STREAM)
@@ -132,15 +118,15 @@ async def _events(jobs: Jobs, run: str) -> AsyncIterator[str]:
 
 
 @runs.post("/runs/{run}/cancel", status_code=202)
-def cancel_run(context: ContextDep, run: RunId) -> RunOut:
+def cancel_run(context: ContextDep, run: RunId) -> models.RunOut:
     """Cancel a run that waits or is under way; nothing of it is kept."""
-    return RunOut.of(context.jobs.cancel(run))
+    return models.RunOut.of(context.jobs.cancel(run))
 
 
 @runs.post("/runs/{run}/again", status_code=202)
-def start_again(context: ContextDep, run: RunId) -> RunOut:
+def start_again(context: ContextDep, run: RunId) -> models.RunOut:
     """Start a run that failed, was cancelled or interrupted once more."""
-    return RunOut.of(context.jobs.restart(run))
+    return models.RunOut.of(context.jobs.restart(run))
 
 
 @runs.delete("/runs/{run}", status_code=204)
@@ -150,23 +136,23 @@ def delete_run(context: ContextDep, run: RunId) -> None:
 
 
 @releases.get("/releases")
-def list_releases(context: ContextDep) -> list[ReleaseOut]:
+def list_releases(context: ContextDep) -> list[models.ReleaseOut]:
     """List the releases, the newest first."""
     made = [row for row in context.store.runs(kind="anonymize") if row.state == "done"]
-    return [ReleaseOut(**_summary(row, context.jobs.manifest(row.id))) for row in made]
+    return [models.ReleaseOut(**_summary(row, context.jobs.manifest(row.id))) for row in made]
 
 
 @releases.get("/releases/{release}")
-def get_release(context: ContextDep, release: ReleaseId) -> ReleaseDetail:
+def get_release(context: ContextDep, release: ReleaseId) -> models.ReleaseDetail:
     """Return a release: manifest, verdict, scores, and the runs on it."""
     row, manifest = context.jobs.run_that_made(release), context.jobs.manifest(release)
     result = context.jobs.result(release) or {}
     details = {name: result[name] for name in ("verdict", "scores")}
-    runs = [RunOut.of(run, context.jobs.result(run.id)) for run in context.store.runs(release=release)]
-    return ReleaseDetail(**_summary(row, manifest), **details, manifest=manifest.record(), runs=runs)
+    runs = [models.RunOut.of(run, context.jobs.result(run.id)) for run in context.store.runs(release=release)]
+    return models.ReleaseDetail(**_summary(row, manifest), **details, manifest=manifest.record(), runs=runs)
 
 
-@releases.get("/releases/{release}/report", response_class=HTMLResponse, responses=JSON_PROBLEMS)
+@releases.get("/releases/{release}/report", response_class=HTMLResponse, responses=models.JSON_PROBLEMS)
 def get_report(context: ContextDep, release: ReleaseId) -> HTMLResponse:
     """Return a release's report, a page by itself."""
     return HTMLResponse((context.jobs.release_of(release) / "report.html").read_bytes(), headers=REPORT_HEADERS)
@@ -188,25 +174,25 @@ def download_release(context: ContextDep, release: ReleaseId) -> StreamingRespon
 
 
 @releases.post("/verify", status_code=202)
-def verify(context: ContextDep, body: VerifyIn) -> RunOut:
+def verify(context: ContextDep, body: models.VerifyIn) -> models.RunOut:
     """Check whether a release keeps what it claims."""
     return _start(context, body)
 
 
 @releases.post("/measure", status_code=202)
-def measure(context: ContextDep, body: MeasureIn) -> RunOut:
+def measure(context: ContextDep, body: models.MeasureIn) -> models.RunOut:
     """Measure what a release kept of its log, and what it gives away."""
     return _start(context, body)
 
 
 @releases.post("/attack", status_code=202)
-def attack(context: ContextDep, body: AttackIn) -> RunOut:
+def attack(context: ContextDep, body: models.AttackIn) -> models.RunOut:
     """Attack a release with knowledge drawn from its log."""
     return _start(context, body)
 
 
-def _start(context: ServerContext, body: VerifyIn | MeasureIn | AttackIn) -> RunOut:
-    return RunOut.of(context.jobs.start(body, body.name, release=body.release))
+def _start(context: ServerContext, body: models.VerifyIn | models.MeasureIn | models.AttackIn) -> models.RunOut:
+    return models.RunOut.of(context.jobs.start(body, body.name, release=body.release))
 
 
 def _summary(row: RunRow, manifest: Manifest) -> dict[str, Any]:
@@ -249,7 +235,7 @@ class SearchRoute(APIRoute):
         return handle_with_sentences
 
 
-searches = APIRouter(tags=["search"], responses=PROBLEMS, route_class=SearchRoute)
+searches = APIRouter(tags=["search"], responses=models.PROBLEMS, route_class=SearchRoute)
 
 
 @searches.post("/search")

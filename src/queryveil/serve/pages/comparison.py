@@ -94,8 +94,8 @@ def _count_crowds(release: Path, private: Path) -> Crowds | None:
 
 def _score(figure: ComparedFigure, run: ComparedRun) -> Score | None:
     """Return the score of a run that holds a figure, if it was measured."""
-    own = (score for score in run.scores if score.measure.startswith(figure.measure))
-    return next((score for score in own if figure.label in ("", score.label)), None)
+    measured = (s for s in run.scores if s.measure.startswith(figure.measure) and figure.label in ("", s.label))
+    return next(measured, None)
 
 
 def _percentage(figure: ComparedFigure, run: ComparedRun) -> float | None:

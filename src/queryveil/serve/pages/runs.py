@@ -191,11 +191,9 @@ def _release_page(
 def _applicable(what: str, kind: Kind) -> list[tuple[str, str]]:
     """Return name and purpose of the attacks, or measures, that apply to a kind of release and need no file."""
     also = getattr(kind, plural(what))
-    found = declarations(what).values()
-    usable = (each for each in found if kind.name in getattr(each, "kinds", ()) or each.name in also)
-    needs_file = ("needs_index", "needs_market")
     return [
         (suggested_name(each), each.purpose)
-        for each in usable
-        if not any(getattr(each, need, False) for need in needs_file)
+        for each in declarations(what).values()
+        if kind.name in getattr(each, "kinds", ()) or each.name in also
+        if not any(getattr(each, f"needs_{file}", False) for file in ("index", "market"))
     ]

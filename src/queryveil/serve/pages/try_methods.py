@@ -10,17 +10,8 @@ from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
 from queryveil.kinds.base import kind_of
 from queryveil.methods.base import Method
+from queryveil.serve import fields
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
-from queryveil.serve.fields import (
-    CLEANING,
-    SEMANTICS,
-    SUGGESTED_VALUES,
-    FieldOut,
-    form_field,
-    local_methods,
-    read_options,
-    suggested_value,
-)
 from queryveil.serve.pages.comparison import compare_runs
 from queryveil.serve.rendering import page, redirect
 from queryveil.serve.run_specs import AnonymizeSpec
@@ -28,7 +19,7 @@ from queryveil.serve.store import ConflictError, LogRow, free_name
 
 router = APIRouter()
 MOST_RUNS = 60  # of one sweep
-_OPTIONS = (*CLEANING, *SEMANTICS)
+_OPTIONS = (*fields.CLEANING, *fields.SEMANTICS)
 _SPEC_OPTIONS = tuple(each for each in AnonymizeSpec.declared if each.name != "method")
 _NO_VALUES: Mapping[str, str] = {}
 
@@ -41,8 +32,8 @@ def show_form(
     logs = context.store.logs()
     if not logs:
         return page(request, "try_nothing.html")
-    chosen = context.store.log(log) if log else logs[0]
-    return _page(request, context, chosen, _method(method) if method else local_methods()[0])
+    selected = context.store.log(log) if log else logs[0]
+    return _page(request, context, selected, _method(method) if method else fields.local_methods()[0])
 
 
 @router.post("/try")
@@ -66,24 +57,26 @@ def _page(
     error: QueryveilError | None = None,
 ) -> HTMLResponse:
     rows = context.store.runs(log=log.id, kind="anonymize")
-    fields = [form_field(each) for each in method.parameters]
-    shown = [each for each in fields if each.required or each.name in ("target", *method.one_of)]
+    controls = [fields.form_field(each) for each in method.parameters]
+    shown = [each for each in controls if each.required or each.name in ("target", *method.one_of)]
     needs_semantics = bool({"network", "hierarchy"} & set(method.inputs))
-    initial = {each.name: suggested_value(each) for each in (*method.parameters, *_OPTIONS)}
-    initial |= {name: str(SUGGESTED_VALUES[name]) for name in method.one_of[:1] if name in SUGGESTED_VALUES}
-    groups = {
-        "": [each for each in fields if each not in shown] + _spec_fields(context, method),
-        "How the log is cleaned first": [form_field(each) for each in CLEANING],
-        "How meanings are compared": [form_field(each) for each in SEMANTICS] if needs_semantics else [],
+    initial = {each.name: fields.suggested_value(each) for each in (*method.parameters, *_OPTIONS)}
+    initial |= {
+        name: str(fields.SUGGESTED_VALUES[name]) for name in method.one_of[:1] if name in fields.SUGGESTED_VALUES
     }
-    known = {"name", *(each.name for fields in (shown, *groups.values()) for each in fields)}
+    groups = {
+        "": [each for each in controls if each not in shown] + _spec_fields(context, method),
+        "How the log is cleaned first": [fields.form_field(each) for each in fields.CLEANING],
+        "How meanings are compared": [fields.form_field(each) for each in fields.SEMANTICS] if needs_semantics else [],
+    }
+    known = {"name", *(each.name for controls in (shown, *groups.values()) for each in controls)}
     return page(
         request,
         "try.html",
         status=200 if error is None else 409 if isinstance(error, ConflictError) else 422,
         logs=context.store.logs(),
         log=log,
-        methods=local_methods(),
+        methods=fields.local_methods(),
         method=method,
         shown=shown,
         groups=groups,
@@ -97,17 +90,17 @@ def _page(
     )
 
 
-def _spec_fields(context: ServerContext, method: Method) -> list[FieldOut]:
+def _spec_fields(context: ServerContext, method: Method) -> list[fields.FieldOut]:
     """Return the controls of a run's own options, without those for which there is nothing to choose."""
     columns = dict.fromkeys(column for name in method.kinds for column in kind_of(name).keepable)
     files = [path for path, _ in context.logs.files()]
     choices = {"kind": method.kinds if len(method.kinds) > 1 else (), "keep": tuple(columns)}
-    fields = [form_field(each, files if each.is_path else choices.get(each.name)) for each in _SPEC_OPTIONS]
-    return [each for each in fields if each.choices or each.type not in ("word", "words", "file")]
+    controls = [fields.form_field(each, files if each.is_path else choices.get(each.name)) for each in _SPEC_OPTIONS]
+    return [each for each in controls if each.choices or each.type not in ("word", "words", "file")]
 
 
 def _method(name: str) -> Method:
-    methods = {method.name: method for method in local_methods()}
+    methods = {method.name: method for method in fields.local_methods()}
     if name not in methods:
         raise InputError(f"there is no method {name!r}; {nearest(name, methods)}", field="method")
     return methods[name]
@@ -139,7 +132,7 @@ def _read_form(context: ServerContext, method: Method, form: Mapping[str, str]) 
 def _argument(parameter: Parameter, form: Mapping[str, str]) -> str:
     """Return a field as an argument of a text name: several numbers, `2, 5, 10`, become alternatives."""
     text = form.get(parameter.name, "").strip()
-    if text == suggested_value(parameter) and parameter.default is not None:
+    if text == fields.suggested_value(parameter) and parameter.default is not None:
         return ""  # keeps the name short: without default values
     if isinstance(parameter.type, Integer | Real):
         text = "|".join(text.replace("|", ",").replace(",", " ").split())
@@ -149,8 +142,8 @@ def _argument(parameter: Parameter, form: Mapping[str, str]) -> str:
 def _common_spec(method: Method, form: Mapping[str, str]) -> AnonymizeSpec:
     """Return what the specs of all runs of a form have in common."""
     defaults = {each.name: each.default for each in _OPTIONS}
-    options = {name: value for name, value in read_options(_OPTIONS, form).items() if value != defaults[name]}
-    values = read_options(_SPEC_OPTIONS, form)
+    options = {name: value for name, value in fields.read_options(_OPTIONS, form).items() if value != defaults[name]}
+    values = fields.read_options(_SPEC_OPTIONS, form)
     for each in _SPEC_OPTIONS:
         if isinstance(each.type, Integer) and each.name in values:
             each.check(values[each.name], each.name)
