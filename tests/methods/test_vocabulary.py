@@ -1,8 +1,18 @@
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from queryveil.core.names import resolve
+from queryveil.core.progress import silent
 from queryveil.histories.vocabularies import PublishedVocabularies
+from queryveil.kernels.clustering.growing import TIE_BITS, tie_numbers
+from queryveil.kernels.clustering.matching import finish, make_sides
 from queryveil.methods.vocabulary import without_unmatchable
+from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of
 from queryveil.semantics.network import wordnet
+from queryveil.semantics.taxonomy import read_taxonomy
 from tests.builders import profiles_of, rows, run_method
 from tests.goods import goods
 
@@ -42,3 +52,34 @@ def test_rare_terms_in_no_network_take_no_part() -> None:
 def test_terms_that_a_network_knows_stay_however_rare() -> None:
     log = profiles_of([("dog",), ("cat",), ("wolf",)])
     assert rows(without_unmatchable(log, wordnet(), 3)) == rows(log)
+
+
+def test_sums_of_many_long_distances_do_not_wrap(tmp_path: Path) -> None:
+    """660 members at a distance of 100 each are farther away than 660 at a distance of 2."""
+    chains = [f"{side}{i},{f'{side}{i - 1}' if i else 'root'}" for side in "ab" for i in range(50)]
+    path = tmp_path / "tree.csv"
+    path.write_text("\n".join(("child,parent", *chains, "near,a48", "")))
+    profiles = profiles_of([*[("a49",)] * 660, ("b49",), ("near",)])
+    rule = rule_of(resolve("method", "vocabulary(k=661, eps=100, seed_rule=first)"))
+    (cluster,) = cluster_vocabularies(*prepare(profiles, read_taxonomy(path), rule.eps), rule, silent)
+    assert cluster.members[-2:].tolist() == [661, 660]
+
+
+def test_long_vocabularies_are_matched_completely_by_the_maximum_model(tmp_path: Path) -> None:
+    log = profiles_of([("wine",) * 4_500, ("wine",) * 2_000 + ("vino",) * 2_000])
+    found = run_method(log, "vocabulary(k=2, eps=8, model=maximum, typical=bags)", goods(tmp_path))
+    assert Counter(dict(zip((found.terms[i] for i in found.ids), found.counts.tolist(), strict=True))).total() == 4_000
+
+
+@pytest.mark.parametrize(("price", "n_pairs"), [(1, 1), (9 * 6, 150), (72_000, 4_000), (1 << 24, 1 << 20)])
+def test_costs_with_tie_numbers_fit(price: int, n_pairs: int) -> None:
+    tie_bits, scale = tie_numbers(price, n_pairs)
+    assert price * scale * n_pairs < 1 << 62
+    assert scale > n_pairs * ((1 << tie_bits) - 1)
+    assert tie_bits == TIE_BITS or price * n_pairs**2 > 1 << 30
+
+
+def test_costs_that_do_not_fit_are_an_error() -> None:
+    sides = make_sides(np.full((2, 2), -(1 << 61)), np.full(2, 2), np.full(2, 2))
+    with pytest.raises(OverflowError, match="62 bits"):
+        finish(sides)

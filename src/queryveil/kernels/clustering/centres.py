@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.clustering.matching import Sides, assign, make_sides
+from queryveil.kernels.clustering.matching import Sides, assign, finish, make_sides
 from queryveil.kernels.semantics import Ancestry
 
 FAR = 255  # a distance in one byte: more than the limit
-APART = 65_535  # a sum of distances in two bytes: one of them is FAR
 NO_LIMIT = 1 << 60
 HEIGHT_BITS = 8  # of a word and its height in one number
 _HEIGHT = (1 << HEIGHT_BITS) - 1
@@ -31,6 +30,9 @@ class ClusteringRule(NamedTuple):
     is_farthest: bool  # the next cluster begins farthest from where the last one did, else first in the log
 
 
+Sums = NDArray[np.uint16] | NDArray[np.uint32]  # of distances; the largest number of the type if one of them is FAR
+
+
 class DistanceCache(NamedTuple):
     """Rows of distances from one word to all words, computed when they are needed."""
 
@@ -40,6 +42,7 @@ class DistanceCache(NamedTuple):
     rows: NDArray[np.uint8]  # (slots, words)
     slot: NDArray[np.int64]  # (words,): −1 if the row is not cached
     filled: NDArray[np.int64]  # (1,): number of cached rows
+    sums: Sums  # (0,): of the type of all sums, see `sums_of_type`
 
 
 class Bags(NamedTuple):
@@ -65,7 +68,7 @@ class Cluster(NamedTuple):
 class Centre(NamedTuple):
     """What a vocabulary is matched with: bags of one term of each member."""
 
-    sums: NDArray[np.uint16]  # (bags, words): the sum of the distances of a word from all terms of the bag
+    sums: Sums  # (bags, words): the sum of the distances of a word from all terms of the bag
     units: NDArray[np.int64]  # (bags,): how many equal bags there are
     own: NDArray[np.int32]  # (terms,): bags of a term that the network does not know; they hold nothing else
     size: int  # bags, counted with multiplicity, those of unknown terms included
@@ -79,6 +82,18 @@ class Columns(NamedTuple):
     place: NDArray[np.int64]  # (columns,): position among all pairs
     word: NDArray[np.int64]  # (columns,): column of `Centre.sums`
     room: NDArray[np.int64]  # (columns,): occurrences
+
+
+def sums_of_type(n_members: int, eps: int) -> Sums:
+    """Return no sums, of the smallest type that holds those of a cluster of so many members."""
+    is_small = n_members * eps < np.iinfo(np.uint16).max
+    return np.empty(0, np.uint16) if is_small else np.empty(0, np.uint32)
+
+
+@jit
+def apart(sums: Sums) -> int:
+    """Return the sum of distances one of which is FAR."""
+    return np.iinfo(sums.dtype).max
 
 
 @jit
@@ -140,7 +155,7 @@ def _fill(cache: DistanceCache, word: int, row: NDArray[np.uint8]) -> None:
 
 
 @jit
-def make_centre(cluster: Cluster, sums: NDArray[np.uint16], bags: Bags, rule: ClusteringRule) -> Centre:
+def make_centre(cluster: Cluster, sums: Sums, bags: Bags, rule: ClusteringRule) -> Centre:
     """Return the centre of a cluster, given the sums of distances of its known bags.
 
     By the maximum model one more pair must save more than all others together can lose.
@@ -162,7 +177,7 @@ def best_savings(centre: Centre, prices: NDArray[np.int64]) -> tuple[NDArray[np.
     Prices of bags are at most 0. One more element, index −1, stands for unknown words, which are near no bag.
     """
     n_bags, n_words = centre.sums.shape
-    weight = np.uint16(min(centre.price[2], APART))
+    weight = centre.sums.dtype.type(min(centre.price[2], apart(centre.sums)))
     savings, reach = np.zeros(n_words + 1, np.int32), np.zeros(n_words + 1, np.int32)
     for begin in range(0, n_words, _BLOCK):
         end = min(begin + _BLOCK, n_words)
@@ -211,7 +226,7 @@ def sides_of(centre: Centre, columns: Columns) -> Sides:
         near = centre.sums[b]
         for c in range(n_columns):
             steps = np.int64(near[columns.word[c]])
-            cost[b, c] = min(0, steps - centre.price[2]) if steps < APART else 0
+            cost[b, c] = min(0, steps - centre.price[2]) if steps < apart(centre.sums) else 0
     return make_sides(cost, centre.units, columns.room)
 
 
@@ -224,8 +239,7 @@ def distance(centre: Centre, bags: Bags, t: int, columns: Columns, least: int, m
     """
     sides = sides_of(centre, columns)
     if centre.is_maximum:
-        total, _ = assign(sides, -NO_LIMIT, NO_LIMIT)
-        return total + centre.price[2] * sides.used.sum(), True
+        return finish(sides) + centre.price[2] * sides.used.sum(), True
     base = unmatched_cost(centre, bags, t)
     total, is_done = assign(sides, least - base, most - base)
     return base + total, is_done
@@ -237,8 +251,8 @@ def distance_to_cluster(
     rule: ClusteringRule,
     bags: Bags,
     t: int,
-    table: NDArray[np.uint8],  # (…, words): distances
-    slots: NDArray[np.int64],  # (known terms of the vocabulary,): the row of each in the table
+    cache: DistanceCache,
+    slots: NDArray[np.int64],  # (known terms of the vocabulary,): the row of each in the cache
     most: int,
 ) -> int:
     """Return the distance of a vocabulary from a cluster without a centre; exact only up to `most`.
@@ -247,11 +261,12 @@ def distance_to_cluster(
     """
     begin, end = bags.indptr[t], bags.indptr[t + 1]
     place = begin + np.flatnonzero(bags.word[bags.ids[begin:end]] >= 0)
-    sums = np.zeros((cluster.n_known, len(place)), np.uint16)
+    sums = np.zeros((cluster.n_known, len(place)), cache.sums.dtype)
     for b in range(cluster.n_known):
         for c in range(len(place)):
             for term in cluster.terms[b]:
-                away = table[slots[c], bags.word[term]]
-                sums[b, c] = APART if away == FAR or sums[b, c] == APART else sums[b, c] + away
+                away = cache.rows[slots[c], bags.word[term]]
+                is_apart = away == FAR or sums[b, c] == apart(sums)
+                sums[b, c] = apart(sums) if is_apart else sums[b, c] + away
     columns = Columns(place, np.arange(len(place)), bags.counts[place].astype(np.int64))
     return distance(make_centre(cluster, sums, bags, rule), bags, t, columns, -NO_LIMIT, most)[0]

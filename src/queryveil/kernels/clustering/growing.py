@@ -8,20 +8,20 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.clustering.centres import (
-    APART,
     FAR,
-    NO_LIMIT,
     Bags,
     Centre,
     Cluster,
     ClusteringRule,
     DistanceCache,
+    Sums,
+    apart,
     columns_of,
     make_centre,
     sides_of,
     slots_of,
 )
-from queryveil.kernels.clustering.matching import NONE, assign
+from queryveil.kernels.clustering.matching import NONE, finish
 from queryveil.kernels.clustering.search import nearest
 
 TIE_BITS = 24
@@ -84,7 +84,7 @@ def add_member(cluster: Cluster, centre: Centre, bags: Bags, t: int) -> tuple[Cl
 @jit
 def centre_of(cluster: Cluster, bags: Bags, cache: DistanceCache, rule: ClusteringRule) -> Centre:
     """Return the centre of a cluster."""
-    sums = np.zeros((cluster.n_known, cache.rows.shape[1]), np.uint16)
+    sums = np.zeros((cluster.n_known, cache.rows.shape[1]), cache.sums.dtype)
     for member in range(len(cluster.members)):
         slots = slots_of(cache, bags.word[cluster.terms[: cluster.n_known, member]])
         sums = _next_sums(sums, np.arange(len(sums)), cache.rows, slots)
@@ -92,17 +92,15 @@ def centre_of(cluster: Cluster, bags: Bags, cache: DistanceCache, rule: Clusteri
 
 
 @jit
-def _next_sums(
-    sums: NDArray[np.uint16], rows: NDArray[np.int64], table: NDArray[np.uint8], slots: NDArray[np.int64]
-) -> NDArray[np.uint16]:
+def _next_sums(sums: Sums, rows: NDArray[np.int64], table: NDArray[np.uint8], slots: NDArray[np.int64]) -> Sums:
     """Return the sums of bags that took one more word each; `rows` are their numbers before."""
-    n_words = table.shape[1]
-    after = np.empty((len(rows), n_words), np.uint16)
+    n_words, most = table.shape[1], sums.dtype.type(apart(sums))
+    after = np.empty((len(rows), n_words), sums.dtype)
     for b in range(len(rows)):
         row, before = table[slots[b]], sums[rows[b]]
         for w in range(n_words):
-            is_apart = (row[w] == FAR) | (before[w] == APART)  # `or` would be a branch and prevent vectorising
-            after[b, w] = np.uint16(APART) if is_apart else np.uint16(before[w] + np.uint16(row[w]))
+            is_apart = (row[w] == FAR) | (before[w] == most)  # `or` would be a branch and prevent vectorising
+            after[b, w] = most if is_apart else before[w] + row[w]
     return after
 
 
@@ -116,6 +114,22 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @jit
+def tie_numbers(price: int, n_pairs: int) -> tuple[int, int]:
+    """Return how many bits a tie number has, and the factor by which a cost outweighs those of all pairs.
+
+    The cost of all pairs, each at most the price, is then less than 2^61; very large problems get shorter tie numbers,
+    or none.
+    """
+    scale_bits, cost_bits = 0, 0
+    while 1 << scale_bits <= n_pairs:
+        scale_bits += 1
+    while 1 << cost_bits <= price:
+        cost_bits += 1
+    tie_bits = max(0, min(TIE_BITS, 61 - cost_bits - 2 * scale_bits))
+    return tie_bits, 1 << (tie_bits + scale_bits if tie_bits else 0)
+
+
+@jit
 def _join(
     centre: Centre, terms: NDArray[np.int32], bags: Bags, t: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
@@ -124,9 +138,7 @@ def _join(
     reach[-1] = 0
     columns = columns_of(bags, t, reach)
     sides = sides_of(centre, columns)
-    scale = np.int64(1) << TIE_BITS
-    while scale >> TIE_BITS <= min(bags.sizes[t], centre.size):
-        scale *= 2
+    tie_bits, scale = tie_numbers(centre.price[2], min(bags.sizes[t], centre.size))
     for b in range(len(terms)):
         bag = np.uint64(0)  # the sum of its terms' numbers, which does not depend on their order
         for term in terms[b]:
@@ -134,8 +146,10 @@ def _join(
         for c in range(len(columns.place)):
             if sides.cost[b, c] < 0:
                 drawn = mix(bag + np.uint64(3) * mix(np.uint64(bags.ids[columns.place[c]] + 1)))
-                sides.cost[b, c] = sides.cost[b, c] * scale + np.int64(drawn >> np.uint64(64 - TIE_BITS))
-    assign(sides, -4 * NO_LIMIT, 4 * NO_LIMIT)
+                sides.cost[b, c] = sides.cost[b, c] * scale + np.int64(
+                    drawn >> np.uint64(1) >> np.uint64(63 - tie_bits)
+                )
+    finish(sides)
     rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
     amounts = np.zeros(len(sides.taken), np.int64)
     n_pairs = 0

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.clustering.matching import assign, make_sides
+from queryveil.kernels.clustering.matching import finish, make_sides
 from queryveil.kernels.semantics import Ancestry, term_distance
 
 
@@ -85,7 +85,7 @@ def match_terms(
                 amount[i, np.argmin(cost[i])] = 1
         return amount
     sides = make_sides(cost, counts.astype(np.int64), room)
-    assign(sides, -(1 << 60), 0)
+    finish(sides)
     for j in range(len(wanted)):
         for t in range(sides.place[j], sides.place[j] + sides.used[j]):
             amount[sides.taken[t], j] += 1

@@ -78,6 +78,17 @@ def assign(sides: Sides, least: int, most: int) -> tuple[int, bool]:
 
 
 @jit
+def finish(sides: Sides) -> int:
+    """Match at the lowest cost, and return it; costs that do not fit are an error, not a poor matching."""
+    most_pairs = min(sides.left.sum(), sides.room.sum())
+    if sides.cost.size and float(most_pairs) * float(sides.cost.min()) <= -float(_FAR):
+        raise OverflowError("the costs of a matching do not fit 62 bits; use fewer or shorter vocabularies")
+    total, is_done = assign(sides, -_FAR, _FAR)
+    assert is_done
+    return total
+
+
+@jit
 def _match_greedily(sides: Sides) -> int:
     """Match every row with its cheapest columns as far as they have room; return the cost."""
     left, room, used = sides.left, sides.room, sides.used

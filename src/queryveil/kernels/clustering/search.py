@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.clustering.centres import (
-    APART,
     NO_LIMIT,
     Bags,
     Centre,
     Columns,
+    Sums,
+    apart,
     best_savings,
     columns_of,
     distance,
@@ -62,7 +63,7 @@ def _ascend(cells: Cells, centre: Centre, columns: Columns, prices: NDArray[np.i
     n_bags, shift, weight = len(centre.units), 0, centre.price[2]
     while 1 << shift < n_bags:
         shift += 1
-    if weight >= min(1 << (_OFFER_BITS - shift - PRICE_BITS), APART):
+    if weight >= min(1 << (_OFFER_BITS - shift - PRICE_BITS), apart(centre.sums)):
         return _NO_BOUND
     _fill_cells(cells, centre.sums, columns.word, weight, shift + PRICE_BITS)
     offers, spare = np.zeros(cells.rows.shape[1], np.int32), np.empty(n_bags, np.int64)
@@ -87,13 +88,13 @@ def _ascend(cells: Cells, centre: Centre, columns: Columns, prices: NDArray[np.i
 
 
 @jit
-def _fill_cells(cells: Cells, sums: NDArray[np.uint16], words: NDArray[np.int64], weight: int, shift: int) -> None:
+def _fill_cells(cells: Cells, sums: Sums, words: NDArray[np.int64], weight: int, shift: int) -> None:
     """Fill in the distances of words, at most `weight`, shifted."""
     for word in words:
         if not cells.is_filled[word]:
             row = cells.rows[word]
             for b in range(len(sums)):
-                row[b] = np.int32(min(sums[b, word], np.uint16(weight))) << shift
+                row[b] = np.int32(min(sums[b, word], sums.dtype.type(weight))) << shift
             row[len(sums) :] = weight << shift
             cells.is_filled[word] = True
 
@@ -260,7 +261,7 @@ def _best_bags(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.uint32]:
     """
     n_words = centre.sums.shape[1]
     choices = np.full((_CHOICES, n_words), _NO_CHOICE, np.uint32)
-    weight = np.uint16(min(centre.price[2], APART))
+    weight = centre.sums.dtype.type(min(centre.price[2], apart(centre.sums)))
     new = np.empty(n_words, np.uint32)
     for b in range(min(len(centre.sums), 1 << _BAG_BITS)):
         row, price = centre.sums[b], np.uint32(min(-prices[b] >> PRICE_BITS, _HIGHEST_PRICE))

@@ -20,6 +20,7 @@ from queryveil.kernels.clustering.centres import (
     DistanceCache,
     distance_to_cluster,
     slots_of,
+    sums_of_type,
     words_below,
 )
 from queryveil.kernels.clustering.growing import add_member, centre_of, grow_cluster
@@ -52,7 +53,9 @@ def prepare(profiles: Profiles, network: Network, limit: int) -> tuple[Bags, Dis
     rows = np.empty((min(n_words, max(longest, _CACHE_BYTES // max(1, n_words))), n_words), np.uint8)
     ancestry = ancestry_of(network, numbers, limit=limit)
     below = words_below(ancestry, network.n_nodes)
-    return bags, DistanceCache(ancestry, *below, rows, np.full(n_words, -1, np.int64), np.zeros(1, np.int64))
+    return bags, DistanceCache(
+        ancestry, *below, rows, np.full(n_words, -1, np.int64), np.zeros(1, np.int64), sums_of_type(2, limit)
+    )
 
 
 def distance_rows(cache: DistanceCache, words: NDArray[np.int32]) -> NDArray[np.uint8]:
@@ -70,6 +73,7 @@ def cluster_vocabularies(bags: Bags, cache: DistanceCache, rule: ClusteringRule,
     left_of_person = np.bincount(bags.owner[alive], minlength=int(bags.owner.max(initial=0)) + 1)  # vocabularies
     clusters: list[Cluster] = []
     seed = int(alive[0]) if total else -1
+    cache = cache._replace(sums=sums_of_type(rule.k, rule.eps))
     while np.count_nonzero(left_of_person) >= rule.k:
         cluster, centre, prices = grow_cluster(bags, cache, rule, alive, seed)
         clusters.append(cluster)
@@ -79,6 +83,8 @@ def cluster_vocabularies(bags: Bags, cache: DistanceCache, rule: ClusteringRule,
         progress(_STAGE, total - len(alive), total)
         if len(alive):
             seed = int(farthest(centre, bags, largest, prices)) if rule.is_farthest else int(alive[0])
+    most_members = max((len(cluster.members) for cluster in clusters), default=0) + len(alive)
+    cache = cache._replace(sums=sums_of_type(most_members, rule.eps))
     for done, t in enumerate(alive.tolist()):
         progress(_STAGE, len(bags.sizes) - len(alive) + done, len(bags.sizes))
         place = _nearest(clusters, bags, cache, rule, t)
@@ -93,7 +99,7 @@ def _nearest(clusters: list[Cluster], bags: Bags, cache: DistanceCache, rule: Cl
     slots = slots_of(cache, word[word >= 0])
     best, found = NO_LIMIT, 0
     for place, cluster in enumerate(clusters):
-        away = distance_to_cluster(cluster, rule, bags, t, cache.rows, slots, best)
+        away = distance_to_cluster(cluster, rule, bags, t, cache, slots, best)
         if away < best:
             best, found = away, place
     return found
