@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from itertools import combinations
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -71,13 +70,28 @@ def test_result_is_anonymous_and_independent_of_the_number_of_blocks(histories: 
     assert summary["rounds"] <= protocol.MAX_ROUNDS
 
 
-@given(HISTORIES, st.integers(2, 4), st.integers(1, 3), st.sampled_from([protocol._MAX_HITTING_SET_KEYS, 0]))
-@settings(max_examples=100, deadline=None)
-def test_deleting_the_remaining_combinations_makes_the_log_anonymous(
-    histories: list[History], k: int, m: int, limit: int
+ONE_TRIPLE_LEFT = [(0, {0, 1, 3, 4, 5, 6}), (1, {0, 1, 2, 3, 4, 5}), (2, {0, 1, 2, 3, 4, 6}), (3, {0, 1, 2, 5, 6})]
+
+
+@given(
+    HISTORIES,
+    st.integers(2, 4),
+    st.integers(1, 3),
+    st.sampled_from([protocol._MAX_HITTING_SET_KEYS, 0]),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+@settings(max_examples=150, deadline=None)
+@example([(person, dict.fromkeys(terms, 1)) for person, terms in ONE_TRIPLE_LEFT], 2, 3, 1_000, 1, 2)
+def test_the_result_is_anonymous_whatever_the_limits_of_the_rounds(
+    histories: list[History], k: int, m: int, limit: int, max_rounds: int, pair_rounds: int
 ) -> None:
+    """After rounds that only looked at pairs, triples may still be infrequent."""
     exchange = exchange_of(histories, 2, 3)
-    with patch.object(protocol, "MAX_ROUNDS", 1), patch.object(protocol, "_MAX_HITTING_SET_KEYS", limit):
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(protocol, "_MAX_HITTING_SET_KEYS", limit)
+        changed.setattr(protocol, "MAX_ROUNDS", max_rounds)
+        changed.setattr(protocol, "_PAIR_ROUNDS", pair_rounds)
         protocol.run_rounds(exchange, k=k, m=m)
     assert not infrequent_combinations(kept_terms_of(exchange), k, m)
 

@@ -129,16 +129,17 @@ class Exchange(Protocol):
 
 def run_rounds(exchange: Exchange, *, k: int, m: int, progress: Progress = silent) -> dict[str, Any]:
     """Make the blocks together (k,m)-anonymous; return a summary."""
-    rounds, left = 0, 0
+    rounds, is_anonymous = 0, False
     for rounds in range(1, MAX_ROUNDS + 1):
         progress("rounds", rounds - 1, MAX_ROUNDS)
         sizes = m if rounds > _PAIR_ROUNDS else min(m, 2)
         below = k + 1 + (k + 1) // 3 if _is_careful(rounds - 1) else k
         query = CombinationQuery(tuple(range(1, sizes + 1)), below=below)
-        left = exchange.run_round(query, DeleteHittingSets(k, sizes, rounds - 1))
-        if not left and sizes == m:
+        n_left = exchange.run_round(query, DeleteHittingSets(k, sizes, rounds - 1))
+        is_anonymous = n_left == 0 and sizes == m  # pairs alone prove nothing about larger combinations
+        if is_anonymous:
             break
-    n_deleted = _delete_remaining(exchange, k, m) if left else 0
+    n_deleted = 0 if is_anonymous else _delete_remaining(exchange, k, m)
     progress("rounds", MAX_ROUNDS, MAX_ROUNDS)
     n_reinserted = _reinsert(exchange, k, m, progress)
     return {
