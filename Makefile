@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint bench bench-full docs clean
+.PHONY: help demo quick test explore lint bench bench-full docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -25,6 +25,10 @@ QUICK := tests/core tests/engines tests/histories tests/kinds tests/lexicons tes
 
 quick: $(VENV)/ready ## run the tests to run while working: a minute once kernels are compiled
 	@$(BIN)/python -m pytest -q -n 2 $(QUICK)
+
+ROUNDS ?= 10
+explore: $(VENV)/ready ## run the property tests on new random examples, ROUNDS times (10)
+	@for i in $$(seq $(ROUNDS)); do env -u CI $(BIN)/python -m pytest -q -n 2 -m hypothesis tests || exit 1; done
 
 lint: $(VENV)/ready ## check style (ruff) and types (mypy, strict)
 	@$(BIN)/ruff check .

@@ -1,9 +1,18 @@
-"""How tests are shared out to several processes: what has something costly in common stays together."""
+"""How tests are shared out to several processes: what has something costly in common stays together.
 
+Under CI property tests try the same examples every time; elsewhere hypothesis draws new ones, and `make explore` runs
+them many times over.
+"""
+
+import os
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
+
+settings.register_profile("queryveil", deadline=None, derandomize="CI" in os.environ, print_blob=True)
+settings.load_profile("queryveil")
 
 TOGETHER = ("tests/spark/", "tests/browser/")  # one session of Spark, one server and one browser for all of them
 APART = "tests/test_docs.py"  # whose tests are long and have nothing in common

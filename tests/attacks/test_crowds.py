@@ -31,7 +31,7 @@ def attack(*arguments: object, name: str = "known_terms(m=1)", seed: int = 1, **
     return attack_by_terms(Evidence(built), resolve("attack", name), rng=np.random.default_rng(seed))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(logs, st.data())
 def test_crowds_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
@@ -57,7 +57,7 @@ def pairs(indptr: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.lists(st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=6), min_size=4, max_size=24),
     st.integers(2, 4),
@@ -144,7 +144,7 @@ def test_an_m_above_all_histories_is_refused() -> None:
         attack([[0, 1], [0]], [[0], [0]], name="known_terms(m=4)")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=9), st.integers(0, 2**32))
 def test_draws_are_distinct_and_wrong_items_are_not_held(log: list[set[int]], seed: int) -> None:
     game: Game = build_game(built := setting(log, log), built.terms)

@@ -94,7 +94,7 @@ logs = st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(logs, st.integers(2, 4), st.integers(1, 4))
 def test_judgements_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], k: int, m: int) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queryveil.core.arrow import break_ties
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.text("ab", max_size=3)), max_size=20))
 def test_ties_are_broken_by_text_and_equal_texts_keep_their_order(elements: list[tuple[int, str]]) -> None:
     keys = np.array([key for key, _ in elements], np.int64)

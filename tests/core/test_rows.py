@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queryveil.core import rows
@@ -19,7 +19,6 @@ def indptr(lists: list[list[int]]) -> np.ndarray:
     return rows.indptr_of([len(row) for row in lists])
 
 
-@settings(deadline=None)
 @given(LISTS)
 def test_boundaries_cut_the_entries_into_the_rows(lists: list[list[int]]) -> None:
     bounds, values = indptr(lists), flat(lists)
@@ -27,7 +26,6 @@ def test_boundaries_cut_the_entries_into_the_rows(lists: list[list[int]]) -> Non
     assert rows.indptr_of_sorted(rows.row_numbers(bounds), len(lists)).tolist() == bounds.tolist()
 
 
-@settings(deadline=None)
 @given(LISTS)
 def test_every_entry_knows_its_row(lists: list[list[int]]) -> None:
     expected = [number for number, row in enumerate(lists) for _ in row]
@@ -36,7 +34,6 @@ def test_every_entry_knows_its_row(lists: list[list[int]]) -> None:
     assert rows.per_entry(np.arange(len(lists)) * 10, indptr(lists)).tolist() == [10 * row for row in expected]
 
 
-@settings(deadline=None)
 @given(LISTS, st.data())
 def test_gathered_rows_are_the_chosen_rows_cut_to_the_limit(lists: list[list[int]], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(lists) - 1), max_size=10)) if lists else []
@@ -46,7 +43,6 @@ def test_gathered_rows_are_the_chosen_rows_cut_to_the_limit(lists: list[list[int
     assert [gathered[a:b].tolist() for a, b in itertools.pairwise(bounds)] == [lists[row][:most] for row in chosen]
 
 
-@settings(deadline=None)
 @given(LISTS)
 def test_selected_entries_keep_their_rows(lists: list[list[int]]) -> None:
     values = flat(lists)
@@ -57,14 +53,12 @@ def test_selected_entries_keep_their_rows(lists: list[list[int]]) -> None:
     ]
 
 
-@settings(deadline=None)
 @given(LISTS)
 def test_sums_of_rows(lists: list[list[int]]) -> None:
     assert rows.row_sums(flat(lists).astype(np.int32), indptr(lists)).tolist() == [sum(row) for row in lists]
     assert rows.row_sums(flat(lists) / 2, indptr(lists)).tolist() == [sum(row) / 2 for row in lists]
 
 
-@settings(deadline=None)
 @given(LISTS)
 def test_an_owner_counts_once_for_each_item(lists: list[list[int]]) -> None:
     owner = rows.row_numbers(indptr(lists)) // 2  # two rows per owner
@@ -72,7 +66,6 @@ def test_an_owner_counts_once_for_each_item(lists: list[list[int]]) -> None:
     assert rows.count_holders(owner, flat(lists), 10).tolist() == [len(owners) for owners in holders]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 3)).map(sorted))
 def test_runs_of_sorted_values_are_the_distinct_values(values: list[int]) -> None:
     assert rows.count_runs(np.array(values)) == len(set(values))

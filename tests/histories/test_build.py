@@ -116,7 +116,7 @@ options_of_cleaning = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(rows_of_log, options_of_cleaning)
 def test_profiles_equal_those_of_the_slow_twin(rows: list[Row], options: dict[str, Any]) -> None:
     if options["history"] != "user" and all(row.time is None for row in rows):

@@ -81,7 +81,7 @@ def stands_for(text: str, own: Counter[str]) -> str:
 
 @pytest.mark.parametrize("match", ["exact", "words", "partial"])
 @given(some, issued)
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_pairing_equals_the_slow_twin(match: Match, before: Queries, after: Queries) -> None:
     if after and not {person for person, _ in before} & {person for person, _ in after}:
         with pytest.raises(InputError, match="no person of the release is in the original log; give --map"):

@@ -1,7 +1,7 @@
 """Row methods of `Profiles` give what plain lists give."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import profiles_of
@@ -9,7 +9,6 @@ from tests.builders import profiles_of
 HISTORIES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=5), min_size=1, max_size=8)
 
 
-@settings(deadline=None)
 @given(HISTORIES)
 def test_rows_owners_and_holders(histories: list[list[str]]) -> None:
     owners = [h // 2 for h in range(len(histories))]  # two histories per person
@@ -23,7 +22,6 @@ def test_rows_owners_and_holders(histories: list[list[str]]) -> None:
     assert profiles.n_people == len(set(owners))
 
 
-@settings(deadline=None)
 @given(HISTORIES)
 def test_selected_pairs_stay_in_their_histories(histories: list[list[str]]) -> None:
     profiles = profiles_of(histories)

@@ -22,7 +22,7 @@ from tests.builders import profiles_of
 logs = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=5), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(logs, st.data())
 def test_kept_pairs_come_back_as_they_were_encoded(log: list[list[str]], data: st.DataObject) -> None:
     profiles = profiles_of(log)

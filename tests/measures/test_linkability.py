@@ -99,7 +99,7 @@ def test_nothing_released() -> None:
     assert scores["cosine to the published profile"].value == 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     people=st.lists(
         st.tuples(

@@ -6,7 +6,7 @@ from statistics import mean, stdev
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queryveil.core.errors import UnknownNameError
@@ -35,7 +35,6 @@ ONE_SENSITIVE = {query: float(query == "a") for query in TEN}
 
 
 @given(people, sensitivities)
-@settings(deadline=None)
 def test_spi_and_exposed_agree_with_their_formulas(given_people: People, sensitivity: dict[str, float]) -> None:
     pair = pair_of(given_people, sensitivity)
     assert spi_by_person(pair, SPI) == pytest.approx(
@@ -46,7 +45,6 @@ def test_spi_and_exposed_agree_with_their_formulas(given_people: People, sensiti
 
 
 @given(people, st.sampled_from(["paper", "joint"]))
-@settings(deadline=None)
 def test_pel_agrees_with_its_formula(given_people: People, estimate: str) -> None:
     found = pel_by_person(pair_of(given_people), resolve("measure", f"pel(estimate={estimate})"))
     twins = [pel_twin(*sides, estimate) for sides in given_people]
@@ -54,14 +52,12 @@ def test_pel_agrees_with_its_formula(given_people: People, estimate: str) -> Non
 
 
 @given(people)
-@settings(deadline=None)
 def test_spi_is_jsd_where_nothing_is_sensitive(given_people: People) -> None:
     pair = pair_of(given_people, dict.fromkeys(DOCUMENTS, 0.0))
     assert spi_by_person(pair, SPI) == pytest.approx(jsd_by_person(pair, SPI))
 
 
 @given(people, sensitivities)
-@settings(deadline=None)
 def test_spi_lies_between_0_and_jsd_and_jsd_below_1(given_people: People, sensitivity: dict[str, float]) -> None:
     pair = pair_of(given_people, sensitivity)
     spi, jsd = spi_by_person(pair, SPI), jsd_by_person(pair, SPI)
@@ -71,7 +67,6 @@ def test_spi_lies_between_0_and_jsd_and_jsd_below_1(given_people: People, sensit
 
 
 @given(st.lists(some, min_size=1, max_size=6), sensitivities)
-@settings(deadline=None)
 def test_an_unchanged_release_is_at_distance_0(sides: list[dict[str, int]], sensitivity: dict[str, float]) -> None:
     pair = pair_of([(side, side) for side in sides], sensitivity)
     assert value("spi", pair) == value("jsd", pair) == pytest.approx(0, abs=1e-12)
@@ -81,7 +76,6 @@ def test_an_unchanged_release_is_at_distance_0(sides: list[dict[str, int]], sens
 
 
 @given(some, st.sets(st.sampled_from(DOCUMENTS)))
-@settings(deadline=None)
 def test_jsd_of_suppressed_queries_is_a_function_of_the_retained_share(before: dict[str, int], gone: set[str]) -> None:
     after = {query: count for query, count in before.items() if query not in gone}
     r = sum(after.values()) / sum(before.values())

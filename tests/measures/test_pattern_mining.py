@@ -16,7 +16,7 @@ def mine(rows: Rows, n: int) -> list[tuple[int, tuple[int, ...]]]:
     return [(int(s), tuple(p.tolist())) for s, p in zip(found.supports, found, strict=True)]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=14), st.integers(1, 60))
 def test_patterns_equal_those_of_all_intersections(rows: Rows, n: int) -> None:
     assert mine(rows, n) == twin.closed_patterns(rows, n)

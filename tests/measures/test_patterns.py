@@ -56,7 +56,7 @@ def slowly(network: Network, before: list[list[str]], after: list[list[str]], n:
 rows = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=2, max_size=7)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(rows, rows, st.integers(1, 12), st.sampled_from([2, 8]))
 def test_distances_equal_padded_matchings_of_all_pairs(
     before: list[list[str]], after: list[list[str]], n: int, eps: int

@@ -46,7 +46,7 @@ def measure(comparison: Comparison, m: int, seed: int = 1) -> Score:
 
 
 @given(data, st.integers(1, 6), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_agrees_with_the_twin_for_owners_in_any_order(histories: list[tuple[int, set[str]]], m: int, seed: int) -> None:
     profiles = build(histories)
     owner = profiles.owner.copy()
@@ -59,7 +59,6 @@ def test_agrees_with_the_twin_for_owners_in_any_order(histories: list[tuple[int,
 
 
 @given(data, st.integers(1, 6), st.integers(0, 2**32))
-@settings(deadline=None)
 def test_draws_distinct_terms_of_the_history(histories: list[tuple[int, set[str]]], m: int, seed: int) -> None:
     profiles = build(histories)
     drawn_from, terms = unique.draw(profiles, m, np.random.default_rng(seed))

@@ -98,7 +98,7 @@ def plain(kept: KeptPairs) -> tuple[list[bool], dict[str, object]]:
 KS, MS = st.integers(2, 3), st.integers(1, 4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(logs(), KS, MS, st.sampled_from(TARGETS))
 def test_a_result_verifies_and_is_never_worse_than_the_papers(profiles: Profiles, k: int, m: int, target: str) -> None:
     if k > profiles.n_people:
@@ -111,7 +111,7 @@ def test_a_result_verifies_and_is_never_worse_than_the_papers(profiles: Profiles
     assert plain(best) == plain(again)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(logs(), KS, MS, st.sampled_from(TARGETS), st.integers(0, 2**32), st.booleans())
 def test_a_result_stays_inside_its_start(
     profiles: Profiles, k: int, m: int, target: str, seed: int, is_release: bool
@@ -191,7 +191,7 @@ def check_grown(problem: GrowthProblem, log: Grown, tree: Tree) -> None:
     assert log.size.tolist() == np.diff(problem.profiles.select(mask).indptr).tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(logs(), KS, st.integers(0, 2**32))
 def test_supports_equal_a_recount_after_growing_and_improving(profiles: Profiles, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -210,7 +210,7 @@ def test_supports_equal_a_recount_after_growing_and_improving(profiles: Profiles
     check_grown(problem, log, tree)  # which stays as it was
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(logs(), KS, st.sampled_from(["logsize", "fis", "random", "distinct", "file"]), st.integers(0, 2**32))
 def test_supports_equal_a_recount_after_deleting_and_improving(
     profiles: Profiles, k: int, target: str, seed: int
@@ -231,7 +231,7 @@ def test_supports_equal_a_recount_after_deleting_and_improving(
         check_grown(problem, log, tree)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(logs(), KS)
 def test_holders_and_potentials_equal_their_twins(profiles: Profiles, k: int) -> None:
     people, tree = counted(profiles, k)
@@ -249,7 +249,7 @@ def nonempty_subsets(places: Sequence[int]) -> chain[tuple[int, ...]]:
     return chain.from_iterable(combinations(places, size) for size in range(1, len(places) + 1))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(logs(most_terms=6, most_histories=8, longest=5), KS, st.integers(0, 2**32))
 def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed: int) -> None:
     problem = problem_of(profiles, k)
@@ -264,7 +264,7 @@ def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed:
             assert not is_anonymous(rows(profiles.select(mask)), profiles.owner.tolist(), k, 2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(logs(most_terms=8), KS, st.integers(3, 4), st.sampled_from(["logsize", "fis", "file"]))
 def test_nothing_of_a_log_of_pairs_can_come_back_alone(profiles: Profiles, k: int, m: int, target: str) -> None:
     if k > profiles.n_people:

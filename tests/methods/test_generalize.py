@@ -93,7 +93,7 @@ def parts(log: Profiles, tree: TermTree, k: int) -> tuple[list[list[int]], list[
     return rows, [(part.members.tolist(), part.cut.tolist()) for part in found]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(logs, st.integers(2, 4), st.integers(1, 3))
 def test_same_as_the_slow_twin(histories: list[list[str]], k: int, each: int) -> None:
     log = profiles_of(histories, [h // each for h in range(len(histories))])
@@ -103,7 +103,7 @@ def test_same_as_the_slow_twin(histories: list[list[str]], k: int, each: int) ->
         assert found == twin.divide(rows, log.owner.tolist(), tree, k)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(logs, st.booleans())
 def test_every_vocabulary_is_that_of_k_people_and_covers_them(histories: list[list[str]], keep_counts: bool) -> None:
     log = profiles_of(histories)

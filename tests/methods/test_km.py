@@ -45,7 +45,7 @@ def small_logs(draw: st.DrawFn) -> Profiles:
     return profiles_of(histories, owners if several else None)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(small_logs(), st.integers(2, 3), st.integers(1, 4), st.sampled_from(TARGETS), st.sampled_from((3, 100)))
 def test_kernels_equal_twin(profiles: Profiles, k: int, m: int, target: str, range_postings: int) -> None:
     if k > profiles.n_people:

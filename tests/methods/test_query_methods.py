@@ -32,7 +32,7 @@ def rows(profiles: Profiles, kept: KeptPairs) -> list[tuple[int, str]]:
     return list(zip(table["user"].to_pylist(), table["query"].to_pylist(), strict=True))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(LOGS, st.integers(1, 4))
 def test_query_k_keeps_what_the_twin_keeps(histories: list[list[str]], k: int) -> None:
     log = [(f"p{person}", query) for person, history in enumerate(histories) for query in history]
@@ -49,7 +49,7 @@ def test_query_k_keeps_what_the_twin_keeps(histories: list[list[str]], k: int) -
     assert verify_histories(f"query_k(k={k})", found, np.arange(len(found.users), dtype=np.int32)).holds
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(LOGS, st.integers(1, 4))
 def test_the_verifier_of_query_k_finds_the_rarest(histories: list[list[str]], k: int) -> None:
     profiles = profiles_of(histories)
@@ -99,7 +99,7 @@ def test_k_above_the_number_of_people() -> None:
         run_method(profiles_of([["a"], ["a"]]), "query_k(k=9)")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(QUERIES, min_size=1, max_size=8), st.sampled_from(["none", "only"]))
 def test_ppp_and_its_verifier_agree_with_the_twin(queries: list[str], release: str) -> None:
     profiles = profiles_of([[query] for query in queries])

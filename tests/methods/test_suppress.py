@@ -55,7 +55,7 @@ def test_a_floor_above_k_leaves_out_more() -> None:
     assert suppressed(log, 2, floor=3) == [{"a": 1}] * 4
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.lists(st.lists(st.sampled_from("abcde"), max_size=5), min_size=3, max_size=12).filter(any),
     st.integers(2, 3),

@@ -85,7 +85,7 @@ def names(draw: st.DrawFn, principle: str) -> str:
 
 
 @pytest.mark.parametrize("principle", PRINCIPLES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.data(), st.integers(0, 10**6), st.booleans(), st.integers(1, 200))
 def test_what_the_method_makes_holds(
     principle: str, data: st.DataObject, seed: int, in_blocks: bool, pairs_at_once: int
@@ -149,7 +149,7 @@ member = st.tuples(st.sampled_from((None, 2, 5, 9)), profile)
 anything = st.tuples(st.sampled_from((2, 5, 9)), st.sampled_from("abcdefghz"), st.sampled_from((1.0, 1.0, 1.0, 0.0)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data(), st.lists(member, max_size=30), st.sampled_from(PRINCIPLES), st.integers(1, 3))
 def test_the_verdict_is_the_twins(data: st.DataObject, people: list[Person], principle: str, floor: int) -> None:
     p = data.draw(st.sampled_from((0.2, 0.29, 0.3, 0.5, 0.7, 1)))

@@ -26,7 +26,7 @@ pieces = st.one_of(
 near_identifiers = st.lists(pieces, max_size=10).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(near_identifiers, min_size=1, max_size=20))
 def test_every_text_that_scrub_changes_is_a_candidate(texts: list[str]) -> None:
     changed = [text for text in texts if scrub(text)[1]]
@@ -40,7 +40,7 @@ def test_every_text_that_scrub_changes_is_a_candidate(texts: list[str]) -> None:
     assert missed == [(0,)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(near_identifiers)
 def test_scrubbing_changes_a_text_only_where_it_found_something(text: str) -> None:
     without, found = scrub(text)
@@ -70,7 +70,7 @@ def as_read(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(rows, key=lambda row: (first[row[0]], row[1].encode()))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(names, texts), min_size=1, max_size=8))
 def test_any_text_survives_csv_and_json_lines(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
     out = io.StringIO()
@@ -82,7 +82,7 @@ def test_any_text_survives_csv_and_json_lines(tmp_path: Path, rows: list[tuple[s
     assert through(tmp_path / "log.jsonl") == as_read(rows)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(names, texts.map(lambda text: text.replace("\t", " "))), min_size=1, max_size=8))
 def test_any_text_survives_between_tabs(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
     lines = [f"{user}\t{query}\t2006-01-01 00:00:00\t\t\n" for user, query in rows]

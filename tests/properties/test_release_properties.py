@@ -73,7 +73,7 @@ def mask_of(profiles: Profiles, kept: dict[tuple[int, str], bool], order: list[i
     return [kept[order[h], profiles.vocabulary[i]] for h, i in zip(history, profiles.ids, strict=True)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(masked(), st.data())
 def test_histories_are_the_twins_in_whatever_order_people_come(
     drawn: tuple[People, dict[tuple[int, str], bool], bool], data: st.DataObject
@@ -92,7 +92,7 @@ def test_histories_are_the_twins_in_whatever_order_people_come(
         assert (user == -1) == (not words)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(masked(), st.booleans(), st.data())
 def test_queries_are_the_twins_in_whatever_order_they_come(
     drawn: tuple[People, dict[tuple[int, str], bool], bool], with_urls: bool, data: st.DataObject
@@ -158,7 +158,7 @@ def breaks(cells: set[tuple[int, str]], k: int, m: int, owner: dict[int, int]) -
     return any(len(who) < k for who in holders.values())
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.lists(
         st.tuples(st.integers(0, 4), st.frozensets(st.sampled_from("abcdef"), min_size=1)), min_size=4, max_size=14

@@ -72,20 +72,20 @@ levels = st.integers(2, 4)
 sizes = st.integers(1, 4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(logs, levels, sizes)
 def test_the_verdict_is_the_twins(histories: list[History], k: int, m: int) -> None:
     assert verify(histories, k, m) == twin(histories, k, m)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(logs, levels, sizes)
 def test_the_verdict_is_the_twins_without_partitions(histories: list[History], k: int, m: int) -> None:
     whole = [history._replace(partition=0) for history in histories]
     assert verify(histories, k, m, cut=False) == twin(whole, k, m)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(logs, levels, sizes, st.integers(1, 20))
 def test_where_the_work_is_cut_does_not_matter(histories: list[History], k: int, m: int, steps: int) -> None:
     with patch.object(km, "STEPS_PER_CALL", steps):
@@ -105,7 +105,7 @@ def holding(draw: st.DrawFn) -> tuple[list[History], int]:
     return draw(st.permutations(copies)), k
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(holding(), sizes, st.data())
 def test_tampering_with_one_cell_is_judged_as_the_twin_judges(
     log: tuple[list[History], int], m: int, data: st.DataObject
@@ -119,7 +119,7 @@ def test_tampering_with_one_cell_is_judged_as_the_twin_judges(
     assert verify(tampered, k, m) == twin(tampered, k, m)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(holding(), sizes, st.data())
 def test_a_cell_nobody_else_has_is_always_found(log: tuple[list[History], int], m: int, data: st.DataObject) -> None:
     histories, k = log
@@ -134,7 +134,7 @@ def test_a_cell_nobody_else_has_is_always_found(log: tuple[list[History], int], 
     assert verdict.violations == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(levels, sizes, partitions, term_sets.filter(bool), st.data())
 def test_a_cell_taken_from_the_last_of_k_is_always_found(
     k: int, m: int, partition: int, terms: frozenset[int], data: st.DataObject

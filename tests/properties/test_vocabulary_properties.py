@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queryveil.core.progress import silent
@@ -44,7 +44,6 @@ def _sizes(profiles: Profiles) -> list[int]:
 
 
 @given(histories, rules, st.booleans(), st.sampled_from((0, 1_000_000)))
-@settings(deadline=None)
 def test_clusters_are_the_twins(
     lists: list[list[str]], rule: ClusteringRule, are_sessions: bool, cache_bytes: int
 ) -> None:

@@ -27,7 +27,7 @@ from tests.search.small_index import index_of
 
 WORDS = ("java", "islands", "island", "coffee", "the", "beans", "Köln", "C++", "language", "geese", "b", "7")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @given(pairs=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8), query=TEXTS)

@@ -50,7 +50,7 @@ def assert_like_the_twin(profiles: Profiles, network: Network, a: int, weighting
     assert (features.values > 0).all()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     networks(),
     HISTORIES,
@@ -65,7 +65,7 @@ def test_augmentation_in_random_networks_equals_the_slow_twin(
     assert_like_the_twin(weighed(profiles_of(histories), seed), network, a, weighting, unknown)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.sampled_from(REAL_WORDS), min_size=1, max_size=9, unique=True), min_size=2, max_size=5),
     st.integers(0, 20),
@@ -76,7 +76,7 @@ def test_augmentation_in_wordnet_equals_the_slow_twin(histories: list[list[str]]
     assert_like_the_twin(profiles, wordnet(), a, weighting, "keep")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=6, unique=True), min_size=6, max_size=60),
     st.integers(0, 3),

@@ -45,7 +45,7 @@ def ties_of(profiles: Profiles) -> Ties:
     }
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6, unique=True), min_size=5, max_size=40),
     st.booleans(),

@@ -35,7 +35,7 @@ def twin_distance(network: Network, one: str, other: str) -> float:
     raise AssertionError
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(networks(), st.one_of(st.none(), st.integers(0, 5)))
 def test_distances_equal_those_of_the_slow_twin(network: Network, limit: int | None) -> None:
     pairs = np.array(list(combinations_with_replacement(range(len(WORDS)), 2)), np.int32)

@@ -40,7 +40,7 @@ def test_listing_networks_imports_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(networks())
 def test_paths_equal_those_of_the_slow_twin(network: Network) -> None:
     for node in range(network.n_nodes):

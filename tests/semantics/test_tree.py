@@ -75,7 +75,7 @@ def test_networks_without_hypernyms_are_refused() -> None:
         term_tree(learn(profiles_of([("a", "b")])), ("a",))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sets(st.sampled_from(wordnet().words[::997]), min_size=1, max_size=30))
 def test_preorder_numbers_agree_with_the_parents(words: set[str]) -> None:
     terms = sorted(words)

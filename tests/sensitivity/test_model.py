@@ -21,7 +21,7 @@ def twin(query: str) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from(["ill", "ILL", "soup", "É", "x", "-", ""]), max_size=5), max_size=6))
 def test_probabilities_are_those_of_the_twin(queries: list[list[str]]) -> None:
     texts = [" ".join(words) for words in queries]

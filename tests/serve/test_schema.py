@@ -37,7 +37,7 @@ def _check_operation(operation: Any, lab: Lab) -> None:
     known = {"log": lab.log, "run": lab.release, "release": lab.release}
 
     @seed(9)
-    @settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(), is_known=st.booleans())
     def check_case(case: Any, is_known: bool) -> None:
         if is_known and operation.method != "delete":  # use an existing id

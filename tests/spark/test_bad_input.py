@@ -1,12 +1,15 @@
 """What Spark cannot do is reported in one sentence, if possible before Spark is started."""
 
+import logging
 import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock, patch
 
 import pytest
+from pyspark import SparkContext
 
 import queryveil
 from queryveil.cli import run
@@ -66,6 +69,17 @@ def test_a_master_that_listens_and_says_nothing(java: None) -> None:
         done.stdout == f"--spark-master {master} does not answer; check the address, and that the master is running.\n"
     )
     assert not done.stderr
+
+
+def test_a_connection_that_py4j_loses_after_the_kill_is_not_logged() -> None:
+    """Py4J logs to the root logger whenever its thread notices, which may be after the sentence was printed."""
+    with patch.object(SparkContext, "_gateway", Mock()), patch.object(SparkContext, "_jvm", None):
+        sessions._kill_gateway()
+    root = logging.getLogger()
+    for module in ("java_gateway", "clientserver"):
+        assert not root.filter(logging.makeLogRecord({"module": module, "msg": "Exception while sending command."}))
+    assert root.filter(logging.makeLogRecord({"module": "application", "msg": "kept"}))
+    root.removeFilter(sessions._is_not_of_py4j)
 
 
 def test_one_of_several_masters_is_at_work() -> None:

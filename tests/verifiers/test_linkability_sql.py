@@ -54,7 +54,7 @@ row = st.tuples(st.sampled_from((2, 5, 9)), st.sampled_from("abcdefgéz"), weigh
 
 
 @pytest.mark.parametrize("principle", PRINCIPLES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.data(), st.lists(member, max_size=25), st.integers(1, 3))
 def test_sql_and_arrays_give_the_same_verdict(
     principle: str, data: st.DataObject, people: list[Person], floor: int

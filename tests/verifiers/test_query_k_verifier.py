@@ -80,7 +80,7 @@ queries = st.sets(st.sampled_from(["a", "b", "é", "～", "😀"]), min_size=1)
 history = st.tuples(st.integers(0, 4), st.integers(0, 1), queries)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(history, min_size=1, max_size=12), st.integers(2, 4))
 def test_the_verdict_is_that_of_a_slow_count(histories: list[History], k: int) -> None:
     assert judge(histories, k=k) == slow_verdict(histories, k)

@@ -27,7 +27,7 @@ def releases(draw: st.DrawFn) -> tuple[list[set[str]], list[int]]:
     return histories, owners
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(releases(), st.integers(2, 4), st.integers(1, 4), st.data())
 def test_the_search_finds_what_trying_all_finds(
     release: tuple[list[set[str]], list[int]], k: int, m: int, data: st.DataObject

@@ -104,7 +104,7 @@ def settings_of_runs(draw: st.DrawFn) -> str:
     return f"linkability(p={p}, principle={draw(st.sampled_from(PRINCIPLES))}{''.join(options)})"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(name=settings_of_runs(), seed=st.integers(0, 1000), in_blocks=st.booleans())
 def test_every_group_is_legal(name: str, seed: int, in_blocks: bool) -> None:
     profiles = natural_log(150, seed)
@@ -129,7 +129,7 @@ def test_groups_of_blocks_are_legal_and_leave_nobody_out(
     assert grouped.summary["people who fit nowhere"] == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     histories=st.lists(st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=6), min_size=2, max_size=16),
     principle=st.sampled_from(("mean", "mean, average=global", "diversity, l=3", "closeness, t=0.3")),

@@ -69,7 +69,7 @@ def released(members: GroupMembers, method: str) -> list[dict[int, float]]:
 
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_profiles_equal_those_of_the_method(method: str, seed: int) -> None:
     members = people(seed)
     rule = PublicationRule.of(resolve("method", method))
@@ -95,7 +95,7 @@ def remove(members: GroupMembers, person: int) -> GroupMembers:
 
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 10**6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_without_self_equals_publishing_a_log_without_the_person(method: str, seed: int) -> None:
     members = people(seed)
     group, rule = members.group.astype(np.int64), PublicationRule.of(resolve("method", method))

@@ -40,7 +40,7 @@ def metrics_of_one(relevant: list[bool], n_relevant: int) -> dict[str, float]:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(0, 20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_metrics_equal_the_twin(relevant: list[bool], more: int) -> None:
     n_relevant = max(1, sum(relevant) + more)  # some were not retrieved
     assert metrics_of_one(relevant, n_relevant) == pytest.approx(twin(relevant, n_relevant))

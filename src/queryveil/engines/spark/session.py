@@ -1,5 +1,6 @@
 """Spark sessions, our own or the caller's; a missing Java, PySpark or master is reported in one sentence."""
 
+import logging
 import os
 import re
 import shutil
@@ -213,7 +214,13 @@ def _kill_gateway() -> None:
     gateway: Any = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is not None:
+        logging.getLogger().addFilter(_is_not_of_py4j)  # for good: the thread notices later that Java is gone
         gateway.proc.kill()
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Say whether a record on the root logger is not Py4J's, which logs a stack trace there for a lost connection."""
+    return record.module not in ("java_gateway", "clientserver")
 
 
 @contextmanager
