@@ -2,12 +2,14 @@
 
 import tomllib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from queryveil.core.names import resolve
-from queryveil.core.rows import indptr_of, row_numbers
+from queryveil.core.rows import row_numbers
+from queryveil.experiments.paper import example_log
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles
 from queryveil.report.reproduction import PaperTable
@@ -26,18 +28,10 @@ GROUPS_P = 0.7  # any p from 0.625 up to 0.833 gives these groups
 
 def example() -> Profiles:
     """Return the profiles of Table 1."""
-    words = sorted({term for profile in PROFILES.values() for term in profile})
-    rows = [sorted((words.index(term), weight) for term, weight in row.items()) for row in PROFILES.values()]
-    pairs = [pair for row in rows for pair in row]
-    return Profiles(
-        tuple(words),
-        indptr_of([len(row) for row in rows]),
-        np.array([term for term, _ in pairs], np.int32),
-        np.ones(len(pairs), np.int32),
-        np.arange(len(rows), dtype=np.int32),
-        tuple(PROFILES),
-        weights=np.array([weight for _, weight in pairs]),
-    )
+    log = example_log([*PROFILES.values()], [*PROFILES])
+    pairs = zip(log.owner_per_pair().tolist(), log.ids.tolist(), strict=True)
+    weights = [PROFILES[log.persons[person]][log.vocabulary[term]] for person, term in pairs]
+    return replace(log, weights=np.array(weights))
 
 
 def example_tables() -> tuple[PaperTable, ...]:
@@ -91,7 +85,7 @@ def _table_5() -> PaperTable:
         part = slice(grouped.indptr[g], grouped.indptr[g + 1])
         members = [person for person, group in zip(profiles.persons, grouped.group.tolist(), strict=True) if group == g]
         terms = zip((profiles.vocabulary[i] for i in grouped.ids[part]), grouped.weights[part].tolist(), strict=True)
-        rows.append((label, ", ".join(theirs), ", ".join(members), _format_weights(terms)))
+        rows.append((label, ", ".join(theirs), ", ".join(members), _format_weights(sorted(terms))))
     notes = (
         f"p = {GROUPS_P}; the paper gives none, and any from 0.625 up to 0.833 makes these groups.",
         "Java of UP_3 and of UP_4 is one term here, with its mean weight; the paper lists it twice, which tells that "

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from queryveil.experiments.paper import Lines
 from queryveil.experiments.zhu.grid import (
-    DEFAULTS,
     GROUP_SIZE,
     LEVELS,
     LINKING,
@@ -31,12 +30,8 @@ from queryveil.search.evaluation.variants import (
 
 USUAL: dict[str, Cell] = {settings: (settings, USUAL_P, USUAL_A) for settings in SETTINGS}
 _LINES = {  # line of figures 3 and 4 → settings and variant
-    f"{GROUPS}, {PAPERS}": (PAPERS, GROUPS),
-    f"{GROUPS_WITHOUT_SELF}, {PAPERS}": (PAPERS, GROUPS_WITHOUT_SELF),
-    f"{GROUPS}, {DEFAULTS}": (DEFAULTS, GROUPS),
-    f"{GROUPS_WITHOUT_SELF}, {DEFAULTS}": (DEFAULTS, GROUPS_WITHOUT_SELF),
-    RANDOM_GROUPS: (PAPERS, RANDOM_GROUPS),
-    RANDOM_WITHOUT_SELF: (PAPERS, RANDOM_WITHOUT_SELF),
+    **{f"{variant}, {which}": (which, variant) for which in SETTINGS for variant in (GROUPS, GROUPS_WITHOUT_SELF)},
+    **{variant: (PAPERS, variant) for variant in (RANDOM_GROUPS, RANDOM_WITHOUT_SELF)},
 }
 PAPER_AP = 78.86  # % at p = 0.4, a = 1: "average precision at top 10 relevant search results"
 
@@ -174,7 +169,7 @@ def _precision_without_self(grid: GroupGrid) -> str:
 def _change_by_level(grid: GroupGrid) -> str:
     """Return how the precision without the own profile changes from the lowest to the highest augmentation level."""
     parts = []
-    for settings in (PAPERS, DEFAULTS):
+    for settings in SETTINGS:
         low, high = (
             grid.runs[settings, USUAL_P, a].figures[GROUPS_WITHOUT_SELF][AP_ALL] for a in (LEVELS[0], LEVELS[-1])
         )
