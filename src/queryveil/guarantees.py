@@ -53,22 +53,15 @@ class Guarantee(Declaration):
         signs = {name: 1 if way == "larger" else -1 for name, way in self.stronger_when.items()}
         return bool(signs) and all(sign * weaker.real(name) <= sign * claim.real(name) for name, sign in signs.items())
 
-    def _form(self, claim: ResolvedName) -> Principle:
-        """Return the form that a claim selects."""
-        if not self.principles:
-            return Principle(self.promise)
-        chosen = claim.word(self.principle_parameter)
-        is_global = chosen == "mean" and claim.word("average") == "global"
-        return self.principles[GLOBAL_MEAN if is_global else chosen]
-
-    def limit_sentences(self, claim: ResolvedName) -> list[str]:
-        """Return what the guarantee does not cover, its own limits first."""
-        own = self._form(claim).limits
-        return [limit.format(**claim.values) for limit in (*own, *self.limits, *COMMON_LIMITS)]
-
-    def sentence(self, claim: ResolvedName) -> str:
-        """Return the promise with its parameters filled in."""
-        return self._form(claim).promise.format(**claim.values)
+    def sentences(self, claim: ResolvedName) -> tuple[str, tuple[str, ...]]:
+        """Return the promise of a claim and what it does not cover, its own limits first, with parameters filled in."""
+        form = Principle(self.promise)
+        if self.principles:
+            name = claim.word(self.principle_parameter)
+            is_global = name == "mean" and claim.word("average") == "global"
+            form = self.principles[GLOBAL_MEAN if is_global else name]
+        limits = (*form.limits, *self.limits, *COMMON_LIMITS)
+        return form.promise.format(**claim.values), tuple(limit.format(**claim.values) for limit in limits)
 
 
 KM = Guarantee(

@@ -230,7 +230,7 @@ def test_a_method_claims_its_guarantee_without_what_was_left_out() -> None:
 def test_every_principle_has_its_own_promise_and_limits(name: str, says: tuple[str, ...]) -> None:
     claim = resolve("guarantee", name)
     assert isinstance(claim.declaration, Guarantee)
-    promise, limits = claim.declaration.sentence(claim), claim.declaration.limit_sentences(claim)
+    promise, limits = claim.declaration.sentences(claim)
     assert all(part in promise for part in says)
     assert len(limits) > len(claim.declaration.limits)
     assert not any("{" in sentence for sentence in (promise, *limits))

@@ -136,14 +136,12 @@ def build_manifest(
     lists: Mapping[str, Any] | None = None,
 ) -> Manifest:
     """Return the manifest of a release, with the promise and its limits in words."""
-    guarantee = guarantee_of(claim)
     return Manifest(
         __version__,
         kind.name,
         str(method),
         str(claim),
-        guarantee.sentence(claim),
-        tuple(guarantee.limit_sentences(claim)),
+        *guarantee_of(claim).sentences(claim),
         floor,
         tuple(columns),
         tuple(uncovered),
