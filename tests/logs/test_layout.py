@@ -1,7 +1,7 @@
 import pytest
 
 from queryveil.core.errors import LogError
-from queryveil.logs.layout import TimeStyle, check_column, find_roles, time_style
+from queryveil.logs.layout import Layout, TimeStyle, find_roles, time_style, with_partition
 
 
 def test_roles_are_found_by_usual_names_and_names_given_win() -> None:
@@ -27,8 +27,9 @@ def test_missing_and_repeated_columns_are_refused_without_showing_content() -> N
 @pytest.mark.parametrize("names", [["user", "query"], ["country", "country"]])
 def test_a_column_to_partition_by_must_exist_exactly_once(names: list[str]) -> None:
     with pytest.raises(LogError, match="there is no single column 'country' to partition by"):
-        check_column("log", "country", names)
-    check_column("log", "country", ["user", "country"])
+        with_partition(Layout("delimited", {}, tuple(names)), "country", "log")
+    layout = with_partition(Layout("delimited", {}, ("user", "country")), "country", "log")
+    assert layout.roles == {"part": "country"}
 
 
 @pytest.mark.parametrize(

@@ -292,10 +292,9 @@ def ids_of_order(order: IntArray, n_histories: int) -> IntArray:
     return release_ids
 
 
-def ids_of_keys(keys: Sequence[bytes], is_released: BoolArray) -> IntArray:
-    """Return the rank of every released history by its sort key, -1 for the others."""
-    released = np.flatnonzero(is_released).tolist()
-    return ids_of_order(np.array(sorted(released, key=keys.__getitem__), np.int64), len(keys))
+def order_by_keys(keys: Sequence[bytes], is_released: BoolArray) -> IntArray:
+    """Return the released histories sorted by their keys."""
+    return np.array(sorted(np.flatnonzero(is_released).tolist(), key=keys.__getitem__), np.int64)
 
 
 def with_partition(

@@ -16,7 +16,16 @@ from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent, ids_of_keys, rank_texts, sort_keys, with_partition
+from queryveil.kinds.base import (
+    KEEPABLE,
+    Kind,
+    ReleaseContent,
+    ids_of_order,
+    order_by_keys,
+    rank_texts,
+    sort_keys,
+    with_partition,
+)
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes
@@ -99,7 +108,8 @@ def _order_queries(
     parts = np.zeros(0) if profiles.partition is None else profiles.partition
     prefixes = [int(part).to_bytes(4, "big") for part in parts] or [b""] * len(contents)
     history_keys = [prefix + b"".join(keys) for prefix, keys in zip(prefixes, contents, strict=True)]
-    release_ids = ids_of_keys(history_keys, np.array([bool(keys) for keys in contents]))
+    released = order_by_keys(history_keys, np.array([bool(keys) for keys in contents]))
+    release_ids = ids_of_order(released, profiles.n_histories)
     in_order = np.array(by_history, np.int64)
     return in_order[np.argsort(release_ids[queries.history[in_order]], kind="stable")], release_ids
 

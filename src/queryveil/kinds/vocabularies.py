@@ -19,7 +19,8 @@ from queryveil.kinds.base import (
     Counts,
     DefaultMeasure,
     ReleaseContent,
-    ids_of_keys,
+    ids_of_order,
+    order_by_keys,
     rank_texts,
     sort_keys,
 )
@@ -40,12 +41,12 @@ class VocabulariesKind(HistoriesKind):
         order = np.lexsort((outcome.levels, rank[outcome.ids], history))
         ranks, levels, counts = rank[outcome.ids][order], outcome.levels[order], outcome.counts[order]
         cells = np.stack((ranks, levels, counts), axis=1).ravel()
-        release_ids = ids_of_keys(sort_keys(3 * outcome.indptr, cells), np.diff(outcome.indptr) > 0)
-        content = ReleaseContent(pa.table({}), release_ids)
-        released, positions = gather_rows(outcome.indptr, content.histories)
+        in_order = order_by_keys(sort_keys(3 * outcome.indptr, cells), np.diff(outcome.indptr) > 0)
+        released, positions = gather_rows(outcome.indptr, in_order)
         terms = texts.take(pa.array(ranks[positions]))
         columns = {"count": counts[positions].astype(np.int32), "level": levels[positions].astype(np.int32)}
-        return ReleaseContent(pa.table({"user": row_numbers(released), "term": terms, **columns}), release_ids)
+        rows = pa.table({"user": row_numbers(released), "term": terms, **columns})
+        return ReleaseContent(rows, ids_of_order(in_order, profiles.n_histories))
 
     def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
         """Count what is published."""

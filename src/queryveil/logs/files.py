@@ -6,7 +6,7 @@ import json
 import mmap
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,21 +77,15 @@ def write_with_unix_line_ends(path: Path, compression: Compression, target: Path
             stream.write(data[: len(data) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b" "))
 
 
-def lines_at(path: Path, compression: Compression, positions: Sequence[int]) -> list[int]:
-    """Return the line number of each byte position; the first byte is 1, and positions must ascend."""
-    found: list[int] = []
-    line, start = 1, 0
-    chunks = _chunks(path, compression)
-    chunk, done = next(chunks, b""), 0  # line ends in the first `done` bytes of the chunk are counted
-    for position in positions:
-        while chunk and position - 1 > start + len(chunk):
-            line += chunk.count(b"\n", done)
-            start, done = start + len(chunk), 0
-            chunk = next(chunks, b"")
-        line += chunk.count(b"\n", done, max(done, position - 1 - start))
-        done = max(done, position - 1 - start)
-        found.append(line)
-    return found
+def line_at(path: Path, compression: Compression, position: int) -> int:
+    """Return the line number of a byte position; the first byte is 1."""
+    line, remaining = 1, position - 1  # bytes before the position
+    for chunk in _chunks(path, compression):
+        line += chunk.count(b"\n", 0, remaining)
+        remaining -= len(chunk)
+        if remaining <= 0:
+            break
+    return line
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal
 
@@ -90,10 +90,16 @@ def find_roles(where: str, names: Sequence[str], given: Mapping[str, str], *, sh
     return roles
 
 
-def check_column(where: str, column: str, names: Sequence[str], *, shown: bool = False) -> None:
-    """Raise an error if the column to partition by does not exist exactly once."""
-    if names.count(column) != 1:
-        raise LogError(f"{where}: there is no single column {column!r} to partition by; {_hint(column, names, shown)}")
+def with_partition(layout: Layout, column: str, where: str) -> Layout:
+    """Return the layout with the column by which the log is partitioned among its roles; it must exist once."""
+    if not column:
+        return layout
+    if layout.shape == "lines":
+        raise LogError(f"{where}: a log of baskets has no columns to partition by; leave --partition-by out.")
+    if layout.columns.count(column) != 1:
+        hint = _hint(column, layout.columns, shown=layout.shape == "parquet")
+        raise LogError(f"{where}: there is no single column {column!r} to partition by; {hint}")
+    return replace(layout, roles={**layout.roles, "part": column})
 
 
 def _hint(column: str, names: Sequence[str], shown: bool) -> str:

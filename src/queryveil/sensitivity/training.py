@@ -110,21 +110,13 @@ def with_inflections(weights: Mapping[str, float]) -> dict[str, float]:
 def _inflections(word: str) -> Iterator[str]:
     """Yield the regular forms of a word: the plural of a noun or an unknown word, all forms of a verb."""
     lexicon = wordnet_lemmas()
+    is_y = word.endswith("y") and word[-2:-1] not in _VOWELS
     if lexicon.has(word, NOUN) or lexicon.has(word, VERB) or word not in lexicon.numbers:
-        yield _with_s(word)
+        yield word[:-1] + "ies" if is_y else word + ("es" if word.endswith(_SIBILANTS) else "s")
     if lexicon.has(word, VERB):
         stem = word[:-1] if word.endswith("e") else word
-        is_y = word.endswith("y") and word[-2:-1] not in _VOWELS
         yield (word[:-1] + "i" if is_y else stem) + "ed"
         yield stem + "ing"
-
-
-def _with_s(word: str) -> str:
-    if word.endswith(_SIBILANTS):
-        return word + "es"
-    if word.endswith("y") and word[-2:-1] not in _VOWELS:
-        return word[:-1] + "ies"
-    return word + "s"
 
 
 @dataclass(frozen=True)
@@ -219,8 +211,8 @@ def cross_validate(
         weights, base = _fit(matrix[~here], examples.is_sensitive[~here], examples.importance[~here], options)
         predicted[here] = probability(matrix[here] @ weights + base)
     progress("cross-validation", FOLDS, FOLDS)
-    chosen = slice(None) if scored is None else scored
-    return score_predictions(predicted[chosen], examples.is_sensitive[chosen])
+    rows = slice(None) if scored is None else scored
+    return score_predictions(predicted[rows], examples.is_sensitive[rows])
 
 
 def _folds(examples: Examples, rng: np.random.Generator) -> IntArray:

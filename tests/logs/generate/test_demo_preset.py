@@ -175,8 +175,8 @@ def test_direct_identifiers_occur_and_are_all_fictitious(demo: Demo) -> None:
 
 
 def test_every_topic_has_phrases_and_some_are_sensitive() -> None:
-    for topic, phrases in zip(TOPICS, topic_phrases(900), strict=True):
-        assert len(phrases) >= 50, topic.name
+    for topic in TOPICS:
+        assert len(topic_phrases(topic)) >= 50, topic.name
     assert {topic.name for topic in TOPICS if topic.is_sensitive} == {
         *("disease", "mind", "intimacy", "religion", "drugs", "crime", "money trouble")
     }

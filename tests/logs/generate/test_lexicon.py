@@ -56,8 +56,8 @@ def test_without_phrases_entries_are_terms() -> None:
 def test_rare_terms_are_made_up_once_when_they_are_used() -> None:
     lexicon = QueryLexicon(pa.array(["a", "b"]), {}, n_rare=10, has_phrases=False)
     first, second = rows([0, 7, 4]), rows([4, 1, 9])
-    lexicon.settle(first, np.random.default_rng(1))
-    lexicon.settle(second, np.random.default_rng(2))
+    lexicon.replace_rare_ids(first, np.random.default_rng(1))
+    lexicon.replace_rare_ids(second, np.random.default_rng(2))
     assert first[0, :3].tolist() == [0, 3, 2]  # by rank among the new ones
     assert second[0, :3].tolist() == [2, 1, 4]
     assert len(set(lexicon.texts.to_pylist())) == 5

@@ -2,7 +2,7 @@
 
 import glob
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from queryveil.core.errors import LogError
@@ -11,7 +11,7 @@ from queryveil.engines.local.connection import MAX_LINE_BYTES
 from queryveil.logs.files import Compression, take_sample
 from queryveil.logs.formats import find_format
 from queryveil.logs.formats.table import arrow_layout
-from queryveil.logs.layout import Layout, check_column
+from queryveil.logs.layout import Layout, with_partition
 
 _MAX_RECORDED = 1_000_000  # bad lines beyond this are counted, but not recorded one by one
 _LARGEST_BUFFER = 32_000_000  # several threads share a buffer
@@ -69,16 +69,6 @@ def find_files(source: LogSource) -> list[LogFile]:
             "or read the files as two logs."
         )
     return files
-
-
-def with_partition(layout: Layout, column: str, where: str) -> Layout:
-    """Return the layout with the column by which the log is partitioned among its roles."""
-    if not column:
-        return layout
-    if layout.shape == "lines":
-        raise LogError(f"{where}: a log of baskets has no columns to partition by; leave --partition-by out.")
-    check_column(where, column, layout.columns, shown=layout.shape == "parquet")
-    return replace(layout, roles={**layout.roles, "part": column})
 
 
 def expand_paths(paths: Sequence[Path]) -> list[Path]:

@@ -26,7 +26,7 @@ from queryveil.engines.local.files import (
     unreadable_time_sql,
 )
 from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
-from queryveil.logs.files import count_lines, lines_at, write_with_unix_line_ends
+from queryveil.logs.files import count_lines, line_at, write_with_unix_line_ends
 from queryveil.logs.layout import Layout
 from queryveil.logs.options import Reading
 
@@ -213,5 +213,5 @@ def _first_bad(database: duckdb.DuckDBPyConnection, file: LogFile, lines: LineCo
         "SELECT min(byte_position), min(error_type::VARCHAR) FROM bad_lines GROUP BY line ORDER BY 1 LIMIT 1"
     ).fetchall()
     for position, kind in rejects:  # DuckDB's own line numbers count a field with line breaks as one line
-        found.append((lines_at(*file.location, [int(position)])[0], _FAULTS.get(str(kind), "a malformed line")))
+        found.append((line_at(*file.location, int(position)), _FAULTS.get(str(kind), "a malformed line")))
     return min((fault for fault in found if fault is not None), default=(1, "a malformed line"))

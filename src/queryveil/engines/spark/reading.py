@@ -4,15 +4,14 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from queryveil.core.errors import LogError
 from queryveil.engines import LogSource
-from queryveil.engines.local.files import with_partition
 from queryveil.engines.spark.storage import Storage
 from queryveil.logs.files import SAMPLE_BYTES, Sample
 from queryveil.logs.formats import find_format
-from queryveil.logs.layout import Layout, find_roles, time_style
+from queryveil.logs.layout import Layout, find_roles, time_style, with_partition
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -50,7 +49,12 @@ def read_log(spark: "SparkSession", source: LogSource) -> RawLog:
     if found.layout is None:
         raise LogError(f"{first}: --engine spark reads no log of baskets; use --engine local, or write it as a table.")
     layout = with_partition(found.layout(sample, roles), source.cleaning.partition_by, first)
-    frame = _read_json(spark, source, layout) if layout.shape == "json" else _read_lines(spark, source, layout)
+    if layout.shape != "json":
+        return _select_roles(_read_lines(spark, source, layout), layout, found.name, source)
+    # a line that is not JSON, or lacks the keys, gives a row of NULLs
+    frame = spark.read.json(
+        list(source.uris), schema=_schema(layout.columns), mode="PERMISSIVE", columnNameOfCorruptRecord=_BAD
+    )
     return _select_roles(frame, layout, found.name, source)
 
 
@@ -70,24 +74,13 @@ def _read_parquet(spark: "SparkSession", source: LogSource) -> RawLog:
     where = source.uris[0]
     roles = find_roles(where, frame.columns, source.reading.column_roles(), shown=True)
     layout = with_partition(Layout("parquet", roles, tuple(frame.columns)), source.cleaning.partition_by, where)
-    if "time" in roles:
-        layout = replace(layout, time=_time_style(frame, roles["time"]))
+    time = roles.get("time")
+    if time is not None and frame.schema[time].dataType.typeName() in ("timestamp", "timestamp_ntz", "date"):
+        layout = replace(layout, time="stored")
+    elif time is not None:
+        first = frame.select(frame[time].cast("string")).dropna().limit(_SAMPLED_TIMES).collect()
+        layout = replace(layout, time=time_style(row[0] for row in first))
     return _select_roles(frame, layout, "table", source)
-
-
-def _time_style(frame: "DataFrame", column: str) -> Any:
-    """Return the time format of a column: `stored` if it has a time type."""
-    if frame.schema[column].dataType.typeName() in ("timestamp", "timestamp_ntz", "date"):
-        return "stored"
-    first = frame.select(frame[column].cast("string")).dropna().limit(_SAMPLED_TIMES).collect()
-    return time_style(row[0] for row in first)
-
-
-def _read_json(spark: "SparkSession", source: LogSource, layout: Layout) -> "DataFrame":
-    """Read JSON lines; a line that is not JSON, or lacks the keys, gives a row of NULLs."""
-    return spark.read.json(
-        list(source.uris), schema=_schema(layout.columns), mode="PERMISSIVE", columnNameOfCorruptRecord=_BAD
-    )
 
 
 def _read_lines(spark: "SparkSession", source: LogSource, layout: Layout) -> "DataFrame":
@@ -119,8 +112,8 @@ def _select_roles(frame: "DataFrame", layout: Layout, name: str, source: LogSour
     unwanted = {"rank", "url"} - set(source.keep)
     roles = [role for role in ROLES if role in layout.roles and role not in unwanted]
     columns = [_column(frame, layout, role).alias(role) for role in roles]
-    chosen = Layout("parquet", {role: role for role in roles}, tuple(roles), time=layout.time)
-    return RawLog(frame.select(*columns), chosen, name, layout.roles["query"].lower() == "term")
+    selected = Layout("parquet", {role: role for role in roles}, tuple(roles), time=layout.time)
+    return RawLog(frame.select(*columns), selected, name, layout.roles["query"].lower() == "term")
 
 
 def _column(frame: "DataFrame", layout: Layout, role: str) -> "Column":

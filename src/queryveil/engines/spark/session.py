@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,28 +125,17 @@ def _check_master_listens(master: str) -> None:
     """Raise an error if none of the master's addresses listens; of several masters only one is active."""
     found = _MASTER.match(master)
     hosts = _HOST.findall(found[1]) if found else []
-    addresses = [address for host, port in hosts for address in _addresses(host, port)]
-    if hosts and not any(_listens(*address, TIMEOUT / len(addresses)) for address in addresses):
-        raise InputError(_SILENT.format(master))
-
-
-def _addresses(host: str, port: str) -> list[tuple[int, Any]]:
-    """Return the addresses of a host, each with its family; none if its name cannot be resolved."""
-    try:
-        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
-    except (OSError, OverflowError):
-        return []
-    return [(family, address) for family, _, _, _, address in found]
-
-
-def _listens(family: int, address: Any, timeout: float) -> bool:
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.settimeout(timeout)
-        try:
+    addresses: list[Any] = []
+    for host, port in hosts:
+        with suppress(OSError, OverflowError):  # its name cannot be resolved, or the port is no port
+            addresses += socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+    for family, _, _, _, address in addresses:
+        with suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.settimeout(TIMEOUT / len(addresses))
             probe.connect(address)
-        except OSError:
-            return False
-    return True
+            return
+    if hosts:
+        raise InputError(_SILENT.format(master))
 
 
 def _check_runs_jobs(spark: "SparkSession", master: str, timeout: float | None) -> None:

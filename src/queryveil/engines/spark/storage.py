@@ -88,7 +88,7 @@ class Storage:
         stream = system.create(temporary, True)
         try:
             stream.write(bytearray(data))
-            stream.hsync() if self._is_local(system) else stream.hflush()
+            stream.hsync() if system.getScheme() == "file" else stream.hflush()
         finally:
             stream.close()
         self._check_written(system.rename(temporary, path), uri)
@@ -122,10 +122,6 @@ class Storage:
         java: Any = self.spark._jvm
         path = java.org.apache.hadoop.fs.Path(uri)
         return path.getFileSystem(self.spark._jsc.hadoopConfiguration()), path
-
-    @staticmethod
-    def _is_local(system: Any) -> bool:
-        return str(system.getScheme()) == "file"
 
     @staticmethod
     def _check_written(is_done: bool, uri: str) -> None:

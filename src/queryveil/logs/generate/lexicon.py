@@ -59,8 +59,8 @@ class WeightedIds:
 class QueryLexicon:
     """All entries by id. An entry is a term or, where the shape has phrases, a text of several terms.
 
-    The sampler of rare terms draws provisional ids; `settle` replaces them by ids of entries. A shape uses either rare
-    terms or entries that are added by text.
+    The sampler of rare terms draws provisional ids; `replace_rare_ids` replaces them by ids of entries. A shape uses
+    either rare terms or entries that are added by text.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class QueryLexicon:
         self._texts = texts  # all different
         self._added: list[str] = []  # not yet in _texts
         self._n_common = len(texts)
-        self._settled = np.full(n_rare, NOTHING, np.int32)  # rank of a rare term → its entry once it is used
+        self._rare_entries = np.full(n_rare, NOTHING, np.int32)  # rank of a rare term → its entry once it is used
         self._rare_terms = RareTerms(texts.to_pylist()) if n_rare else None
         self._ids: dict[str, int] = {}  # text → id, filled when an entry is first added
         self._terms = np.empty((0, MOST_TERMS), np.int32)  # (entries, MOST_TERMS): filled when first needed
@@ -94,17 +94,17 @@ class QueryLexicon:
         self._added += new
         return np.array([self._ids[text] for text in texts], np.int32)
 
-    def settle(self, queries: Ids, rng: np.random.Generator) -> None:
+    def replace_rare_ids(self, queries: Ids, rng: np.random.Generator) -> None:
         """Replace the provisional ids of rare terms in queries; a term is made up when it is first used."""
         if self._rare_terms is None:
             return
         is_rare = queries >= self._n_common
         ranks = queries[is_rare] - self._n_common
-        new = np.unique(ranks[self._settled[ranks] < 0])
+        new = np.unique(ranks[self._rare_entries[ranks] < 0])
         n_entries = len(self.texts)
-        self._settled[new] = np.arange(n_entries, n_entries + len(new))
+        self._rare_entries[new] = np.arange(n_entries, n_entries + len(new))
         self._added = self._rare_terms.take(len(new), rng)
-        queries[is_rare] = self._settled[ranks]
+        queries[is_rare] = self._rare_entries[ranks]
 
     def terms_of(self, queries: Ids) -> Ids:
         """Return the distinct terms of each query: (queries, LONGEST), NOTHING elsewhere."""

@@ -67,7 +67,7 @@ class QueryGenerator:
             self._make_terms_distinct(queries, np.flatnonzero(owners == person), people.topics[person])
         self._write_bot_queries(queries, owners, people)
         lexicon.shorten(queries)
-        lexicon.settle(queries, self._rng)
+        lexicon.replace_rare_ids(queries, self._rng)
         if self._mix.misspelled:
             self._misspell(queries, self._mix.misspelled)
         return owners, queries

@@ -25,14 +25,9 @@ _DECLARED = tomllib.loads(Path(__file__).with_name("topics.toml").read_text("utf
 TOPICS = tuple(SearchTopic(name, **fields) for name, fields in _DECLARED.items())
 
 
-def topic_phrases(n: int) -> list[list[str]]:
-    """Return the n most familiar words and phrases of every topic, the most familiar first."""
-    return [list(_ranked(topic)[:n]) for topic in TOPICS]
-
-
 @cache
-def _ranked(topic: SearchTopic) -> tuple[str, ...]:
-    """Rank the words of a topic by how often WordNet's glosses use them.
+def topic_phrases(topic: SearchTopic) -> tuple[str, ...]:
+    """Return the words and phrases of a topic, those that WordNet's glosses use most often first.
 
     A word belongs to the topic if its first sense does: "port" is a harbour before it is a wine.
     """
@@ -55,7 +50,7 @@ def _ranked(topic: SearchTopic) -> tuple[str, ...]:
 
 
 def _is_searchable(wordnet: WordNet, lemma: str) -> bool:
-    """Say whether people know all words of a lemma: WordNet's glosses use them."""
+    """Return whether people know all words of a lemma: WordNet's glosses use them."""
     ids = [wordnet.lemma_ids.get(word) for word in lemma.split(" ")]
     is_familiar = all(known is not None and wordnet.gloss_counts[known] for known in ids)
     return is_familiar and len(lemma) >= _SHORTEST and lemma.replace(" ", "").isalpha()

@@ -48,7 +48,7 @@ def build_lexicon(shape: LogShape, rng: np.random.Generator) -> QueryLexicon:
 def texts_by_slot(shape: LogShape, rng: np.random.Generator) -> dict[Slot, list[Sequence[str]]]:
     """Return the texts of all slots that the shape uses: one group per topic for its words, else a single group."""
     sizes, split = shape.sizes, partial(_entries, has_phrases=shape.has_phrases)
-    topics = [split(phrases) for phrases in topic_phrases(sizes.topic_words)]
+    topics = [split(topic_phrases(topic)[: sizes.topic_words]) for topic in TOPICS]
     first_names = chain.from_iterable(zip(load_names("female"), load_names("male"), strict=False))
     single: dict[Slot, Sequence[str]] = {
         **{slot: split(words) for slot, words in _WORDS.items()},
