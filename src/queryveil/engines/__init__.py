@@ -89,7 +89,7 @@ class EngineOptions(OptionGroup):
                 raise InputError(f"{each.flag} goes with --engine {engine}; add that, or leave it out.")
 
     def workflow(self, action: str) -> Any:
-        """Import and return what does an action (`release`, `verify` or `measure`) on the chosen engine."""
+        """Import and return what does an action (`release`, `verify` or `measure`) on the engine."""
         engine = declarations("engine")[self.engine]
         if not isinstance(engine, Engine):
             raise TypeError(f"{self.engine} is registered as an engine but is not an Engine")

@@ -1,23 +1,17 @@
-"""What every kind of release supplies, and the canonical order of released rows.
-
-The id of a released history is its rank in the sorted released content: there is no randomness to guess, no original
-order to recover, and every engine produces the same rows. Histories are compared by the ranks of their texts.
-"""
+"""What every kind of release supplies."""
 
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import break_ties
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import Declaration, ResolvedName, declarations, nearest
-from queryveil.core.rows import BoolArray, Int32Array, IntArray, count_runs, gather_rows, row_numbers
+from queryveil.core.rows import BoolArray, IntArray, count_runs, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds import OWN_KINDS
@@ -240,68 +234,3 @@ def kind_of(name: str) -> Kind:
     if not isinstance(kind, Kind):
         raise TypeError(f"{name} is registered as a kind of release but is not a Kind")
     return kind
-
-
-# ---- the canonical order
-
-
-def rank_texts(entries: Sequence[str], ids: Int32Array) -> tuple[Int32Array, pa.Array]:
-    """Return the rank of every entry among the released ids (-1 for the others) and the released texts in order."""
-    released = np.flatnonzero(np.bincount(ids, minlength=len(entries))).tolist()
-    order = np.array(sorted(released, key=entries.__getitem__), np.int64)
-    rank = np.full(len(entries), -1, np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank, pa.array([entries[i] for i in order], pa.string())
-
-
-def order_rows(indptr: IntArray, ranks: Int32Array, partition: Int32Array | None) -> IntArray:
-    """Return the non-empty rows sorted by partition and by their ranks; equal rows keep their order.
-
-    The first two ranks decide nearly all comparisons; only longer rows with an equal beginning are compared as bytes.
-    """
-    row = np.flatnonzero(np.diff(indptr))
-    length = indptr[row + 1] - indptr[row]
-    first = ranks[indptr[row]].astype(np.int64)
-    second = np.where(length > 1, ranks[np.minimum(indptr[row] + 1, len(ranks) - 1)], -1)
-    beginning = 2 * ((first << 31) + second + 1) + (length > 2)  # of two equal beginnings the shorter row is first
-    part = np.zeros(len(row), np.int32) if partition is None else partition[row]
-    order = np.lexsort((beginning, part))
-    row, length, beginning, part = row[order], length[order], beginning[order], part[order]
-    equals_next = (beginning[1:] == beginning[:-1]) & (part[1:] == part[:-1]) & (length[1:] > 2)
-
-    def bytes_of(rows: IntArray) -> pa.Array:
-        """Return rows as bytes that sort as their ranks do."""
-        bounds, entries = gather_rows(indptr, rows)
-        buffers = [None, pa.py_buffer(4 * bounds), pa.py_buffer(ranks[entries].astype(">u4"))]
-        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(rows), buffers)
-
-    break_ties(row, equals_next, bytes_of)
-    return row
-
-
-def sort_keys(indptr: IntArray, ranks: Int32Array) -> list[bytes]:
-    """Return each row as bytes that sort as its ranks do."""
-    data = ranks.astype(">u4").tobytes()
-    return [data[a:b] for a, b in pairwise((4 * indptr).tolist())]
-
-
-def ids_of_order(order: IntArray, n_histories: int) -> IntArray:
-    """Return the release id of every history from the order of the released ones; -1 where nothing is released."""
-    release_ids = np.full(n_histories, -1, np.int64)
-    release_ids[order] = np.arange(len(order))
-    return release_ids
-
-
-def order_by_keys(keys: Sequence[bytes], is_released: BoolArray) -> IntArray:
-    """Return the released histories sorted by their keys."""
-    return np.array(sorted(np.flatnonzero(is_released).tolist(), key=keys.__getitem__), np.int64)
-
-
-def with_partition(
-    columns: dict[str, pa.Array], profiles: Profiles, histories: IntArray, lengths: IntArray
-) -> dict[str, pa.Array]:
-    """Add the column `partition` where the log was cut into partitions; `histories` are repeated by `lengths`."""
-    if profiles.partition is None:
-        return columns
-    values = pa.array(profiles.partition_values, pa.string())
-    return columns | {"partition": values.take(pa.array(np.repeat(profiles.partition[histories], lengths)))}

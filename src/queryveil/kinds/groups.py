@@ -22,8 +22,8 @@ from queryveil.kinds.base import (
     FrameLayout,
     Kind,
     ReleaseContent,
-    rank_texts,
 )
+from queryveil.kinds.canonical_order import rank_texts
 from queryveil.kinds.private_folder import PrivateFolder, refuse_damaged
 
 UNRELEASED_GROUPS = "the private folder has members of groups that are not released"

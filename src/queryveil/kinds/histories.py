@@ -24,11 +24,8 @@ from queryveil.kinds.base import (
     FrameLayout,
     Kind,
     ReleaseContent,
-    ids_of_order,
-    order_rows,
-    rank_texts,
-    with_partition,
 )
+from queryveil.kinds.canonical_order import ids_of_order, order_rows, rank_texts, with_partition
 from queryveil.kinds.private_folder import PrivateFolder
 
 

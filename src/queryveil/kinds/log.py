@@ -16,16 +16,8 @@ from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import (
-    KEEPABLE,
-    Kind,
-    ReleaseContent,
-    ids_of_order,
-    order_by_keys,
-    rank_texts,
-    sort_keys,
-    with_partition,
-)
+from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent
+from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, rank_texts, sort_keys, with_partition
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes

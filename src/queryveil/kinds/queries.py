@@ -10,16 +10,8 @@ import pyarrow as pa
 from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import (
-    KEEPABLE,
-    PAIR_MEASURES,
-    DefaultMeasure,
-    FrameLayout,
-    ReleaseContent,
-    ids_of_order,
-    order_rows,
-    rank_texts,
-)
+from queryveil.kinds.base import KEEPABLE, PAIR_MEASURES, DefaultMeasure, FrameLayout, ReleaseContent
+from queryveil.kinds.canonical_order import ids_of_order, order_rows, rank_texts
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 from queryveil.kinds.log import find_occurrences, kept_column_keys
 

@@ -13,17 +13,8 @@ from queryveil.core.evidence import Evidence, Owners, ReleasedVocabularies
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import (
-    ComparedFigure,
-    ComparisonView,
-    Counts,
-    DefaultMeasure,
-    ReleaseContent,
-    ids_of_order,
-    order_by_keys,
-    rank_texts,
-    sort_keys,
-)
+from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, DefaultMeasure, ReleaseContent
+from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, rank_texts, sort_keys
 from queryveil.kinds.histories import HistoriesKind, history_faults, person_of_users
 from queryveil.kinds.private_folder import PrivateFolder
 

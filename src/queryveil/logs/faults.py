@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from queryveil.logs.files import Compression, open_decompressed
-from queryveil.logs.layout import Layout
+from queryveil.logs.layout import UNIX_TIMES, Layout
 
 NO_USER = "no user"
 UNREADABLE_TIME = "a time that is neither ISO 8601 nor seconds, milliseconds … since 1970"
@@ -19,13 +19,11 @@ TOO_MANY = "too many columns"
 OPEN_QUOTE = "a quote that is not closed"
 BROKEN_JSON = "a record that is not JSON"
 
-_EPOCH_STYLES = ("seconds", "milliseconds", "microseconds", "nanoseconds")
-
 
 def first_fault(path: Path, compression: Compression, layout: Layout) -> tuple[int, str] | None:
     """Return the line number and the fault of the first record that is malformed or has no user or a wrong time.
 
-    Texts of times and bytes that are not UTF-8 are judged by the engine, so they are ignored here.
+    The engine checks texts of times and bytes that are not UTF-8, so they are ignored here.
     """
     with io.TextIOWrapper(
         open_decompressed(path, compression), encoding="utf-8-sig", errors="replace", newline="\n"
@@ -87,7 +85,7 @@ def _fault_of(fields: dict[str, object], layout: Layout) -> str:
     if user is None or not str(user).strip(" "):
         return NO_USER
     time = str("" if fields.get("time") is None else fields["time"]).strip(" ")
-    if layout.time in _EPOCH_STYLES and time:
+    if layout.time in UNIX_TIMES and time:
         try:
             return "" if math.isfinite(float(time)) else UNREADABLE_TIME
         except ValueError:

@@ -26,17 +26,7 @@ USUAL_NAMES = {
 
 _NUMBER = re.compile(r"(\d+)(\.\d*)?")
 _OFFSET = re.compile(r".*\d\d:\d\d.*[+-]\d\d(:?\d\d)?", re.DOTALL)
-# Unit of a Unix time by the digits of its integer part: 9 digits of seconds begin in 1973, 10 end in 2286
-_BY_DIGITS: dict[int, TimeStyle] = {
-    9: "seconds",
-    10: "seconds",
-    12: "milliseconds",
-    13: "milliseconds",
-    15: "microseconds",
-    16: "microseconds",
-    18: "nanoseconds",
-    19: "nanoseconds",
-}
+UNIX_TIMES: tuple[TimeStyle, ...] = ("seconds", "milliseconds", "microseconds", "nanoseconds")
 _INSPECTED_TIMES = 1_000
 
 
@@ -124,5 +114,7 @@ def time_style(values: Iterable[object]) -> TimeStyle:
     present = list(islice((text for text in texts if text), _INSPECTED_TIMES))
     number = _NUMBER.fullmatch(present[0]) if present else None
     if number is not None:
-        return _BY_DIGITS.get(len(number.group(1)), "iso")
+        # seconds have 9 or 10 digits, which begin in 1973 and end in 2286; each finer unit has three more
+        unit, n_more = divmod(len(number.group(1)) - 9, 3)
+        return UNIX_TIMES[unit] if 0 <= unit < len(UNIX_TIMES) and n_more < 2 else "iso"
     return "offset" if any(_OFFSET.fullmatch(text) for text in present) else "iso"

@@ -94,13 +94,9 @@ def _merge_clicks(
     keys = f"people.id AS person, {query} AS query" + (", raw.time" if has_times else "")
     if "part" in columns:
         keys += ", coalesce(raw.part, '') AS part"
-    clicks = [name for name in ("rank", "url") if name in columns]
-    if merging:
-        first = "".join(f", arg_min(raw.{name}, raw.rowid) AS {name}" for name in clicks)
-        database.execute(f"CREATE TABLE cleaned AS SELECT {keys}{first} FROM {joined} GROUP BY ALL")
-    else:
-        extra = "".join(f", raw.{name}" for name in clicks)
-        database.execute(f"CREATE TABLE cleaned AS SELECT {keys}{extra} FROM {joined}")
+    click, group = ("arg_min(raw.{0}, raw.rowid) AS {0}", "GROUP BY ALL") if merging else ("raw.{0}", "")
+    clicks = "".join(f", {click.format(name)}" for name in ("rank", "url") if name in columns)
+    database.execute(f"CREATE TABLE cleaned AS SELECT {keys}{clicks} FROM {joined} {group}")
     merged = fetch_number(database, "SELECT (SELECT count(*) FROM raw) - (SELECT count(*) FROM cleaned)")
     database.execute("DROP TABLE raw; DROP TABLE scrubbed")
     note = "" if merging else "off" if options.duplicates == "keep" else "skipped: the log has no times"
@@ -110,10 +106,8 @@ def _merge_clicks(
 def _drop_bots(database: duckdb.DuckDBPyConnection, options: Cleaning, has_times: bool) -> Step:
     """Delete the queries of people who have a session with too many queries."""
     unit = "users left out as bots"
-    if options.bots == 0:
-        return Step("bots", 0, unit, "off")
-    if not has_times:
-        return Step("bots", 0, unit, "skipped: the log has no times")
+    if options.bots == 0 or not has_times:
+        return Step("bots", 0, unit, "off" if options.bots == 0 else "skipped: the log has no times")
     session = "day" if options.bot_session == "day" else "session"
     # only people with that many queries in total can have so long a session
     database.execute(

@@ -30,14 +30,7 @@ from queryveil.logs.files import count_lines, line_at, write_with_unix_line_ends
 from queryveil.logs.layout import Layout
 from queryveil.logs.options import Reading
 
-TYPES = {
-    "person": "VARCHAR",
-    "query": "VARCHAR",
-    "time": "TIMESTAMP",
-    "rank": "VARCHAR",
-    "url": "VARCHAR",
-    "part": "VARCHAR",
-}
+TYPES = dict.fromkeys(("person", "query", "time", "rank", "url", "part"), "VARCHAR") | {"time": "TIMESTAMP"}
 _FAULTS = {
     "MISSING COLUMNS": TOO_FEW,
     "TOO MANY COLUMNS": TOO_MANY,

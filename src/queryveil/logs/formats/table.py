@@ -72,7 +72,7 @@ def arrow_layout(table: "pa.Table", columns: Mapping[str, str]) -> Layout:
 def _typed_layout(
     where: str, schema: "pa.Schema", chunks: "Callable[[str], Iterator[pa.Array]]", columns: Mapping[str, str]
 ) -> Layout:
-    """Return the layout of typed columns; times that have no type of time are judged by their first values."""
+    """Return the layout of typed columns; the first values decide how times without a time type are written."""
     import pyarrow as pa
 
     roles = find_roles(where, schema.names, columns, shown=True)
