@@ -26,7 +26,7 @@ from benchmarks import (
     verifier,
     vocabularies,
 )
-from benchmarks.sides import SMALL, Figures
+from benchmarks.common import SMALL, Figures
 
 LARGE = (pairs, command, sizes, kept, targets, groups, vocabularies, spark, spark_groups)  # of logs that have two sizes
 

@@ -6,7 +6,7 @@
 import tempfile
 from pathlib import Path
 
-from benchmarks.sides import Figures, anonymize, bar, main, make_log, warm_up
+from benchmarks.common import Figures, anonymize, bar, main, make_log, warm_up
 
 PEAKS = {"km(k=100, m=2)": "≤ 8000", "km(k=100, m=3)": "aim ≤ 16000"}
 

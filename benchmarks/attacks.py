@@ -1,4 +1,4 @@
-"""Attacks on 5,000 people: the seconds of each, and what known terms reach beside the attack.
+"""Attacks on 5,000 people: the seconds of each, and whether the success of known terms stays within its bound.
 
 `python -m benchmarks.attacks`. The release is one of single queries with their times, so that every attack can be run.
 Seconds are those of the attack alone, with everything read and laid out, on the release, for the control and on the
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.sides import SEED, Figures, make_log
+from benchmarks.common import SEED, Figures, make_log
 from queryveil.api import anonymize
 from queryveil.attacks.base import Game, Setting, View, build_game
 from queryveil.attacks.finding import BEYOND, match_crowds

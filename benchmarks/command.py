@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.common import RUNS, Figures, anonymize, bar, main, make_log, median, warm_up
 from benchmarks.reading import side
-from benchmarks.sides import RUNS, Figures, anonymize, bar, main, make_log, median, warm_up
 
 METHOD = "km(k=10, m=2)"
 LIMIT = ("--memory-limit", "1GB")
@@ -28,7 +28,7 @@ def measure(users: int | None) -> Figures:
         ours, statements, processes = [], [], []
         for _ in range(RUNS):
             started = time.perf_counter()
-            statements.append(side("bare SQL", log)["seconds"])
+            statements.append(side("plain SQL", log)["seconds"])
             processes.append(time.perf_counter() - started)
             ours.append(anonymize(log, METHOD, *LIMIT))
     seconds = median([run["seconds"] for run in ours])
@@ -36,8 +36,8 @@ def measure(users: int | None) -> Figures:
     return {
         "log, MB": round(megabytes, 1),
         f"{METHOD}, whole command, seconds": round(seconds, 2),
-        "bare SQL, seconds": round(median(statements), 2),
-        "bare SQL, whole process, seconds": round(median(processes), 2),
+        "plain SQL, seconds": round(median(statements), 2),
+        "plain SQL, whole process, seconds": round(median(processes), 2),
         f"time ratio {bar('≤ 6, aim ≤ 4', users)}": round(seconds / median(statements), 2),
         "time ratio of whole processes": round(seconds / median(processes), 2),
         **{

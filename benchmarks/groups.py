@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import SEED, SMALL, Figures, bar, main, make_log, own_process
 from benchmarks.likeness import in_features, in_terms
-from benchmarks.sides import SEED, SMALL, Figures, bar, main, make_log, own_process
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
 from queryveil.histories.groups import Grouping

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sides import SEED, Figures, bar, main, make_log
+from benchmarks.common import SEED, Figures, bar, main, make_log
 from queryveil.api import compare
 
 BARS = {2: 6, 10: 4, 100: 3}  # k → relative %

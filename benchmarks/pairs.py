@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.sides import RUNS, Figures, bar, main, make_log, median, own_process
+from benchmarks.common import RUNS, Figures, bar, main, make_log, median, own_process
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles
 

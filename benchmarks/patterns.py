@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.common import RUNS, SEED, SMALL, Figures, make_log
 from benchmarks.pairs import MISSING
-from benchmarks.sides import RUNS, SEED, SMALL, Figures, make_log
 from queryveil.api import profiles
 from queryveil.measures.utility.patterns import closed_patterns
 

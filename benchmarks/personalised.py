@@ -1,4 +1,4 @@
-"""Personalised search: what groups are worth beside random ones, everybody and nobody, on two corpora.
+"""Personalised search: how useful groups are compared to random ones, everybody and nobody, on two corpora.
 
 `python -m benchmarks.personalised` (720 people of 150 terms, the bundled corpus; with the path of a folder of Reuters
 SGML files also these). Left-out figures are those of groups without the person who searches.
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import SEED, SMALL, Figures, make_log
 from benchmarks.groups import PEOPLE, TERMS, of_equal_length
-from benchmarks.sides import SEED, SMALL, Figures, make_log
 from queryveil import index as make_index
 from queryveil.api import profiles as read_profiles
 from queryveil.core.evidence import GroupMembers, ReleasedGroups

@@ -1,7 +1,7 @@
-"""`read` to `Profiles` against bare DuckDB SQL that reads, tokenises and de-duplicates the same file.
+"""`read` to `Profiles` against plain DuckDB SQL that reads, tokenises and de-duplicates the same file.
 
 `python -m benchmarks.reading`: a demo log of 60,000 users in the AOL format, each side in a process of its own, the
-time from opening the database to closing it, since `profiles` does both, imports and compilation apart. The bare SQL
+time from opening the database to closing it, since `profiles` does both, imports and compilation apart. The plain SQL
 knows no bad lines, no identifiers, no bots, no other characters than ASCII and gives text, not numbered terms.
 """
 
@@ -35,7 +35,7 @@ def measure() -> dict[str, float | str | bool]:
 
         generate(path, users=USERS, seed=SEED)
         side("queryveil", path)  # compiles
-        runs: dict[str, list[dict[str, float]]] = {"bare SQL": [], "queryveil": []}
+        runs: dict[str, list[dict[str, float]]] = {"plain SQL": [], "queryveil": []}
         for _ in range(RUNS):
             for who, done in runs.items():
                 done.append(side(who, path))
@@ -44,12 +44,12 @@ def measure() -> dict[str, float | str | bool]:
     peak = {who: max(run["peak_mb"] for run in done) for who, done in runs.items()}
     return {
         "log, MB": round(size / 1e6),
-        "bare SQL, seconds": round(seconds["bare SQL"], 2),
+        "plain SQL, seconds": round(seconds["plain SQL"], 2),
         "queryveil, seconds": round(seconds["queryveil"], 2),
-        "time ratio (bar: ≤ 1.5)": round(seconds["queryveil"] / seconds["bare SQL"], 2),
-        "bare SQL, peak MB": round(peak["bare SQL"]),
+        "time ratio (bar: ≤ 1.5)": round(seconds["queryveil"] / seconds["plain SQL"], 2),
+        "plain SQL, peak MB": round(peak["plain SQL"]),
         f"queryveil, peak MB (bar: ≤ {LIMIT_MB + 1000})": round(peak["queryveil"]),
-        "pairs, bare SQL": runs["bare SQL"][0]["pairs"],
+        "pairs, plain SQL": runs["plain SQL"][0]["pairs"],
         "pairs, queryveil": runs["queryveil"][0]["pairs"],
     }
 
@@ -63,7 +63,7 @@ def side(who: str, path: Path) -> dict[str, float]:
     return result
 
 
-def _bare(path: str) -> dict[str, float]:
+def _plain_sql(path: str) -> dict[str, float]:
     import duckdb
 
     duckdb.connect().close()
@@ -96,7 +96,7 @@ def _warm_up(profiles: Callable[..., object]) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 3:
-        result = (_ours if sys.argv[1] == "queryveil" else _bare)(sys.argv[2])
+        result = (_ours if sys.argv[1] == "queryveil" else _plain_sql)(sys.argv[2])
         # not getrusage: its peak is inherited from the parent process
         peak = Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]
         print(json.dumps({**result, "peak_mb": int(peak) / 1000}))

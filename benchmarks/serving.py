@@ -3,7 +3,7 @@
 `python -m benchmarks.serving` (30 seconds; another number may be given): the bundled corpus, groups of the demo log.
 Every query is personalised and gets ten documents. Queries are titles that find at least 100 documents, so that 100
 are re-ranked each time, or, as "the log's own", what people of the demo log typed. Each connection sends its next
-query when it has the answer to the last. Compared are one process with as many as there are processors, and a bare
+query when it has the answer to the last. Compared are one process with as many as there are processors, and a plain
 route with one of a framework.
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sides import ROOT, Figures
+from benchmarks.common import ROOT, Figures
 
 SECONDS, SHORT, CONNECTIONS, QUERIES, DEPTH, PEOPLE, SEED = 30.0, 10.0, 32, 5_000, 100, 1_000, 1
 SEARCH = "/api/v1/search"
@@ -122,7 +122,7 @@ def _lean(folder: Path, processes: int) -> None:
 
 
 def _framework(folder: Path, _: int) -> None:
-    """Serve the same searches by a route of FastAPI, in the event loop as the bare one is."""
+    """Serve the same searches by a route of FastAPI, in the event loop as the plain ASGI application does."""
     import uvicorn
     from fastapi import FastAPI
 

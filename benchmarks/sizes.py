@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.sides import RUNS, SEED, Figures, anonymize, bar, main, make_log, median, own_process, warm_up
+from benchmarks.common import RUNS, SEED, Figures, anonymize, bar, main, make_log, median, own_process, warm_up
 
 ALGORITHMS, SIZES = ("paper", "best"), (2, 3)
 LIMIT = ("--memory-limit", "1GB")

@@ -5,7 +5,7 @@
 Rounds are taken from Spark's event log: a turn is a job that writes blocks, shuffled bytes are those its tasks wrote,
 as they are compressed and encrypted.
 
-The driver's memory is measured where it is a process of its own (`local-cluster[2,1,1024]`: two executors beside it):
+The driver's memory is measured where it is a process of its own (`local-cluster[2,1,1024]`: two executors next to it):
 the highest resident memory of the Python process, and of Java the most that is in use right after a collection of
 garbage, looked at every two seconds. That is taken at 1 and at 4 times the users.
 """
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sides import ROOT, SEED, SMALL, Figures, bar, make_log, own_process
+from benchmarks.common import ROOT, SEED, SMALL, Figures, bar, make_log, own_process
 from queryveil.api import anonymize, compare, verify
 
 KS = (2, 10)

@@ -1,4 +1,4 @@
-"""Groups on Spark beside those of one machine: how like people are to what is published of them, and whether all hold.
+"""Groups on Spark compared to those of one machine: how similar people are to their groups, and whether claims hold.
 
 `python -m benchmarks.spark_groups`: 20,000 people of the demo log on `local[2]`, in blocks of 20,000 (the usual size,
 one block here) and of 2,500 (so that people are cut by k-means into blocks, as at scale).
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.common import SEED, SMALL, Figures, main, make_log
 from benchmarks.groups import run_timed
 from benchmarks.likeness import in_features, in_terms
-from benchmarks.sides import SEED, SMALL, Figures, main, make_log
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.engines import LogSource
@@ -44,28 +44,28 @@ def measure(users: int | None) -> Figures:
             cleaned = clean_histories(spark, LogSource(uris=(str(log),)))
             for p in (0.4, 0.1):
                 name = f"linkability(p={p})"
-                bound = resolve("method", name)
-                features = augment(without_rare(profiles, bound), wordnet(), a=1)
+                method = resolve("method", name)
+                features = augment(without_rare(profiles, method), wordnet(), a=1)
                 here, _ = run_timed(profiles, features, name, exact_up_to=0)
                 likeness = np.array([in_features(features, here), in_terms(profiles, here)])
                 for n in BLOCKS:
                     work = ScratchTables(spark, f"file://{folder}/work-{p}-{n}")
-                    there = _beside(profiles, _grouped(cleaned.frame, bound, work, n))
+                    there = _as_grouping(profiles, _grouped(cleaned.frame, method, work, n))
                     alike = np.array([in_features(features, there), in_terms(profiles, there)])
                     what = f"demo, {SMALL:,}, p={p}, blocks of {n:,}: of one machine's"
                     for label, share in zip(("features", "what is published"), 100 * alike / likeness, strict=True):
                         figures[f"{what} likeness to {label}, % (bar: ≥ 97)"] = round(float(share), 2)
                     figures[f"{what} groups, illegal ones (bar: 0)"] = (
-                        f"{there.n_groups:,}, {_illegal(profiles, there, bound)}"
+                        f"{there.n_groups:,}, {_illegal(profiles, there, method)}"
                     )
     return figures
 
 
-def _grouped(histories: "DataFrame", bound: ResolvedName, work: ScratchTables, n: int) -> GroupedOnCluster:
-    return group_profiles(histories, bound, work=work, meaning=SemanticOptions(), seed=SEED, people_per_block=n)
+def _grouped(histories: "DataFrame", method: ResolvedName, work: ScratchTables, n: int) -> GroupedOnCluster:
+    return group_profiles(histories, method, work=work, meaning=SemanticOptions(), seed=SEED, people_per_block=n)
 
 
-def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouping:
+def _as_grouping(profiles: Profiles, made: GroupedOnCluster) -> Grouping:
     """Return the groups of a cluster over the people and terms of profiles."""
     person = {name: number for number, name in enumerate(profiles.persons)}
     entry = {term: number for number, term in enumerate(profiles.vocabulary)}
@@ -83,9 +83,9 @@ def _beside(profiles: Profiles, made: GroupedOnCluster) -> Grouping:
     return Grouping(group, np.array(indptr), np.array(ids, np.int32), np.array(weights))
 
 
-def _illegal(profiles: Profiles, made: Grouping, bound: ResolvedName) -> int:
+def _illegal(profiles: Profiles, made: Grouping, method: ResolvedName) -> int:
     """Count groups that break the mean principle, or are too small."""
-    p, lengths = bound.real("p"), np.diff(without_rare(profiles, bound).indptr)
+    p, lengths = method.real("p"), np.diff(without_rare(profiles, method).indptr)
     members = np.bincount(made.group[made.group >= 0], minlength=made.n_groups)
     pairs = np.bincount(made.group[made.group >= 0], lengths[made.group >= 0], minlength=made.n_groups)
     is_legal = (np.diff(made.indptr) >= pairs / members / p * (1 - 1e-9)) & (members >= 1 / p * (1 - 1e-9))

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.sides import SEED, Figures, own_process
+from benchmarks.common import SEED, Figures, own_process
 
 PEOPLE, QUERIES, RUNS = 10_000, 1_000_000, 5
 SOURCES = 40_000  # people of the generated log, who are put together to PEOPLE with enough queries
@@ -77,7 +77,7 @@ def _make(folder: Path) -> tuple[int, int]:
     return int(counted[0]), int(counted[1])
 
 
-def _bare(folder: Path) -> dict[str, float]:
+def _plain_sql(folder: Path) -> dict[str, float]:
     import duckdb
 
     duckdb.connect().close()
@@ -106,7 +106,7 @@ def _ours(folder: Path) -> dict[str, float]:
 
 if __name__ == "__main__":
     if len(sys.argv) == 3:
-        side = _ours if sys.argv[1] == "queryveil" else _bare
+        side = _ours if sys.argv[1] == "queryveil" else _plain_sql
         print(json.dumps(side(Path(sys.argv[2]))))
     else:
         for figure, value in measure().items():

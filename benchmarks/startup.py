@@ -14,12 +14,12 @@ BAR = 0.5
 
 
 def measure() -> dict[str, float | str | bool]:
-    """Time the commands and the bare imports in turn."""
+    """Time the commands and the imports alone in turn."""
     with tempfile.TemporaryDirectory() as folder:
         release = _small_release(Path(folder))
         module = [sys.executable, "-m", "queryveil"]
         commands = {
-            "bare": [sys.executable, "-c", "import numpy, pyarrow"],
+            "imports": [sys.executable, "-c", "import numpy, pyarrow"],
             "--help": [*module, "--help"],
             "list": [*module, "list"],
             "verify": [*module, "verify", str(release)],
@@ -31,10 +31,10 @@ def measure() -> dict[str, float | str | bool]:
             for name, command in commands.items():
                 times[name].append(_seconds(command))
     middle = {name: sorted(values)[RUNS // 2] for name, values in times.items()}
-    bare = middle.pop("bare")
-    results: dict[str, float | str | bool] = {"bare imports, seconds": round(bare, 3)}
+    imports = middle.pop("imports")
+    results: dict[str, float | str | bool] = {"imports alone, seconds": round(imports, 3)}
     for name, seconds in middle.items():
-        results[f"{name}, seconds beyond (bar: ≤ {BAR})"] = round(seconds - bare, 3)
+        results[f"{name}, seconds beyond (bar: ≤ {BAR})"] = round(seconds - imports, 3)
     return results
 
 

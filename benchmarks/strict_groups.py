@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import SMALL, Figures, main, make_log
 from benchmarks.groups import of_equal_length, run_timed
 from benchmarks.likeness import in_meaning, in_terms, unit_weights
-from benchmarks.sides import SMALL, Figures, main, make_log
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.histories.groups import Grouping
@@ -51,7 +51,7 @@ def measure(users: int | None) -> Figures:
 
 
 def _shares(name: str, profiles: Profiles, floor: str) -> Iterator[tuple[str, str]]:
-    """Yield what posterior and belief reach of the cosines of `mean`, beside suppressing afterwards and the bound."""
+    """Yield what posterior and belief reach of the cosines of `mean`, next to suppressing afterwards and the bound."""
     features = augment(profiles, wordnet(), a=1)
     for p, least in BARS.items():
         mean, _ = run_timed(profiles, features, f"linkability(p={p}{floor})")

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.sides import SEED, Figures, bar, main, make_log
+from benchmarks.common import SEED, Figures, bar, main, make_log
 from queryveil.api import compare
 from queryveil.experiments.burghardt.printed import KS, MS
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from benchmarks.sides import SMALL, Figures, main, make_log, own_process
+from benchmarks.common import SMALL, Figures, main, make_log, own_process
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent

@@ -1,4 +1,4 @@
-"""What the benchmarks share: logs of two sizes, and sides that run in processes of their own."""
+"""What the benchmarks share: logs of two sizes, and contenders that run in processes of their own."""
 
 import json
 import subprocess
@@ -12,14 +12,14 @@ from typing import Any
 Figures = dict[str, float | str | bool]
 
 SMALL = 20_000  # users of a log in the form of ordinary length; in the full form None: as many as the original has
-RUNS = 3  # of a timed side, in turn with the others; the median counts
+RUNS = 3  # of a timed contender, in turn with the others; the median counts
 SEED = 1
 ROOT = Path(__file__).resolve().parent.parent
 _SAMPLE_SECONDS = 0.02
 
 
 def make_log(folder: Path, users: int | None, like: str = "altavista", *, market: bool = False) -> Path:
-    """Generate a log, and where wanted its market table `market.csv` beside it."""
+    """Generate a log, and on request its market table `market.csv` in the same folder."""
     from queryveil.api import generate
 
     path = folder / "log.tsv"
@@ -38,7 +38,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def own_process(module: str, *arguments: str) -> dict[str, Any]:
-    """Run a side of a benchmark module in a process of its own and return the figures it prints."""
+    """Run a contender of a benchmark module in a process of its own and return the figures it prints."""
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     figures: dict[str, Any] = json.loads(done.stdout)
