@@ -1,6 +1,6 @@
 """Anonymisation methods: one declaration each; the code that does it is imported when it runs."""
 
-from queryveil import guarantees
+import queryveil.guarantees as guarantees
 from queryveil.core.names import Flag, Integer, Parameter, Real, Word
 from queryveil.methods.base import Method
 
