@@ -8,7 +8,6 @@ cookie.
 import hashlib
 import hmac
 import logging
-import os
 import secrets
 import time
 from pathlib import Path
@@ -19,6 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from queryveil.core.errors import sentence_of
+from queryveil.core.files import write_file
 from queryveil.serve.context import context_of
 from queryveil.serve.logs import too_large
 from queryveil.serve.rendering import problem
@@ -221,12 +221,8 @@ def log_out(response: Response) -> None:
 def load_secret(home: Path) -> bytes:
     """Return the server's signing key, creating it on first use; it is kept so that open pages survive a restart."""
     path = home / "secret"
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_bytes()
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(secrets.token_bytes(32))
+    if not path.exists():
+        write_file(path, secrets.token_bytes(32), 0o600)
     return path.read_bytes()
 
 
