@@ -8,31 +8,33 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.names import resolve
+from queryveil.guarantees import KM
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, ReleaseContent
 from queryveil.kinds.histories import HISTORIES
 from queryveil.kinds.private_folder import RunRecord, write_private
-from queryveil.release.manifest import NAME, CleaningRecord, Manifest, build_manifest
+from queryveil.release.manifest import NAME, CleaningRecord, Manifest
 from queryveil.release.reader import content_digest
-from queryveil.release.writer import file_entry, staging, write_data
+from queryveil.release.writer import staging, write_rows
 
 COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
 
 
 def manifest_of(profiles: Profiles, rows: pa.Table, claim: str, mask: NDArray[np.bool_] | None = None) -> Manifest:
     """Return the manifest of a release of kind `histories` without its files."""
-    return build_manifest(
-        HISTORIES,
-        resolve("method", claim),
-        resolve("guarantee", claim),
+    columns = tuple(rows.column_names)
+    promise, limits = KM.sentences(resolve("guarantee", claim))
+    return Manifest(
+        kind=HISTORIES.name,
+        method=str(resolve("method", claim)),
+        guarantee=claim,
+        promise=promise,
+        limits=limits,
         floor=resolve("guarantee", claim).integer("k"),
-        columns=rows.column_names,
-        uncovered=(),
-        partition=None,
+        columns=columns,
         cleaning=CleaningRecord({}),
-        before=Counts.of(profiles),
-        after=Counts.of(profiles, mask),
-        content_sha256=content_digest(rows),
+        counts={"before": Counts.of(profiles).record(), "after": Counts.of(profiles, mask).record()},
+        content_sha256=content_digest(columns, (rows,)),
     )
 
 
@@ -51,8 +53,7 @@ def write_release(
         if staged.private:
             run = RunRecord(1, manifest.method, manifest.kind, manifest.queryveil)
             write_private(staged.private, profiles, content.release_ids, run)
-        files = list(write_data(staged, content.rows))
-        staged.write("report.html", report.encode())
-        files.append(file_entry("report.html", report.encode()))
-        staged.write(NAME, replace(manifest, files=tuple(files)).encode())
+        files = write_rows(staged, content.rows).files
+        files = (*files, staged.write("report.html", report.encode()))
+        staged.write(NAME, replace(manifest, files=files).encode())
         staged.commit(manifest.content_sha256)

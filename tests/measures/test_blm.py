@@ -5,8 +5,8 @@ import pytest
 
 from queryveil.core.evidence import Evidence, ReleasedVocabularies
 from queryveil.core.names import resolve
-from queryveil.measures.base import Vocabularies
 from queryveil.measures.utility.blm import measure_blm, measure_lm
+from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 from tests.goods import VOCABULARIES, goods

@@ -11,8 +11,9 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 from queryveil.kinds.base import kind_of
-from queryveil.measures.base import Comparison, Vocabularies
+from queryveil.measures.base import Comparison
 from queryveil.measures.utility.patterns import measure_patterns
+from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import Network, distance, wordnet
 from tests.builders import profiles_of
 from tests.goods import VOCABULARIES, goods

@@ -80,7 +80,7 @@ def replace_data(out: Path, table: pa.Table, *, cover_up: bool) -> None:
         files=[entry, *manifest["files"][1:]],
         counts=manifest["counts"] | {"after": after},
         columns=table.column_names,
-        content_sha256=content_digest(table),
+        content_sha256=content_digest(table.column_names, (table,)),
     )
 
 

@@ -1,8 +1,8 @@
 """Releases of vocabularies from end to end: written, verified, measured, tampered with, and refused."""
 
+import hashlib
 import json
 from collections import Counter, defaultdict
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import queryveil
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import GuaranteeError, InputError, ReleaseError, UnknownNameError
 from queryveil.release.reader import content_digest
-from queryveil.release.writer import file_entry
 from queryveil.workflows.anonymize import ReleaseResult
 
 TOPICS = (
@@ -118,9 +117,9 @@ def tampered(done: ReleaseResult, rows: pa.Table) -> Path:
     (file,) = (done.release / "data").iterdir()
     file.write_bytes(parquet_bytes(rows))
     report = [file for file in manifest["files"] if file["path"] == "report.html"]
-    data = file_entry(f"data/{file.name}", file.read_bytes(), rows.num_rows)
-    manifest["files"] = [asdict(data), *report]
-    manifest["content_sha256"] = content_digest(rows)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    manifest["files"] = [{"path": f"data/{file.name}", "sha256": digest, "rows": rows.num_rows}, *report]
+    manifest["content_sha256"] = content_digest(rows.column_names, (rows,))
     after = manifest["counts"]["after"]
     after["occurrences"] = sum(rows["count"].to_pylist())
     (done.release / "manifest.json").write_text(json.dumps(manifest))

@@ -23,7 +23,7 @@ from queryveil.engines.spark.sql import history_counts
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
 from queryveil.kinds.base import Counts, Kind
-from queryveil.measures.privacy.unique import MOST_HISTORIES, note_of, scores_of
+from queryveil.measures.privacy.unique import MOST_HISTORIES, scores_of
 from queryveil.measures.utility.retention import RetentionCounts
 
 if TYPE_CHECKING:
@@ -108,8 +108,9 @@ def measure_uniqueness(
     progress("counting who is singled out", 1, 2)
     after = _count_singled_out(comparison.released, comparison.after.histories, m, seed)
     progress("counting who is singled out", 2, 2)
-    note = note_of(comparison.one_history_each, comparison.counts_people)
-    return scores_of(measure, comparison.kind.unit, before, after, note)
+    return scores_of(
+        measure, comparison.kind.unit, before, after, comparison.one_history_each, comparison.counts_people
+    )
 
 
 def _count_singled_out(histories: "DataFrame", n_histories: int, m: int, seed: int) -> tuple[int, int]:

@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from queryveil.core import files
@@ -24,22 +23,24 @@ _JOURNAL, _WITHDRAWN, _OLD = "journal.json", "withdrawn", "old"
 _PURPOSE = "place"
 
 
-@dataclass(frozen=True)
-class Journal:
-    """What a workspace must know to undo a move: its folder, and the file of another folder that decides."""
-
-    name: str  # of the target, next to the workspace
-    file: str  # a file of the folder, with its digest: a folder that came there in another way is left alone
-    file_sha256: str
-    decider: str  # a file of the deciding folder, with its digest
-    decider_sha256: str
+def file_digest(path: Path | None) -> str | None:
+    """Return the SHA-256 of a file; None where there is none, or it is a pipe, which cannot be read again."""
+    if path is not None and path.is_file():
+        with suppress(OSError), path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    return None
 
 
 def write_journal(workspace: Path, target: Path, file: str, decider: Path, staged_decider: Path) -> None:
     """Note that a workspace's folder is withdrawn unless the file `staged_decider` gets to the path `decider`."""
-    decider = Path(os.path.abspath(decider))  # noqa: PTH100  (it need not exist yet)
-    journal = Journal(target.name, file, _digest(workspace / NEW / file), str(decider), _digest(staged_decider))
-    files.write_file(workspace / _JOURNAL, json.dumps(asdict(journal)).encode(), 0o600)
+    journal = {
+        "name": target.name,  # of the folder next to the workspace
+        "file": file,  # of the folder, with its digest: a folder that came there in another way is left alone
+        "file_sha256": file_digest(workspace / NEW / file),
+        "decider": os.path.abspath(decider),  # noqa: PTH100  (it need not exist yet)
+        "decider_sha256": file_digest(staged_decider),
+    }
+    files.write_file(workspace / _JOURNAL, json.dumps(journal).encode(), 0o600)
 
 
 def open_workspace(target: Path) -> AbstractContextManager[Path]:
@@ -71,12 +72,12 @@ def recover_all(parent: Path) -> None:
 def recover(workspace: Path) -> None:
     """Finish or undo what was begun in a workspace; afterwards nothing in it is needed any more."""
     if (workspace / _JOURNAL).exists():
-        journal = Journal(**json.loads((workspace / _JOURNAL).read_bytes()))
-        if _digest(Path(journal.decider)) != journal.decider_sha256:
+        journal = json.loads((workspace / _JOURNAL).read_bytes())
+        if file_digest(Path(journal["decider"])) != journal["decider_sha256"]:
             # take the folder away from its target again, if it had got there and is still there
-            target = workspace.parent / journal.name
+            target = workspace.parent / journal["name"]
             was_moved = not (workspace / NEW).exists() and not (workspace / _WITHDRAWN).exists()
-            if was_moved and _digest(target / journal.file) == journal.file_sha256:
+            if was_moved and file_digest(target / journal["file"]) == journal["file_sha256"]:
                 target.rename(workspace / _WITHDRAWN)
     if (workspace / ASIDE).is_dir():
         for old in (workspace / ASIDE).iterdir():
@@ -84,13 +85,6 @@ def recover(workspace: Path) -> None:
                 old.rename(workspace.parent / old.name)
         (workspace / ASIDE).rename(workspace / _OLD)  # so that what is being deleted is never put back
     (workspace / _JOURNAL).unlink(missing_ok=True)
-
-
-def _digest(file: Path) -> str:
-    """Return the SHA-256 of a file; "" where there is none."""
-    with suppress(OSError):
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    return ""
 
 
 def named(place: Path) -> Path:

@@ -5,22 +5,19 @@ The keys of `manifest.json` appear in this module only.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from queryveil._version import __version__
 from queryveil.core.errors import ReleaseError
 from queryveil.core.names import ResolvedName, declarations, resolve
-from queryveil.guarantees import guarantee_of
-from queryveil.kinds.base import Counts, Kind, kind_of
 from queryveil.logs.options import Cleaning
 
 NAME = "manifest.json"
-_TEXTS = ("queryveil", "kind", "method", "guarantee", "promise")
 _COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
 _REQUIRED: Mapping[str, type] = {
-    **dict.fromkeys(_TEXTS[:-1], str),
+    **dict.fromkeys(("queryveil", "kind", "method", "guarantee"), str),
     **dict.fromkeys(("columns", "uncovered_columns"), list),
     **dict.fromkeys(("cleaning", "counts"), dict),
     "files": list,
@@ -59,26 +56,25 @@ class CleaningRecord:
         return Cleaning.from_record(self.options)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a release is, what it promises, and what its files are."""
+    """What a release is, what it promises, and what its files are; the fields are the keys of `manifest.json`."""
 
-    queryveil: str
+    queryveil: str = __version__
     kind: str
     method: str
     guarantee: str
-    promise: str
-    limits: tuple[str, ...]
-    floor: int
+    promise: str = ""
+    limits: tuple[str, ...] = ()
+    floor: int = 1
     columns: tuple[str, ...]
-    uncovered_columns: tuple[str, ...]
-    partition: PartitionRecord | None
+    uncovered_columns: tuple[str, ...] = ()
+    partition: PartitionRecord | None = None
     cleaning: CleaningRecord
-    before: Mapping[str, int]  # counts of the log
-    after: Mapping[str, int]  # counts of the release
+    counts: Mapping[str, Mapping[str, int]]  # of the log, `before`, and of the release, `after`
     content_sha256: str
-    files: tuple[FileEntry, ...] = ()
     lists: Mapping[str, Any] | None = None  # digests of the user's word lists, where the method uses some
+    files: tuple[FileEntry, ...] = ()
     other: Mapping[str, Any] = field(default_factory=dict, repr=False)  # keys that this version does not know
 
     @property
@@ -86,73 +82,23 @@ class Manifest:
         """Return the guarantee that is claimed."""
         return resolve("guarantee", self.guarantee)
 
-    @property
-    def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the counts before and after, by these words."""
-        return {"before": self.before, "after": self.after}
-
-    def kind_object(self) -> Kind:
-        """Return the kind of the release."""
-        return kind_of(self.kind)
-
     def record(self) -> dict[str, Any]:
-        """Return the manifest as it is written, keys in order."""
-        record: dict[str, Any] = {name: getattr(self, name) for name in _TEXTS}
-        for name in ("limits", "floor", "columns", "uncovered_columns"):
-            value = getattr(self, name)
-            record[name] = list(value) if isinstance(value, tuple) else value
-        record["partition"] = None if self.partition is None else asdict(self.partition)
-        record["cleaning"] = _without_none(vars(self.cleaning))
-        record["counts"] = {which: dict(counts) for which, counts in self.counts.items()}
-        record["content_sha256"] = self.content_sha256
-        if self.lists is not None:
-            record["lists"] = dict(self.lists)
-        record["files"] = [_without_none(vars(file)) for file in self.files]
-        return record | dict(self.other)
+        """Return the manifest as it is written, keys in order; optional parts that it does not have are left out."""
+        record = asdict(self)
+        other: dict[str, Any] = record.pop("other")
+        if self.lists is None:
+            del record["lists"]
+        for name in ("limits", "columns", "uncovered_columns"):
+            record[name] = list(record[name])
+        cleaning, *files = (
+            {key: value for key, value in part.items() if value is not None}
+            for part in (record["cleaning"], *record["files"])
+        )
+        return record | {"cleaning": cleaning, "files": files} | other
 
     def encode(self) -> bytes:
         """Return the manifest as JSON, the same bytes for the same content."""
         return (json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
-
-
-def build_manifest(
-    kind: Kind,
-    method: ResolvedName,
-    claim: ResolvedName,
-    *,
-    floor: int,
-    columns: Sequence[str],
-    uncovered: Sequence[str],
-    partition: PartitionRecord | None,
-    cleaning: CleaningRecord,
-    before: Counts,
-    after: Counts,
-    content_sha256: str,
-    files: Sequence[FileEntry] = (),
-    lists: Mapping[str, Any] | None = None,
-) -> Manifest:
-    """Return the manifest of a release, with the promise and its limits in words."""
-    return Manifest(
-        __version__,
-        kind.name,
-        str(method),
-        str(claim),
-        *guarantee_of(claim).sentences(claim),
-        floor,
-        tuple(columns),
-        tuple(uncovered),
-        partition,
-        cleaning,
-        before.record(),
-        after.record(),
-        content_sha256,
-        tuple(files),
-        lists,
-    )
 
 
 def load_manifest(release: Path) -> Manifest:
@@ -179,27 +125,18 @@ def decode_manifest(path: Path | str, data: bytes) -> Manifest:
     if not isinstance(record, dict):
         raise ReleaseError(f"{path} is not a JSON object; the release is damaged.")
     _check(path, record)
-    cleaning, partition = dict(record["cleaning"]), record.get("partition")
-    known = {*_REQUIRED, "promise", "limits", "floor", "partition", "lists"}
-    return Manifest(
-        record["queryveil"],
-        record["kind"],
-        record["method"],
-        record["guarantee"],
-        record.get("promise", ""),
-        tuple(record.get("limits", ())),
-        record.get("floor", 1),
-        tuple(record["columns"]),
-        tuple(record["uncovered_columns"]),
-        None if partition is None else PartitionRecord(**partition),
-        CleaningRecord(cleaning["options"], cleaning.get("steps", ()), cleaning.get("meaning")),
-        record["counts"].get("before", {}),
-        record["counts"]["after"],
-        record["content_sha256"],
-        tuple(FileEntry(entry["path"], entry["sha256"], entry.get("rows")) for entry in record["files"]),
-        record.get("lists") if isinstance(record.get("lists"), dict) else None,
-        {key: value for key, value in record.items() if key not in known},
-    )
+    known = {each.name for each in fields(Manifest)} - {"other"}
+    values: dict[str, Any] = {key: value for key, value in record.items() if key in known}
+    values |= {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+    cleaning, partition, lists = record["cleaning"], record.get("partition"), record.get("lists")
+    values |= {
+        "partition": None if partition is None else PartitionRecord(**partition),
+        "cleaning": CleaningRecord(cleaning["options"], cleaning.get("steps", ()), cleaning.get("meaning")),
+        "counts": {"before": {}, **record["counts"]},
+        "lists": lists if isinstance(lists, dict) else None,
+        "files": tuple(FileEntry(entry["path"], entry["sha256"], entry.get("rows")) for entry in record["files"]),
+    }
+    return Manifest(**values, other={key: value for key, value in record.items() if key not in known})
 
 
 def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.kinds.base import Kind
+from queryveil.kinds.base import Kind, kind_of
 from queryveil.release.manifest import NAME, FileEntry, Manifest, load_manifest
 
 WRONG_ROWS = "the rows do not have the digest that the manifest gives"
@@ -32,7 +32,7 @@ class Release(Tabular):
     @property
     def kind(self) -> Kind:
         """Return the kind of the release."""
-        return self.manifest.kind_object()
+        return kind_of(self.manifest.kind)
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
@@ -44,7 +44,7 @@ class Release(Tabular):
             raise InputError(f"{self.path}: {self.faults[0]}; verify the release before {purpose} it.")
 
     def _repr_html_(self) -> str:
-        counts = self.manifest.after
+        counts = self.manifest.counts["after"]
         return (
             f"<b>release</b> <code>{escape(self.manifest.method)}</code>: {counts['people']:,} people, "
             f"{counts['terms']:,} distinct terms, {self.rows.num_rows:,} rows"
@@ -76,14 +76,14 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
             parts += _read_table(entry, data, table_faults)
     present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
     unlisted = present - {entry.path for entry in manifest.files} - {NAME}
-    kind = manifest.kind_object()
+    kind = kind_of(manifest.kind)
     rows = _concatenate(path, parts, kind)
     faults = [*file_faults(manifest, digests | dict.fromkeys(unlisted, "")), *table_faults]
     names, partition = tuple(rows.column_names), () if manifest.partition is None else ("partition",)
     is_known = manifest.columns == names and {*names} == {*kind.columns, *manifest.uncovered_columns, *partition}
     if rows.num_rows and not is_known:  # nobody has checked what other columns give away
         faults.append("the data has other columns than the manifest says")
-    if check_rows and not faults and content_digest(rows) != manifest.content_sha256:
+    if check_rows and not faults and content_digest(names, (rows,)) != manifest.content_sha256:
         faults.append(WRONG_ROWS)
     return Release(path, manifest, rows, tuple(faults))
 
@@ -131,32 +131,25 @@ def _concatenate(path: Path, parts: Sequence[pa.Table], kind: Kind) -> pa.Table:
     return rows
 
 
-def content_digest(rows: pa.Table) -> str:
-    """Return the digest of a table's rows, the same however they are spread over files."""
-    return streamed_digest(rows.column_names, (rows,))
-
-
-def streamed_digest(columns: Sequence[str], tables: Iterable[pa.Table]) -> str:
+def content_digest(columns: Sequence[str], tables: Iterable[pa.Table]) -> str:
     r"""Return the SHA-256 of rows in their order, each as its values joined by tabs and ended by a line feed.
 
     A backslash, tab or line feed inside a value is written as \\, \t or \n, and no value as \N, so that different
-    contents have different digests. The tables need not be in memory together.
+    contents have different digests. It does not depend on how the rows are spread over tables, which need not be in
+    memory together.
     """
     digest = hashlib.sha256("\t".join(columns).encode() + b"\n")
     for rows in tables:
         for start in range(0, rows.num_rows, _HASH_ROWS):
             part = rows.slice(start, _HASH_ROWS).combine_chunks()
-            values = [_escape(column) for column in part.columns]
-            joined = _join(values, b"\t", null_handling="replace", null_replacement="\\N")
-            for chunk in _join([joined, _repeat(b"", part.num_rows)], b"\n").chunks:
+            tab, nothing, line_feed = (_repeat(text, part.num_rows) for text in (b"\t", b"", b"\n"))
+            values = (*map(_escape, part.columns), tab)
+            joined = pc.binary_join_element_wise(*values, null_handling="replace", null_replacement="\\N")
+            for chunk in pc.binary_join_element_wise(joined, nothing, line_feed).chunks:
                 _, offsets, data = chunk.buffers()
                 first, end = np.frombuffer(offsets, np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
                 digest.update(memoryview(data)[first:end])
     return digest.hexdigest()
-
-
-def _join(columns: Sequence[pa.ChunkedArray | pa.Array], separator: bytes, **options: str) -> pa.ChunkedArray:
-    return pc.binary_join_element_wise(*columns, _repeat(separator, len(columns[0])), **options)
 
 
 def _repeat(text: bytes, n: int) -> pa.Array:

@@ -25,8 +25,8 @@ from queryveil.kinds.base import FrameLayout, Kind
 from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN, PrivateFolder, RunRecord
 from queryveil.release.atomic_folder import EXISTS
 from queryveil.release.manifest import NAME, FileEntry
-from queryveil.release.reader import streamed_digest
-from queryveil.release.writer import PART_ROWS, StagedRelease, WrittenRows, data_file, file_entry, staging
+from queryveil.release.reader import content_digest
+from queryveil.release.writer import DATA_FILE, PART_ROWS, Staging, WrittenRows, staging
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,7 +38,7 @@ _SAME_STORAGE = "give both as folders of this machine, or both as addresses such
 class ClusterStaging:
     """A release that a cluster writes, and where Spark finds it."""
 
-    staged: StagedRelease
+    staged: "StagedRelease"
     uri: str  # of the release as it is written
     work: str  # where Spark may write intermediate results
 
@@ -60,7 +60,7 @@ def cluster_staging(storage: Storage, out: str, private: str | None, *, force: b
 
 
 @dataclass(frozen=True)
-class _RemoteStaging:
+class RemoteStaging:
     """A workspace in the cluster's storage; if this run dies, a later run with the same target removes it."""
 
     storage: Storage
@@ -72,12 +72,16 @@ class _RemoteStaging:
 
     @property
     def uri(self) -> str:
+        """Return where the release is written."""
         return f"{self.workspace}/new"
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes, rows: int | None = None) -> FileEntry:
+        """Write a file of the release and return what the manifest says about it."""
         self.storage.write(f"{self.uri}/{name}", data)
+        return FileEntry(name, hashlib.sha256(data).hexdigest(), rows)
 
     def commit(self, content_sha256: str) -> None:
+        """Move the private folder and then the release to their targets."""
         if self.private is not None and self.private_uri is not None:
             PrivateFolder(self.private).bind(content_sha256)
             for file in sorted(self.private.glob("*.*")):
@@ -101,7 +105,7 @@ class _RemoteStaging:
 @contextmanager
 def _remote_staging(
     storage: Storage, out: str, private: str | None, here: Path | None, *, force: bool
-) -> Iterator[_RemoteStaging]:
+) -> Iterator[RemoteStaging]:
     for place, needed in ((out, NAME), (private, RUN)):
         if place is None or not storage.exists(place):
             continue
@@ -114,11 +118,12 @@ def _remote_staging(
     storage.remove(workspace)
     storage.make_folder(f"{workspace}/new/data")
     try:
-        yield _RemoteStaging(storage, out, private, here, workspace, force)
+        yield RemoteStaging(storage, out, private, here, workspace, force)
     finally:
         storage.remove(workspace)
 
 
+StagedRelease = Staging | RemoteStaging  # a release that is being written
 _CHUNK = 50_000  # histories of the private tables that are in the driver's memory together
 
 
@@ -138,17 +143,15 @@ def write_rows(
     cut = carried.mapInArrow(_cut, ", ".join(("file INT, number LONG, before LONG", *layout.arrays)))
     files = cut.groupBy("file").applyInArrow(_filing(schema, values), "file INT, data BINARY")
     entries: list[FileEntry] = []
-    digest = streamed_digest(schema.names, _written(work.blobs(files, "files"), staged, entries))
+    digest = content_digest(schema.names, _written(work.blobs(files, "files"), staged, entries))
     return WrittenRows(tuple(schema.names), digest, tuple(entries))
 
 
 def _written(files: Iterable[tuple[bytes, ...]], staged: StagedRelease, entries: list[FileEntry]) -> Iterator[pa.Table]:
     """Write each file and yield its rows."""
     for number, (data,) in enumerate(files):
-        name = data_file(number)
-        staged.write(name, data)
         n_rows = pq.ParquetFile(pa.BufferReader(data)).metadata.num_rows
-        entries.append(file_entry(name, data, n_rows))
+        entries.append(staged.write(DATA_FILE.format(number), data, n_rows))
         yield from tables_of(data)
 
 

@@ -43,13 +43,13 @@ def check_claim(claim: ResolvedName, kind: Kind, what: str = "this release holds
 
 
 def verify_or_raise(
-    claim: ResolvedName, method: ResolvedName, kind: Kind, evidence: Evidence, *, engine: str, progress: Progress
+    manifest: Manifest, kind: Kind, evidence: Evidence, *, engine: str = "local", progress: Progress
 ) -> Verdict:
     """Return the verdict on a release of our own, which must hold: one that its verifier refuses is our bug."""
-    verdict = verify(claim, kind, evidence, engine=engine, progress=progress)
+    verdict = verify(manifest.claim, kind, evidence, engine=engine, progress=progress)
     if not verdict.holds:
         raise InternalError(
-            f"the release made for {method} was refused by its own verifier ({verdict.state}), so "
+            f"the release made for {manifest.method} was refused by its own verifier ({verdict.state}), so "
             "nothing was released; please report this with the method's name and the size of the log."
         )
     return verdict
@@ -63,10 +63,10 @@ def collect_evidence(release: Release, private: PrivateFolder | None) -> tuple[E
     faults = list(release.faults)
     is_intact = not faults
     if is_intact:  # a damaged release has other rows anyway
-        faults += wrong_counts(kind.count_rows(evidence), manifest.after)
+        faults += wrong_counts(kind.count_rows(evidence), manifest.counts["after"])
     if private is not None:
         private.check_belongs(manifest.content_sha256)
-        faults += kind.private_faults(evidence, private, manifest.after, is_intact=is_intact)
+        faults += kind.private_faults(evidence, private, manifest.counts["after"], is_intact=is_intact)
     return evidence, faults
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -19,8 +18,10 @@ from queryveil.core.files import Interrupts, sync_folder, write_file
 from queryveil.kinds.private_folder import RUN, PrivateFolder, check_apart
 from queryveil.release.atomic_folder import NEW, check_target, move_into_place, named, open_workspace, write_journal
 from queryveil.release.manifest import NAME, FileEntry
+from queryveil.release.reader import content_digest
 
 PART_ROWS = 5_000_000
+DATA_FILE = "data/part-{:05d}.parquet"
 
 
 @dataclass(frozen=True)
@@ -28,39 +29,29 @@ class WrittenRows:
     """The data files of a release, and the digest of their rows."""
 
     columns: tuple[str, ...]
-    content_sha256: str
-    files: tuple[FileEntry, ...]
-
-
-class StagedRelease(Protocol):
-    """A release that is being written; nothing of it is visible until it is committed."""
-
-    @property
-    def private(self) -> Path | None:
-        """The folder of this machine to write the private side into; None where none is wanted."""
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file of the release."""
-
-    def commit(self, content_sha256: str) -> None:
-        """Move the private folder and then the release to their targets."""
+    content_sha256: str = ""
+    files: tuple[FileEntry, ...] = ()
 
 
 @dataclass(frozen=True)
 class Staging:
-    """Folders in workspaces of this machine in which a release and its private folder are written."""
+    """Folders in workspaces of this machine in which a release and its private folder are written.
+
+    Nothing of them is visible until they are committed.
+    """
 
     release: Path
-    private: Path | None
+    private: Path | None  # None where no private folder is wanted
     work: Path  # for intermediate results: private, and removed with the run
     _out: Path
     _private_out: Path | None
     _force: bool
     _interrupts: Interrupts
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file of the release; the manifest makes the folder a release."""
+    def write(self, name: str, data: bytes, rows: int | None = None) -> FileEntry:
+        """Write a file of the release and return what the manifest says about it; `rows` are those of a data file."""
         write_file(self.release / name, data)
+        return FileEntry(name, hashlib.sha256(data).hexdigest(), rows)
 
     def commit(self, content_sha256: str) -> None:
         """Move the private folder and then the release to their targets; from now on an interrupt comes too late."""
@@ -103,21 +94,11 @@ def check_targets(out: Path, private: Path | None, *, force: bool) -> None:
         check_target(private, RUN, force=force)
 
 
-def write_data(staged: Staging, rows: pa.Table) -> Iterator[FileEntry]:
-    """Write the rows as Parquet files and yield what the manifest says about each."""
-    for number, start in enumerate(range(0, max(rows.num_rows, 1), PART_ROWS)):
-        part = rows.slice(start, PART_ROWS)
-        path, data = data_file(number), parquet_bytes(part)
-        staged.write(path, data)
-        yield file_entry(path, data, part.num_rows)
+def write_rows(staged: Staging, rows: pa.Table) -> WrittenRows:
+    """Write the rows of a release as Parquet files."""
+    starts = range(0, max(rows.num_rows, 1), PART_ROWS)
+    parts = [rows.slice(start, PART_ROWS) for start in starts]
+    files = [staged.write(DATA_FILE.format(i), parquet_bytes(part), part.num_rows) for i, part in enumerate(parts)]
     sync_folder(staged.release / "data")
-
-
-def data_file(number: int) -> str:
-    """Return the name of a data file."""
-    return f"data/part-{number:05d}.parquet"
-
-
-def file_entry(path: str, data: bytes, rows: int | None = None) -> FileEntry:
-    """Return what the manifest says about a file."""
-    return FileEntry(path, hashlib.sha256(data).hexdigest(), rows)
+    names = tuple(rows.column_names)
+    return WrittenRows(names, content_digest(names, (rows,)), tuple(files))

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from queryveil.core.errors import InputError
 from queryveil.core.names import Integer, Real
 from queryveil.core.options import Option
+from queryveil.kinds.base import kind_of
 from queryveil.serve.fields import with_options
 from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.settings import Settings
@@ -150,7 +151,7 @@ class SearcherCache:
         return path
 
     def _has_groups(self, run: str) -> bool:
-        return self._jobs.manifest(run).kind_object().answers_searches
+        return kind_of(self._jobs.manifest(run).kind).answers_searches
 
     def _cached(self, kind: Callable[..., Opened], *folders: Path | None) -> Opened:
         """Return the cached object of some folders, opening it on a miss and evicting the least recently used."""

@@ -8,14 +8,13 @@ A step that differs by kind of release is a method of the kind, one that differs
 import secrets
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from queryveil._version import __version__
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
@@ -23,15 +22,18 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Scores, Verdict
 from queryveil.engines import LogSource
+from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import KEEPABLE, Counts, Kind, kind_of
-from queryveil.kinds.private_folder import RunRecord
 from queryveil.methods.base import method_of
-from queryveil.release.manifest import NAME, CleaningRecord, Manifest, PartitionRecord, build_manifest
+from queryveil.release.manifest import NAME, CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import load_release
 from queryveil.release.verification import verify_or_raise
-from queryveil.release.writer import StagedRelease, WrittenRows, file_entry
+from queryveil.release.writer import WrittenRows
 from queryveil.report import render_release_report
 from queryveil.workflows.requests import ReleaseRequest
+
+if TYPE_CHECKING:
+    from queryveil.release.spark_writer import StagedRelease
 
 REPORT = "report.html"
 TOO_FEW = "parts with too few people"
@@ -46,10 +48,6 @@ class ReleasePlan:
     method: ResolvedName
     kind: Kind
     seed: int
-
-    def run_record(self, engine: str, inputs: Sequence[Mapping[str, Any]], more: Mapping[str, Any]) -> RunRecord:
-        """Return the private record of the run: the files of the log, and what the method's inputs note."""
-        return RunRecord(self.seed, str(self.method), self.kind.name, __version__, engine, inputs, more)
 
 
 def plan_release(request: ReleaseRequest) -> ReleasePlan:
@@ -104,42 +102,51 @@ class AppliedMethod:
     before: Counts
     after: Counts
     cleaning: CleaningRecord
-    partition: PartitionRecord | None
+    partition: PartitionRecord | None = None
     lists: Mapping[str, Any] | None = None
 
 
-class ReleaseRun(AbstractContextManager["ReleaseRun"]):
+def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRows) -> Manifest:
+    """Return the manifest of a release, with the promise and its limits in words."""
+    declared = method_of(plan.method)
+    claim = declared.claim(plan.method, applied.found)
+    promise, limits = guarantee_of(claim).sentences(claim)
+    return Manifest(
+        kind=plan.kind.name,
+        method=str(plan.method),
+        guarantee=str(claim),
+        promise=promise,
+        limits=limits,
+        floor=declared.floor(plan.method, claim),
+        uncovered_columns=tuple(plan.source.keep),
+        partition=applied.partition,
+        columns=written.columns,
+        cleaning=applied.cleaning,
+        counts={"before": applied.before.record(), "after": applied.after.record()},
+        content_sha256=written.content_sha256,
+        lists=applied.lists,
+        files=written.files,
+    )
+
+
+class ReleaseRun(ExitStack):
     """An engine's part in making a release; used in a `with` block."""
 
     engine: str
     locations: tuple[Path | str, Path | str | None]  # of the release and its private folder: paths here, or URIs
 
-    def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
-        """Store what is to be done."""
-        self.plan, self.progress = plan, progress
-
-    @classmethod
-    def refuse_options(cls, request: ReleaseRequest) -> None:
-        """Refuse options that the engine does not support; by default it supports all."""
-
-    def __exit__(self, *exception: object) -> None:
-        return None
+    def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
+        """Resolve and check the request."""
+        super().__init__()
+        self.plan, self.progress = plan_release(request), progress
 
     @abstractmethod
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log, build profiles and run the method."""
 
     @abstractmethod
-    def staging(self) -> AbstractContextManager[StagedRelease]:
-        """Make the folders to write into; both are removed unless they are committed."""
-
-    @abstractmethod
-    def write_private(self, staged: StagedRelease) -> None:
-        """Write the private folder, where one is wanted."""
-
-    @abstractmethod
-    def write_rows(self, staged: StagedRelease) -> WrittenRows:
-        """Write the released rows."""
+    def stage(self) -> "AbstractContextManager[tuple[StagedRelease, WrittenRows]]":
+        """Write the private folder, where one is wanted, and the rows; both are removed unless they are committed."""
 
     @abstractmethod
     def evidence(self, manifest: Manifest) -> Evidence:
@@ -154,37 +161,17 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
     """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
     run_type: type[ReleaseRun] = request.engine_options.workflow("release")
-    run_type.refuse_options(request)
-    plan = plan_release(request)
-    with run_type(plan, progress) as run:
-        applied = run.apply_method()
-        claim = method_of(plan.method).claim(plan.method, applied.found)
-        with run.staging() as staged:
-            run.write_private(staged)
-            written = run.write_rows(staged)
-            manifest = build_manifest(
-                plan.kind,
-                plan.method,
-                claim,
-                floor=method_of(plan.method).floor(plan.method, claim),
-                columns=written.columns,
-                uncovered=plan.source.keep,
-                partition=applied.partition,
-                cleaning=applied.cleaning,
-                before=applied.before,
-                after=applied.after,
-                content_sha256=written.content_sha256,
-                files=written.files,
-                lists=applied.lists,
-            )
+    with run_type(request, progress) as run:
+        kind, applied = run.plan.kind, run.apply_method()
+        with run.stage() as (staged, written):
+            manifest = build_manifest(run.plan, applied, written)
             evidence = run.evidence(manifest)
-            verdict = verify_or_raise(claim, plan.method, plan.kind, evidence, engine=run.engine, progress=progress)
+            verdict = verify_or_raise(manifest, kind, evidence, engine=run.engine, progress=progress)
             scores = run.measure(evidence, manifest)
             page = render_release_report(
-                manifest, verdict, scores, section=plan.kind.report_section, context=plan.kind.report_context()
-            ).encode()
-            staged.write(REPORT, page)
-            manifest = replace(manifest, files=(*manifest.files, file_entry(REPORT, page)))
+                manifest, verdict, scores, section=kind.report_section, context=kind.report_context()
+            )
+            manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT, page.encode())))
             staged.write(NAME, manifest.encode())
             staged.commit(manifest.content_sha256)
     seconds = time.monotonic() - started

@@ -25,13 +25,14 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, Kind
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, StartingPoint, method_of
-from queryveil.release.manifest import CleaningRecord, build_manifest
+from queryveil.release.manifest import CleaningRecord
 from queryveil.release.verification import verify_or_raise
+from queryveil.release.writer import WrittenRows
 from queryveil.report.comparison import TITLE, ComparedRun, MethodComparison, render_comparison
-from queryveil.workflows.anonymize import ReleasePlan, plan_release
+from queryveil.workflows.anonymize import AppliedMethod, ReleasePlan, build_manifest, plan_release
 from queryveil.workflows.earlier_releases import strength_parameters, without_parameters
 from queryveil.workflows.inputs import MethodInput, open_inputs
-from queryveil.workflows.local_run import made_evidence, prepare, run_method
+from queryveil.workflows.local_run import made_evidence, run_method
 from queryveil.workflows.measure import check_measure, take_measures
 from queryveil.workflows.requests import CompareRequest, ReleaseRequest
 
@@ -58,7 +59,10 @@ class _Workbench:
         """Return the profiles as a method is to see them, and its inputs."""
         key = _input_key(plan)
         if key not in self._prepared:
-            self._prepared[key] = prepare(self.profiles(plan.kind), self.inputs[key])
+            profiles, views = self.profiles(plan.kind), Views()
+            for each in self.inputs[key]:
+                profiles = each.provide(profiles, views)
+            self._prepared[key] = profiles, views
         return self._prepared[key]
 
 
@@ -185,24 +189,12 @@ def _evaluate(
     progress: Progress,
 ) -> tuple[Verdict, list[Score], Counts]:
     """Verify and measure the rows that a release would hold."""
-    kind, claim = plan.kind, method_of(plan.method).claim(plan.method, outcome.found)
-    content = kind.encode(outcome, profiles, bench.log)
+    kind, content = plan.kind, plan.kind.encode(outcome, profiles, bench.log)
     counts = kind.counts(outcome, profiles, content)
-    manifest = build_manifest(
-        kind,
-        plan.method,
-        claim,
-        floor=method_of(plan.method).floor(plan.method, claim),
-        columns=content.rows.column_names,
-        uncovered=(),
-        partition=None,
-        cleaning=bench.cleaning,
-        before=Counts.of(profiles),
-        after=counts,
-        content_sha256="",
-    )
+    applied = AppliedMethod(outcome.found, outcome.summary, Counts.of(profiles), counts, bench.cleaning)
+    manifest = build_manifest(plan, applied, WrittenRows(tuple(content.rows.column_names)))
     evidence = made_evidence(kind, content.rows, profiles, content, manifest, views)
-    verdict = verify_or_raise(claim, plan.method, kind, evidence, engine="local", progress=progress)
+    verdict = verify_or_raise(manifest, kind, evidence, progress=progress)
     available = frozenset({"market"} if views.find(Market) is not None else ())
-    measures = bench.request.measures or kind.default_measures(claim, available, when_made=True)
+    measures = bench.request.measures or kind.default_measures(manifest.claim, available, when_made=True)
     return verdict, take_measures(measures, evidence, rng, progress), counts

@@ -13,20 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import ReleasedGroups, ReleasedHistories
+from queryveil.core.evidence import ReleasedGroups, ReleasedHistories, Views
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, per_entry
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import find_pairs
 from queryveil.histories.groups import Grouping, PreviousGroups
+from queryveil.histories.outcomes import Outcome
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Kind
-from queryveil.kinds.private_folder import PrivateFolder, tables_of
+from queryveil.kinds.base import Kind, ReleaseContent
+from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contributors
 from queryveil.logs.options import Cleaning
 from queryveil.methods.base import method_of
 from queryveil.release.reader import Release, load_release
 from queryveil.release.verification import collect_evidence, verify
+from queryveil.workflows.inputs import MethodInput
 
 
 def may_start_from(weaker: ResolvedName, method: ResolvedName) -> bool:
@@ -59,11 +61,6 @@ class WeakerRelease:
     release: Release
     private: PrivateFolder
 
-    def record(self) -> Mapping[str, str]:
-        """Return what the run record says about it."""
-        manifest = self.release.manifest
-        return {"method": manifest.method, "content_sha256": manifest.content_sha256}
-
     def mask(self, profiles: Profiles) -> NDArray[np.bool_]:
         """Return which pairs of the log's profiles the release holds."""
         for ours, theirs in zip(tables_of(profiles), self.private.profiles(), strict=True):
@@ -83,13 +80,7 @@ class WeakerRelease:
 
 
 def open_weaker_release(
-    place: Path,
-    private: Path | None,
-    method: ResolvedName,
-    kind: Kind,
-    cleaning: Cleaning,
-    *,
-    progress: Progress = silent,
+    place: Path, private: Path | None, method: ResolvedName, kind: Kind, cleaning: Cleaning, progress: Progress = silent
 ) -> WeakerRelease:
     """Read and verify the release that a run is to start from, and refuse one that it cannot start from."""
     if private is None:
@@ -188,3 +179,29 @@ def open_earlier_groups(release: Path, private: Path | None, kind: Kind, claim: 
         tuple(groups.terms[i] for i in groups.ids),
         groups.weights,
     )
+
+
+class PreviousGroupsInput(MethodInput):
+    """An earlier release of groups that is extended: newcomers join, and nobody moves without need."""
+
+    def __post_init__(self) -> None:
+        """Read the earlier release."""
+        request = self.request
+        self._earlier: EarlierGroups | None = None
+        if request.groups is not None:
+            claim = method_of(self.method).claim(self.method)
+            self._earlier = open_earlier_groups(request.groups, request.groups_private, self.kind, claim)
+        elif request.groups_private is not None:
+            raise InputError("--groups-private goes with --groups; give that too, or leave it out.")
+
+    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+        """Add the earlier groups over today's people and terms."""
+        earlier = self._earlier
+        if earlier is not None:
+            views.add(PreviousGroups, lambda: earlier.over(profiles))
+        return profiles
+
+    def write_private(self, folder: Path, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
+        """Write whose terms are in what is published, which a later run that extends the groups must know."""
+        if isinstance(outcome, Grouping):
+            write_contributors(folder, contributors(profiles, outcome, content.release_ids, self._earlier))

@@ -10,6 +10,7 @@ from threading import Thread
 import numpy as np
 import pyarrow as pa
 
+from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Views
 from queryveil.core.progress import Progress
@@ -23,18 +24,20 @@ from queryveil.histories.profile_files import COLUMNS, is_profile_file, read_pro
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
-from queryveil.kinds.private_folder import write_private
+from queryveil.kinds.private_folder import RunRecord, write_private
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, StartingPoint, method_of
+from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
-from queryveil.release.reader import content_digest, read_files
-from queryveil.release.writer import StagedRelease, WrittenRows, check_targets, staging, write_data
+from queryveil.release.reader import read_files
+from queryveil.release.writer import Staging, WrittenRows, check_targets, staging, write_rows
 from queryveil.report import warm_up
 from queryveil.semantics import SemanticOptions
-from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
-from queryveil.workflows.inputs import MethodInput, file_digest, open_inputs
+from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun
+from queryveil.workflows.inputs import open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures
+from queryveil.workflows.requests import ReleaseRequest
 
 _LARGE = 20_000_000  # bytes: smaller logs are read before anything could be loaded in the background
 
@@ -43,16 +46,15 @@ class LocalRun(ReleaseRun):
     """A run on one machine."""
 
     engine = "local"
+    locations: tuple[Path, Path | None]
 
-    def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
+    def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
         """Check the folders to write and open the method's inputs, before the log is read."""
-        super().__init__(plan, progress)
-        request = plan.request
-        self._out, self._private = Path(request.out), None if request.private is None else Path(request.private)
-        self.locations = self._out, self._private
-        check_targets(self._out, self._private, force=request.force)
-        self._inputs = open_inputs(request, plan.method, plan.kind, progress)
-        self._rng = np.random.default_rng(plan.seed)
+        super().__init__(request, progress)
+        self.locations = Path(request.out), None if request.private is None else Path(request.private)
+        check_targets(*self.locations, force=request.force)
+        self._inputs = open_inputs(request, self.plan.method, self.plan.kind, progress)
+        self._rng, self._views = np.random.default_rng(self.plan.seed), Views()
 
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log, build profiles, run the method and encode its outcome."""
@@ -61,7 +63,8 @@ class LocalRun(ReleaseRun):
         if sum(path.stat().st_size for path in files if path.is_file()) > _LARGE:
             Thread(target=_warm_up).start()
         with open_source(source, plan.kind, self.progress) as (log, profiles):
-            profiles, self._views = prepare(profiles, self._inputs)
+            for each in self._inputs:
+                profiles = each.provide(profiles, self._views)
             outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._views, self.progress))
             self.progress("writing", 0, 1)
             self._content = plan.kind.encode(outcome, profiles, log, source.keep)
@@ -83,34 +86,26 @@ class LocalRun(ReleaseRun):
         )
 
     @contextmanager
-    def staging(self) -> Iterator[StagedRelease]:
-        """Make the folders to write into."""
-        with staging(self._out, self._private, force=self.plan.request.force) as self._staged:
-            yield self._staged
-
-    def write_private(self, staged: StagedRelease) -> None:
-        """Write membership, profiles and the run record."""
-        if staged.private is None:
-            return
-        source = self.plan.source
-        paths = expand_paths(source.paths) if source.table is None else []
-        files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
-        more = {key: value for each in self._inputs for key, value in each.record().items()}
-        run = self.plan.run_record(self.engine, files, more)
-        write_private(staged.private, self._profiles, self._content.release_ids, run)
-        for each in self._inputs:
-            each.write_private(staged.private, self._profiles, self._outcome, self._content)
-
-    def write_rows(self, staged: StagedRelease) -> WrittenRows:
-        """Write the rows as Parquet files."""
-        rows = self._content.rows
-        return WrittenRows(tuple(rows.column_names), content_digest(rows), tuple(write_data(self._staged, rows)))
+    def stage(self) -> Iterator[tuple[Staging, WrittenRows]]:
+        """Write membership, profiles and the run record into the private folder, and the rows as Parquet files."""
+        plan, source, profiles, content = self.plan, self.plan.source, self._profiles, self._content
+        with staging(*self.locations, force=plan.request.force) as staged:
+            if staged.private is not None:
+                paths = expand_paths(source.paths) if source.table is None else []
+                files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
+                more = {key: value for each in self._inputs for key, value in each.record.items()}
+                run = RunRecord(plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, files, more)
+                write_private(staged.private, profiles, content.release_ids, run)
+                for each in self._inputs:
+                    each.write_private(staged.private, profiles, self._outcome, content)
+            self._folder = staged.release
+            yield staged, write_rows(staged, content.rows)
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Read back what was written."""
-        released = read_files(self._staged.release, manifest)
+        released = read_files(self._folder, manifest)
         if released.faults:
-            raise InputError(f"{self._out}: {released.faults[0]} while it was written; try again.")
+            raise InputError(f"{self.locations[0]}: {released.faults[0]} while it was written; try again.")
         return made_evidence(self.plan.kind, released.rows, self._profiles, self._content, manifest, self._views)
 
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
@@ -120,28 +115,17 @@ class LocalRun(ReleaseRun):
         return take_measures(names, evidence, self._rng, self.progress)
 
 
-def prepare(profiles: Profiles, inputs: tuple[MethodInput, ...]) -> tuple[Profiles, Views]:
-    """Return the profiles as the method is to see them, and what it may use besides."""
-    for each in inputs:
-        profiles = each.prepare(profiles)
-    views = Views()
-    for each in inputs:
-        each.provide(profiles, views)
-    return profiles, views
-
-
 def made_evidence(
     kind: Kind, rows: pa.Table, profiles: Profiles, content: ReleaseContent, manifest: Manifest, views: Views
 ) -> Evidence:
     """Return the evidence of rows that were just made: decoded, with the private side and what the method was given."""
     evidence = kind.made_evidence(rows, profiles, content, manifest.floor)
     evidence.add(Manifest, lambda: manifest)
+    evidence.add(Profiles, lambda: profiles)
     lists = views.find(PersonalWordLists)
     if lists is not None:
         evidence.add(PersonalWordLists, lambda: lists)
-    add_comparison(
-        evidence, kind, lambda: profiles, manifest, market=views.find(Market), meaning=views.find(SemanticOptions)
-    )
+    add_comparison(evidence, kind, manifest, market=views.find(Market), meaning=views.find(SemanticOptions))
     return evidence
 
 

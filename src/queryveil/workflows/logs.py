@@ -143,9 +143,7 @@ def _classes(sizes: NDArray[np.int64], weights: NDArray[np.float64]) -> tuple[Si
 
 
 def _singled_out(profiles: Profiles, m: int, rng: np.random.Generator, progress: Progress) -> SingledOut:
-    from queryveil.measures.privacy.unique import draw, single_out  # imports numba, which generating does not need
+    from queryveil.measures.privacy.unique import count_singled_out  # imports numba, which generating does not need
 
-    histories, combinations = draw(profiles, m, rng)
-    alone = single_out(profiles, profiles.owner, histories, combinations, progress=progress)
-    hits, asked = int(np.count_nonzero(alone)), len(alone)
+    hits, asked = count_singled_out(profiles, profiles.owner, m, rng, progress)
     return SingledOut(m, Rate(hits / asked, *wilson(hits, asked)), asked)

@@ -4,7 +4,7 @@ import glob
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,17 +26,15 @@ from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.market.table import Market, read_market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
-from queryveil.measures.base import Comparison, Vocabularies
-from queryveil.measures.utility.market import coverage
+from queryveil.measures.base import Comparison
 from queryveil.release.atomic_folder import check_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.semantics import SemanticOptions
-from queryveil.workflows.inputs import known_terms, open_network
-from queryveil.workflows.log_pairs import pair_files, pair_release, pair_terms
 from queryveil.workflows.requests import MeasureRequest
 
 if TYPE_CHECKING:
+    from queryveil.measures.vocabularies import Vocabularies
     from queryveil.search.evaluation.variants import SearchEvaluation
 
 _QRELS = "qrels.txt"  # by which a folder of rankings is recognised
@@ -77,7 +75,7 @@ def check_measures(measures: Sequence[ResolvedName], kind: Kind, request: Measur
     """Refuse measures and options that do not go with the kind of release, before any work is done."""
     for each in measures:
         check_measure(each, kind, has_market=request.market is not None, may_pair=True)
-    SearchEvidence.check(request, measures)
+    _check_search(request, measures)
     if request.people is not None and not any(measure_of(each).by_person for each in measures):
         raise InputError("--people: none of the measures has a figure for every person; ask for spi or jsd, say.")
     if request.taxonomy is not None and not kind.is_generalized:
@@ -97,6 +95,8 @@ def _measure_log(
             raise InputError(f"{flag} goes with a queryveil release, not with another log; leave it out.")
     measures = named or [resolve("measure", name) for name in PAIR_MEASURES]
     check_measures(measures, FOREIGN_LOG, request)
+    from queryveil.workflows.log_pairs import pair_files
+
     against = [Path(path) for path in request.against]
     pair = pair_files(
         against, released, request.pairing, request.reading, needs_model=needs_model(measures), progress=progress
@@ -119,66 +119,68 @@ def _measure_release(
     if private is not None:
         private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
-    rng, search = np.random.default_rng(request.seed), SearchEvidence(request, release, evidence)
-    with _OpenedOriginal(release, private, request, progress) as original:
-        original.add_to(evidence, has_model=needs_model(measures))
+    rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, request)
+    with ExitStack() as stack:
+        _add_original(evidence, release, private, request, stack, progress)
+        _add_pair(evidence, release, private, request, needs_model(measures), progress)
         scores = take_measures(measures, evidence, rng, progress)
         if request.people is not None:
             write_people(evidence.get(LogPair), measures, request)
-    search.write(rng)
+    if request.trec is not None and rankings:
+        _write_rankings(request.trec, rankings[0], evidence, rng)
     return scores
 
 
-class _OpenedOriginal(ExitStack):
-    """The log that a release was made from, opened when it is first needed and closed at the end."""
+def _add_original(
+    evidence: Evidence,
+    release: Release,
+    private: PrivateFolder | None,
+    request: MeasureRequest,
+    stack: ExitStack,
+    progress: Progress,
+) -> None:
+    """Let measures look at the log, which is cleaned in the way that the manifest says; the stack closes it."""
+    cleaning = release.manifest.cleaning.cleaning()
+    meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
+    source = LogSource(tuple(map(Path, request.against)), request.reading, cleaning)
 
-    def __init__(
-        self, release: Release, private: PrivateFolder | None, request: MeasureRequest, progress: Progress
-    ) -> None:
-        super().__init__()
-        self._release, self._private, self._request, self._progress = release, private, request, progress
-        self._cleaning = release.manifest.cleaning.cleaning()
+    def history_of(owners: Owners) -> IntArray:
+        positions = None if private is None else private.positions_in(evidence.get(Profiles))
+        return owners.history if positions is None else positions[owners.history]
 
-    @cached_property
-    def log(self) -> QueryLog:
-        """Return the log, cleaned in the way that the manifest says."""
-        paths = tuple(Path(path) for path in self._request.against)
-        source = LogSource(paths, self._request.reading, self._cleaning)
-        return self.enter_context(open_log(source, progress=self._progress))
+    evidence.add(QueryLog, lambda: stack.enter_context(open_log(source, progress=progress)))
+    evidence.add(Profiles, lambda: build(evidence.get(QueryLog), unit=release.kind.unit, progress=progress))
+    add_comparison(
+        evidence,
+        release.kind,
+        release.manifest,
+        market=None if request.market is None else read_market(request.market, cleaning.charset),
+        meaning=None if meaning is None else replace(SemanticOptions(**meaning), taxonomy=request.taxonomy),
+        history_of=history_of,
+        progress=progress,
+    )
 
-    @cached_property
-    def profiles(self) -> Profiles:
-        """Return the profiles over the items of the release's kind."""
-        return build(self.log, unit=self._release.kind.unit, progress=self._progress)
 
-    def add_to(self, evidence: Evidence, *, has_model: bool) -> None:
-        """Let measures look at the log, and at log and release person by person."""
-        request, manifest, kind = self._request, self._release.manifest, self._release.kind
-        meaning = manifest.cleaning.meaning  # how terms were compared when the release was made
+def _add_pair(
+    evidence: Evidence,
+    release: Release,
+    private: PrivateFolder | None,
+    request: MeasureRequest,
+    has_model: bool,
+    progress: Progress,
+) -> None:
+    """Let measures look at log and release person by person."""
+    kind, pairing = release.kind, request.pairing
 
-        def history_of(owners: Owners) -> IntArray:
-            positions = None if self._private is None else self._private.positions_in(self.profiles)
-            return owners.history if positions is None else positions[owners.history]
+    def pair() -> LogPair:
+        from queryveil.workflows.log_pairs import pair_release, pair_terms
 
-        def pair() -> LogPair:
-            if kind.unit == "term" and kind.match(request.pairing.match) == "terms":
-                return pair_terms(evidence.get(Comparison), request.pairing, needs_model=has_model)
-            return pair_release(
-                self._release, self.log, request.pairing, self._private, needs_model=has_model, progress=self._progress
-            )
+        if kind.unit == "term" and kind.match(pairing.match) == "terms":
+            return pair_terms(evidence.get(Comparison), pairing, needs_model=has_model)
+        log = evidence.get(QueryLog)
+        return pair_release(release, log, pairing, private, needs_model=has_model, progress=progress)
 
-        add_comparison(
-            evidence,
-            kind,
-            lambda: self.profiles,
-            manifest,
-            market=None if request.market is None else read_market(request.market, self._cleaning.charset),
-            meaning=None if meaning is None else replace(SemanticOptions(**meaning), taxonomy=request.taxonomy),
-            history_of=history_of,
-            progress=self._progress,
-        )
-        evidence.add(LogPair, pair)
-        evidence.add(Profiles, lambda: self.profiles)
+    evidence.add(LogPair, pair)
 
 
 def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
@@ -230,43 +232,33 @@ def check_measure(measure: ResolvedName, kind: Kind, *, has_market: bool, may_pa
 def add_comparison(
     evidence: Evidence,
     kind: Kind,
-    original: Callable[[], Profiles],
     manifest: Manifest,
     *,
     market: Market | None = None,
     meaning: SemanticOptions | None = None,
-    history_of: Callable[[Owners], IntArray] = lambda owners: owners.history,
+    history_of: Callable[[Owners], IntArray] = attrgetter("history"),
     progress: Progress = silent,
 ) -> None:
-    """Let measures compare a release with the log it was made from; which comparison is built depends on the measure.
+    """Let measures compare a release with the `Profiles` of its log; which comparison is built depends on the measure.
 
-    `history_of` maps the histories of the private folder to those of `original`, which may be in another order.
+    `history_of` maps the histories of the private folder to those of the profiles, which may be in another order.
     """
-
-    def original_history() -> IntArray | None:
-        owners = evidence.find(Owners)
-        return None if owners is None else history_of(owners)
-
-    def comparison() -> Comparison:
-        if market is not None:
-            coverage(original(), market)
-        return compare_to_original(evidence, kind, original(), original_history(), market)
-
-    def vocabularies(meaning: SemanticOptions) -> Vocabularies:
-        network = open_network(original(), meaning, progress)
-        eps = resolve("method", manifest.method).values.get("eps", 0)
-        known, released = known_terms(original(), network, meaning), evidence.get(ReleasedVocabularies)
-        return Vocabularies(known, released, original_history(), network, int(eps))
-
-    evidence.add(Comparison, comparison)
+    evidence.add(Comparison, lambda: compare_to_original(evidence, kind, market, history_of))
     if meaning is not None:
-        evidence.add(Vocabularies, lambda: vocabularies(meaning))
+        from queryveil.measures.vocabularies import Vocabularies
+
+        evidence.add(Vocabularies, lambda: _compare_vocabularies(evidence, manifest, meaning, history_of, progress))
 
 
 def compare_to_original(
-    evidence: Evidence, kind: Kind, original: Profiles, history_of: IntArray | None, market: Market | None = None
+    evidence: Evidence, kind: Kind, market: Market | None, history_of: Callable[[Owners], IntArray]
 ) -> Comparison:
     """Return a release with its original; without the private side each released history is a person of its own."""
+    original = evidence.get(Profiles)
+    if market is not None:
+        from queryveil.measures.utility.market import coverage
+
+        coverage(original, market)  # refuses a table that has no term of the log
     released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
     history = row_numbers(released.indptr, np.int32)
     owner = np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person
@@ -278,47 +270,58 @@ def compare_to_original(
         owner,
         tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
     )
-    histories = None if history_of is None else history_of[profiles.log_history]
+    histories = None if owners is None else history_of(owners)[profiles.log_history]
     return Comparison(kind, original, profiles, histories, market)
 
 
-class SearchEvidence:
-    """Gives the measure `search` its index, and keeps its rankings until they are written as TREC files."""
+def _compare_vocabularies(
+    evidence: Evidence,
+    manifest: Manifest,
+    meaning: SemanticOptions,
+    history_of: Callable[[Owners], IntArray],
+    progress: Progress,
+) -> "Vocabularies":
+    """Return released vocabularies with their original, and the network by which terms were compared."""
+    from queryveil.measures.vocabularies import Vocabularies
+    from queryveil.workflows.semantic_inputs import known_terms, open_network
 
-    def __init__(self, request: MeasureRequest, release: Release, evidence: Evidence) -> None:
-        """Add the index to the evidence, if one was given; it is opened when a measure asks for it."""
-        self._trec, self._evidence = request.trec, evidence
-        self._rankings: list[SearchEvaluation] = []
-        if request.index is None:
-            return
+    original, owners = evidence.get(Profiles), evidence.find(Owners)
+    network = open_network(original, meaning, progress)
+    eps = resolve("method", manifest.method).values.get("eps", 0)
+    known, released = known_terms(original, network, meaning), evidence.get(ReleasedVocabularies)
+    return Vocabularies(known, released, None if owners is None else history_of(owners), network, int(eps))
+
+
+def _check_search(request: MeasureRequest, measures: Sequence[ResolvedName]) -> None:
+    """Refuse an index without a measure that needs it, and such a measure without an index."""
+    searching = [each for each in measures if measure_of(each).needs_index]
+    if searching and request.index is None:
+        raise InputError(NEEDS_INDEX.format(searching[0]))
+    if request.index is not None and not searching:
+        raise InputError("--index is for the measure search, of releases of groups; name it by --measure.")
+    if request.trec is not None:
+        if len(searching) != 1:
+            raise InputError("--trec writes the rankings of the measure search; name that once by --measure.")
+        check_target(request.trec, _QRELS, force=False)
+
+
+def _add_search(evidence: Evidence, release: Release, request: MeasureRequest) -> "list[SearchEvaluation]":
+    """Let the measure `search` open an index, if one was given; return the list that its rankings are added to."""
+    rankings: list[SearchEvaluation] = []
+    if request.index is not None:
         from queryveil.measures.utility.search import SearchInputs
         from queryveil.search.evaluation.group_profiles import PublicationRule
         from queryveil.search.index import open_index
 
-        index = request.index
-        rule = PublicationRule.of(resolve("method", release.manifest.method))
-        evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, self._rankings.append))
+        index, rule = request.index, PublicationRule.of(resolve("method", release.manifest.method))
+        evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, rankings.append))
+    return rankings
 
-    @staticmethod
-    def check(request: MeasureRequest, measures: Sequence[ResolvedName]) -> None:
-        """Refuse an index without a measure that needs it, and such a measure without an index."""
-        searching = [each for each in measures if measure_of(each).needs_index]
-        if searching and request.index is None:
-            raise InputError(NEEDS_INDEX.format(searching[0]))
-        if request.index is not None and not searching:
-            raise InputError("--index is for the measure search, of releases of groups; name it by --measure.")
-        if request.trec is not None:
-            if len(searching) != 1:
-                raise InputError("--trec writes the rankings of the measure search; name that once by --measure.")
-            check_target(request.trec, _QRELS, force=False)
 
-    def write(self, rng: np.random.Generator) -> None:
-        """Write run and qrels files if requested, for the owner only: they are computed from people's own profiles."""
-        if self._trec is None or not self._rankings:
-            return
-        from queryveil.measures.utility.search import SearchInputs
-        from queryveil.search.evaluation.variants import trec_files
+def _write_rankings(out: Path, rankings: "SearchEvaluation", evidence: Evidence, rng: np.random.Generator) -> None:
+    """Write rankings as TREC files, for the owner only: they are computed from people's own profiles."""
+    from queryveil.measures.utility.search import SearchInputs
+    from queryveil.search.evaluation.variants import trec_files
 
-        index = self._evidence.get(SearchInputs).index
-        files = trec_files(self._rankings[0], index.documents.ids, rng)
-        write_folder(self._trec, files, force=False, secret=True)
+    documents = evidence.get(SearchInputs).index.documents
+    write_folder(out, trec_files(rankings, documents.ids, rng), force=False, secret=True)

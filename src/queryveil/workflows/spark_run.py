@@ -2,8 +2,8 @@
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
-from typing import Any
 
+from queryveil._version import __version__
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Floor
 from queryveil.core.names import resolve
@@ -18,15 +18,16 @@ from queryveil.guarantees import guarantee_of
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.histories.profile_files import is_profile_file
 from queryveil.kinds.base import Counts, FrameLayout
+from queryveil.kinds.private_folder import RunRecord
 from queryveil.measures.utility.retention import from_counts
 from queryveil.methods.base import method_of
 from queryveil.methods.distributed.linkability import network_of
 from queryveil.methods.distributed.outcomes import ClusterOutcome, SparkTask
+from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
-from queryveil.release.spark_writer import cluster_staging, ranked, write_private, write_rows
-from queryveil.release.writer import StagedRelease, WrittenRows, check_targets
+from queryveil.release.spark_writer import StagedRelease, cluster_staging, ranked, write_private, write_rows
+from queryveil.release.writer import WrittenRows, check_targets
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
-from queryveil.workflows.inputs import file_digest
 from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
 
@@ -38,23 +39,17 @@ class SparkRun(ReleaseRun):
 
     engine = SPARK.name
 
-    def __init__(self, plan: ReleasePlan, progress: Progress) -> None:
+    def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
         """Refuse what a cluster cannot do, and folders that cannot be written, before Spark is started."""
-        super().__init__(plan, progress)
-        self._layout = _check_supported(plan)
-        self._out = str(plan.request.out)
-        self._private = None if plan.request.private is None else str(plan.request.private)
+        if request.keep:
+            raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
+        super().__init__(request, progress)
+        self._layout = _check_supported(self.plan)
+        self._out, self._private = str(request.out), None if request.private is None else str(request.private)
         folder, secret = local_path(self._out), None if self._private is None else local_path(self._private)
         self.locations = folder or self._out, secret or self._private
         if folder is not None:
-            check_targets(folder, secret, force=plan.request.force)
-        self._stack = ExitStack()
-
-    @classmethod
-    def refuse_options(cls, request: ReleaseRequest) -> None:
-        """Refuse columns to keep, which a cluster cannot release."""
-        if request.keep:
-            raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
+            check_targets(folder, secret, force=request.force)
 
     def __enter__(self) -> "SparkRun":
         """Start Spark and make the folders that it writes into, which it needs for intermediate results."""
@@ -67,18 +62,14 @@ class SparkRun(ReleaseRun):
                 cluster_staging(Storage(spark), self._out, self._private, force=request.force)
             )
             self._work = ScratchTables(spark, self._folders.work)
-            self._stack = stack.pop_all()
+            self.enter_context(stack.pop_all())  # at the end what was not committed is removed, and Spark stopped
         return self
-
-    def __exit__(self, *exception: Any) -> None:
-        """Remove what was not committed, and stop Spark."""
-        self._stack.__exit__(*exception)
 
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log and run the method."""
         plan, source = self.plan, self.plan.source
         cleaned = clean_histories(self._work.spark, source, unit=plan.kind.unit, progress=self.progress)
-        self._stack.callback(cleaned.release)
+        self.callback(cleaned.release)
         self._cleaned = cleaned
         semantics = plan.request.semantics
         task = SparkTask(cleaned.frame, plan.method, self._work, plan.seed, semantics, self.progress)
@@ -112,33 +103,28 @@ class SparkRun(ReleaseRun):
         column = self.plan.source.cleaning.partition_by
         return {"parts": len(parts), TOO_FEW: left_out}, PartitionRecord(column, len(parts), left_out)
 
-    def staging(self) -> AbstractContextManager[StagedRelease]:
-        """Return the folders that were made when Spark was started."""
-        return nullcontext(self._folders.staged)
-
-    def write_private(self, staged: StagedRelease) -> None:
-        """Write membership, profiles and the run record."""
+    def stage(self) -> AbstractContextManager[tuple[StagedRelease, WrittenRows]]:
+        """Write the private folder, and the rows as Parquet files, into folders made when Spark was started."""
+        staged, has_parts = self._folders.staged, bool(self._cleaned.parts)
         self._members = self._outcome.members(self._ranked, self._work)
-        if staged.private is None:
-            return
-        storage, meaning = Storage(self._work.spark), self.plan.request.semantics
-        inputs = [
-            {"path": file, "bytes": size, "sha256": file_digest(local_path(file))}
-            for uri in self.plan.source.uris
-            for file, size in storage.sizes(uri)
-        ]
-        takes_meaning = "network" in method_of(self.plan.method).inputs
-        more = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
-        run = self.plan.run_record(self.engine, inputs, more)
-        has_parts = bool(self._cleaned.parts)
-        write_private(self._work, self._profiles, self._members, staged.private, run, has_parts=has_parts)
-
-    def write_rows(self, staged: StagedRelease) -> WrittenRows:
-        """Write the rows as Parquet files."""
-        has_parts = bool(self._cleaned.parts)
+        if staged.private is not None:
+            run = self._run_record()
+            write_private(self._work, self._profiles, self._members, staged.private, run, has_parts=has_parts)
         written = write_rows(self._work, self._ranked, staged, self.plan.kind, self._layout, has_parts=has_parts)
         self.progress("writing", 1, 1)
-        return written
+        return nullcontext((staged, written))
+
+    def _run_record(self) -> RunRecord:
+        """Return the private record of the run, with the files of the log."""
+        storage, plan, meaning = Storage(self._work.spark), self.plan, self.plan.request.semantics
+        inputs = [
+            {"path": file, "bytes": size, "sha256": file_digest(local_path(file))}
+            for uri in plan.source.uris
+            for file, size in storage.sizes(uri)
+        ]
+        takes_meaning = "network" in method_of(plan.method).inputs
+        more = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
+        return RunRecord(plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, more)
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Return what was written, as Spark reads it back, with its owners or members."""
@@ -149,13 +135,13 @@ class SparkRun(ReleaseRun):
             pairs = self._profiles.selectExpr("person AS history", "explode(entries) AS term")
             return group_evidence(self.plan.kind, rows, Floor(manifest.floor), members, pairs)
         owners = self._ranked.selectExpr("number AS user", "person AS owner")
-        return history_evidence(rows, Floor(manifest.floor), owners, self._stack)
+        return history_evidence(rows, Floor(manifest.floor), owners, self)
 
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Return the measure retention from the counts of the manifest; other measures are taken by `measure`."""
         if self.plan.kind.needs_private:
             return []
-        return from_counts(resolve("measure", "retention"), manifest.before, manifest.after)
+        return from_counts(resolve("measure", "retention"), manifest.counts["before"], manifest.counts["after"])
 
 
 def _check_supported(plan: ReleasePlan) -> FrameLayout:

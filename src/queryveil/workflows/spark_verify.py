@@ -17,13 +17,13 @@ from queryveil.engines.spark.session import open_session
 from queryveil.engines.spark.sql import ReleasedHistoryFrame, SparkSqlSession
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.engines.sql import GroupTables, HistoryTables
-from queryveil.kinds.base import Kind
+from queryveil.kinds.base import Kind, kind_of
 from queryveil.kinds.groups import UNRELEASED_GROUPS
 from queryveil.kinds.histories import history_faults
 from queryveil.kinds.private_folder import MEMBERSHIP, OTHER_HISTORIES, PROFILES, RUN, check_belongs, read_run
 from queryveil.methods.base import Method
 from queryveil.release.manifest import NAME, Manifest, decode_manifest
-from queryveil.release.reader import WRONG_ROWS, file_faults, streamed_digest
+from queryveil.release.reader import WRONG_ROWS, content_digest, file_faults
 from queryveil.release.spark_writer import tables_of
 from queryveil.release.verification import check_claim, verify, wrong_counts
 from queryveil.workflows.requests import VerifyRequest
@@ -87,7 +87,7 @@ def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitS
     """Return released histories with their owners, and where the folders contradict each other."""
     from pyspark.sql import functions as f
 
-    faults, after, owners = folder.file_faults(), folder.manifest.after, None
+    faults, after, owners = folder.file_faults(), folder.manifest.counts["after"], None
     items = folder.checked_items()
     if not faults:
         row = items.agg(f.countDistinct("user"), f.countDistinct("term"), f.count(f.lit(1))).collect()[0]
@@ -158,7 +158,7 @@ class ClusterRelease:
         if not self._storage.exists(f"{self.uri}/{NAME}"):
             raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.")
         self.manifest: Manifest = decode_manifest(f"{release}/{NAME}", self._storage.read(f"{self.uri}/{NAME}"))
-        self.kind: Kind = self.manifest.kind_object()
+        self.kind: Kind = kind_of(self.manifest.kind)
         if self.kind.frame is None:
             raise InputError(f"{release} is of kind {self.kind.name}, which has no Spark form; use --engine local.")
 
@@ -181,7 +181,7 @@ class ClusterRelease:
         binary = self.spark.read.format("binaryFile")
         files = (binary.load(f"{self.uri}/{name}").select("content").collect() for name in names)
         tables = (table for rows in files for table in tables_of(bytes(rows[0][0])))
-        digest = streamed_digest(self.manifest.columns, tables)
+        digest = content_digest(self.manifest.columns, tables)
         return [] if digest == self.manifest.content_sha256 else [WRONG_ROWS]
 
     def checked_items(self) -> "DataFrame":

@@ -28,7 +28,16 @@ class FakeJobs:
     def manifest(self, run: str) -> Manifest:
         kind, method, rows = (self.results[run][name] for name in ("kind", "method", "rows"))
         files = (FileEntry("release.parquet", "", rows),)
-        return Manifest("", kind, method, "", "", (), 1, (), (), None, CleaningRecord({}), {}, {}, "", files)
+        return Manifest(
+            kind=kind,
+            method=method,
+            guarantee="",
+            columns=(),
+            cleaning=CleaningRecord({}),
+            counts={},
+            content_sha256="",
+            files=files,
+        )
 
     def release_of(self, run: str) -> Path:
         return Path(run, "release")

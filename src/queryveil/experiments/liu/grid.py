@@ -13,8 +13,8 @@ from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.experiments.paper import confirm, run_method
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.vocabularies import PublishedVocabularies
-from queryveil.measures.base import Vocabularies, released_from
 from queryveil.measures.utility import blm, patterns
+from queryveil.measures.vocabularies import Vocabularies, released_from
 from queryveil.semantics.network import Network
 
 KS = (2, 5, 10, 20)

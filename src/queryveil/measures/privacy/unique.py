@@ -33,33 +33,31 @@ def measure_uniqueness(
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     comparison, m = evidence.get(Comparison), measure.integer("m")
-    before = _count_singled_out(comparison.original, comparison.original.owner, m, rng, progress)
-    after = _count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
-    note = note_of(comparison.one_history_each, comparison.counts_people)
-    return scores_of(measure, comparison.kind.unit, before, after, note)
+    before = count_singled_out(comparison.original, comparison.original.owner, m, rng, progress)
+    after = count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
+    return scores_of(
+        measure, comparison.kind.unit, before, after, comparison.one_history_each, comparison.counts_people
+    )
 
 
 def scores_of(
-    measure: ResolvedName, unit: str, before: tuple[int, int], after: tuple[int, int], note: str
+    measure: ResolvedName,
+    unit: str,
+    before: tuple[int, int],
+    after: tuple[int, int],
+    one_history_each: bool,
+    counts_people: bool,
 ) -> list[Score]:
     """Return the score of (singled out, drawn) in the original and in the release."""
     m, n_after = measure.integer("m"), after[1]
-    value, interval = None, None
+    value, interval, note = None, None, EMPTY
     if n_after:
         low, high = wilson(*after)
         value, interval = 100.0 * after[0] / n_after, (100.0 * low, 100.0 * high)
-    else:
-        note = EMPTY
+        note = "" if one_history_each else PER_HISTORY if counts_people else HISTORIES_COUNTED
     label = f"singled out by {m} random {unit if m == 1 else PLURALS[unit]}"
     original = 100.0 * before[0] / before[1]
     return [Score(str(measure), label, value, original, "%", n_after, interval, better="lower", note=note)]
-
-
-def note_of(one_history_each: bool, counts_people: bool) -> str:
-    """Return what the share counts if it does not count people."""
-    if one_history_each:
-        return ""
-    return PER_HISTORY if counts_people else HISTORIES_COUNTED
 
 
 def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
@@ -113,7 +111,7 @@ def single_out(
     return np.concatenate(alone)
 
 
-def _count_singled_out(
+def count_singled_out(
     profiles: Profiles, owner: Int32Array, m: int, rng: np.random.Generator, progress: Progress
 ) -> tuple[int, int]:
     """Return how many of the drawn combinations single out their owner, and how many were drawn."""

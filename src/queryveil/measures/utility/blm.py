@@ -21,7 +21,7 @@ from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, indptr_of_sorted, row_numbers
 from queryveil.kernels.clustering.loss import LogTerms, PublishedEntries, loss_of_clusters
 from queryveil.kernels.semantics import Ancestry
-from queryveil.measures.base import Vocabularies
+from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import ancestry
 from queryveil.semantics.tree import TermTree, term_tree
 

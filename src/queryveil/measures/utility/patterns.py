@@ -38,8 +38,9 @@ from queryveil.kernels.patterns import (
     nearest,
     pair_codes,
 )
-from queryveil.measures.base import Comparison, Vocabularies
-from queryveil.semantics.network import Network, ancestry
+from queryveil.measures.base import Comparison
+from queryveil.measures.vocabularies import Vocabularies
+from queryveil.semantics.network import Network, ancestry, wordnet
 
 _COMPARED_PER_CALL = 20  # patterns between two progress reports
 _EXTENDED_PER_CALL = 1_000  # patterns extended between two progress reports
@@ -166,14 +167,14 @@ def measure_patterns(
     n = measure.integer("n")
     before = _mine_profiles(comparison.original, n, progress)
     if isinstance(comparison, Comparison):
-        after = _mine_profiles(comparison.released, n, progress)
+        network, after = wordnet(), _mine_profiles(comparison.released, n, progress)
     else:
-        after = _mine_vocabularies(comparison, n, progress)
+        network, after = comparison.network, _mine_vocabularies(comparison, n, progress)
     n_entries, n_patterns = len(before.patterns.ids), len(before.patterns)
     least = int(before.patterns.supports[-1])
     note = f"over {n_patterns:,} patterns that at least {least:,} vocabularies hold, {n_entries:,} terms in all"
     recall = 100.0 * _shared_entries(before, after) / n_entries
-    distance = _total_distance(before, after, comparison.network, measure.integer("eps"), progress) / n_entries
+    distance = _total_distance(before, after, network, measure.integer("eps"), progress) / n_entries
     name = str(measure)
     return [
         Score(name, "recall of patterns", recall, 100.0, units_counted=n_patterns, note=note),

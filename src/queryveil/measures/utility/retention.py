@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -57,18 +56,15 @@ def _count(comparison: Comparison) -> RetentionCounts:
     else:
         users = int(np.count_nonzero(is_filled)), original.n_histories
     occurrences = comparison.released_occurrences()
+    n_before, n_after = (int(np.count_nonzero(np.bincount(profiles.ids))) for profiles in (original, released))
     return RetentionCounts(
         comparison.kind.items,
-        (_count_distinct(released.ids), _count_distinct(original.ids)),
+        (n_after, n_before),
         (None if occurrences is None else int(occurrences.sum()), int(original.counts.sum())),
         users,
         (len(released.ids), len(original.ids)),
         comparison.counts_people,
     )
-
-
-def _count_distinct(ids: NDArray[np.int32]) -> int:
-    return int(np.count_nonzero(np.bincount(ids)))
 
 
 def from_counts(measure: ResolvedName, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:

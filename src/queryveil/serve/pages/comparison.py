@@ -74,7 +74,7 @@ def _released_run(row: RunRow, result: Mapping[str, Any], jobs: Jobs) -> Release
     )
     parameters = resolve("method", manifest.method).values
     compared = ComparedRun(manifest.method, parameters, result["seconds"], scores=scores)
-    return ReleasedRun(row, manifest.kind_object(), compared, crowds_of(row.id, jobs))
+    return ReleasedRun(row, kind_of(manifest.kind), compared, crowds_of(row.id, jobs))
 
 
 def crowds_of(run: str, jobs: Jobs) -> Crowds | None:

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations, plural
-from queryveil.kinds.base import Kind
+from queryveil.kinds.base import Kind, kind_of
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
@@ -42,7 +42,7 @@ def show_run(request: Request, context: ContextDep, run: str) -> HTMLResponse:
         release=next(iter(context.store.runs(id=row.release or "")), None),
         found=found,
         crowds=crowds_of(run, context.jobs) if is_release else None,
-        kind=context.jobs.manifest(run).kind_object() if is_release else None,
+        kind=kind_of(context.jobs.manifest(run).kind) if is_release else None,
         summary=_summary_lines(found.get("summary", {})) if found else [],
     )
 
@@ -102,7 +102,7 @@ def _history_page(
 ) -> HTMLResponse:
     people = sample_people(context.jobs.private_of(row.id), _LISTED_PEOPLE)
     manifest, log = context.jobs.manifest(row.id), log_of(context, row)
-    values |= {"run": row, "log": log, "people": people, "manifest": manifest, "kind": manifest.kind_object()}
+    values |= {"run": row, "log": log, "people": people, "manifest": manifest, "kind": kind_of(manifest.kind)}
     return page(request, "history.html", status=status, **values)
 
 
@@ -164,7 +164,7 @@ def _release_page(
     request: Request, context: ServerContext, row: RunRow, status: int = 200, errors: Mapping[str, str] | None = None
 ) -> HTMLResponse:
     manifest = context.jobs.manifest(row.id)
-    kind = manifest.kind_object()
+    kind = kind_of(manifest.kind)
     runs = context.store.runs(release=row.id)
     by_kind = {
         each: [(run, context.jobs.result(run.id)) for run in runs if run.kind == each]

@@ -1,0 +1,90 @@
+"""The inputs of methods that compare terms by their meaning: a semantic network, and the weights of terms."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import Views
+from queryveil.core.names import declarations
+from queryveil.core.progress import Progress
+from queryveil.histories.profiles import Profiles
+from queryveil.release.atomic_folder import file_digest
+from queryveil.semantics import SemanticOptions
+from queryveil.semantics.augmentation import weighted
+from queryveil.semantics.network import Network
+from queryveil.workflows.inputs import MethodInput
+
+LEAST_KNOWN = 0.01  # share of a log's occurrences that a taxonomy must know, else it is the wrong one
+
+
+class NetworkInput(MethodInput):
+    """The semantic network by which terms are compared."""
+
+    def __post_init__(self) -> None:
+        """Record the digest of the taxonomy."""
+        self.meaning = self.request.semantics
+        self.record = {"taxonomy": file_digest(self.meaning.taxonomy)}
+
+    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+        """Add the network; drop the terms that it does not know if the options say so."""
+        network = open_network(profiles, self.meaning, self.progress)
+        self.check_network(profiles, network)
+        views.add(Network, lambda: network)
+        views.add(SemanticOptions, lambda: self.meaning)
+        return known_terms(profiles, network, self.meaning)
+
+    def check_network(self, profiles: Profiles, network: Network) -> None:
+        """Accept any network, whatever it knows of the log."""
+
+
+class HierarchyInput(NetworkInput):
+    """A semantic network whose knowledge of the log is counted: terms that it does not know are lost."""
+
+    def check_network(self, profiles: Profiles, network: Network) -> None:
+        """Count what the network does not know; refuse a taxonomy that is not about this log."""
+        taxonomy = self.meaning.taxonomy
+        is_known = network.find_all(profiles.vocabulary) >= 0
+        total = int(profiles.counts.sum(dtype=np.int64))
+        known = int(profiles.counts[is_known[profiles.ids]].sum(dtype=np.int64))
+        if taxonomy is not None and known < LEAST_KNOWN * total:
+            raise InputError(
+                f"{taxonomy} knows {np.count_nonzero(is_known):,} of the {len(is_known):,} terms of the log, "
+                f"{known / max(1, total):.1%} of their occurrences; at least {LEAST_KNOWN:.0%} are needed, so give a "
+                "taxonomy of the log's own terms."
+            )
+        self.summary = {
+            "terms that the network does not know": int(np.count_nonzero(~is_known)),
+            "occurrences of these": total - known,
+            "occurrences of terms that it knows": known,
+        }
+
+
+def open_network(profiles: Profiles, meaning: SemanticOptions, progress: Progress) -> Network:
+    """Return the semantic network that the options name."""
+    network: Network = declarations("network")[meaning.network_name].load()(profiles, meaning.taxonomy, progress)
+    return network
+
+
+def known_terms(profiles: Profiles, network: Network, meaning: SemanticOptions) -> Profiles:
+    """Return the profiles, without the terms that the network does not know where these are to be dropped."""
+    if meaning.unknown_terms == "keep":
+        return profiles
+    known = network.find_all(profiles.vocabulary) >= 0
+    return profiles.select(known[profiles.ids])
+
+
+class WeightsInput(MethodInput):
+    """How much of a profile each of its terms is."""
+
+    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+        """Return the profiles with weights: those of their file, else those that the options name."""
+        weights = self.request.semantics.weights
+        if profiles.weights is not None:
+            if weights != "paper":
+                name = self.request.source.paths[0]
+                raise InputError(f"--weights: {name} is a profile file and has weights; leave --weights out.")
+            return profiles
+        if weights == "paper":
+            return replace(profiles, weights=np.ones(len(profiles.ids)))
+        return weighted(profiles, "counts" if weights == "counts" else "tfidf")
