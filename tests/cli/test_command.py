@@ -1,6 +1,6 @@
 """Commands made from declared options: flags, help, defaults and how values arrive."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 
 from queryveil.cli.command import command
 from queryveil.core.names import Flag, Integer, Real, Text
-from queryveil.core.options import AnyObject, CommaSeparated, LocalPath, OptionGroup, declare, option
+from queryveil.core.options import AnyObject, CommaSeparated, LocalPath, OptionGroup, option, required
 
 
 @dataclass(frozen=True, kw_only=True)
 class Errand(OptionGroup):
     """A request with options of every form."""
 
-    goods: tuple[Path, ...] = field(metadata=declare(LocalPath(), "What to get.", is_argument=True, is_repeatable=True))
-    shop: Path = field(metadata=declare(LocalPath(), "Where to."))
+    goods: tuple[Path, ...] = required(LocalPath(), "What to get.", is_argument=True, is_repeatable=True)
+    shop: Path = required(LocalPath(), "Where to.")
     notes: tuple[str, ...] = option((), Text(r"\w+", "a word"), "A note.", flag="--note", is_repeatable=True)
     colours: tuple[str, ...] = option((), CommaSeparated(), "Colours.")
     amount: int = option(3, Integer(minimum=1), "how many", short="-a")

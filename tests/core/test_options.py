@@ -21,8 +21,8 @@ from queryveil.core.options import (
     Option,
     OptionGroup,
     TextName,
-    declare,
     option,
+    required,
 )
 
 
@@ -39,10 +39,8 @@ class Painting(OptionGroup):
     """A request with every type of option."""
 
     count: int | None = option(None, Integer(minimum=1), "how many")
-    wall: Path = field(metadata=declare(LocalPath(), "The wall.", is_argument=True))
-    paints: tuple[str | Name, ...] = field(
-        metadata=declare(TextName("paint"), "A paint.", flag="--paint", is_repeatable=True)
-    )
+    wall: Path = required(LocalPath(), "The wall.", is_argument=True)
+    paints: tuple[str | Name, ...] = required(TextName("paint"), "A paint.", flag="--paint", is_repeatable=True)
     keep: tuple[str, ...] = option((), CommaSeparated(), "What to keep.")
     out: Location | None = option(None, EnginePath(), "Where to.")
     is_glossy: bool = option(True, Flag(), "make it shine")

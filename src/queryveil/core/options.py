@@ -132,14 +132,14 @@ class Option(Parameter):
         return tuple(map(self.type.convert, [value] if is_single else value))
 
 
-def declare(type: ParameterType, purpose: str, **spelling: Any) -> dict[str, Any]:  # noqa: A002  (a parameter's word)
-    """Return the metadata that makes a field a required option: `field(metadata=declare(…))`."""
-    return {_KEY: Option("", type, purpose, **spelling)}
+def required(type: ParameterType, purpose: str, **spelling: Any) -> Any:  # noqa: A002  (a parameter's word)
+    """Declare a field that is an option without a default."""
+    return field(metadata={_KEY: Option("", type, purpose, **spelling)})
 
 
 def option(default: Any, type: ParameterType, purpose: str, **spelling: Any) -> Any:  # noqa: A002
     """Declare a field that is an option with a default; a default of None means that it may have no value."""
-    return field(default=default, metadata=declare(type, purpose, **spelling))
+    return field(default=default, metadata={_KEY: Option("", type, purpose, **spelling)})
 
 
 @dataclass(frozen=True)

@@ -197,13 +197,7 @@ def _filing(schema: pa.Schema, values: Sequence[str]) -> Callable[[pa.Table], pa
 
 
 def write_private(
-    work: ScratchTables,
-    histories: "DataFrame",
-    released: "DataFrame",
-    folder: Path,
-    run: RunRecord,
-    *,
-    has_parts: bool,
+    work: ScratchTables, histories: "DataFrame", released: "DataFrame", folder: Path, run: RunRecord, *, has_parts: bool
 ) -> None:
     """Write membership, profiles and the run record.
 

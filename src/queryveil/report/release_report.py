@@ -78,14 +78,9 @@ def unique_chart(unique: Sequence[tuple[int, Score]]) -> Markup | None:
     return grouped_bar_chart(rows, colours, "Bar chart of the share singled out, by number of known terms")
 
 
-def released_count(score: Score) -> int | None:
-    """Return how many of a score's units are released, if its value is the percentage of them."""
-    return None if score.value is None else round(score.value * score.units_counted / 100)
-
-
 def score_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
     """Return each distinct note of the scores with the labels it is about."""
     return group_notes(((score.note, score.label) for score in scores), len(scores))
 
 
-_FUNCTIONS = (kept_chart, unique_chart, released_count, score_notes)  # that templates call
+_FUNCTIONS = (kept_chart, unique_chart, score_notes)  # that templates call

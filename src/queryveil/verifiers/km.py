@@ -23,17 +23,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 from queryveil.kernels import uncompiled
-from queryveil.kernels.verify import (
-    COMBINATIONS,
-    LAST,
-    LOWEST,
-    OCCURRENCES,
-    VIOLATIONS,
-    Histories,
-    Lists,
-    Tally,
-    walk,
-)
+from queryveil.kernels.verify import COMBINATIONS, LAST, LOWEST, OCCURRENCES, VIOLATIONS, Histories, Lists, Tally, walk
 
 STEPS_PER_CALL = 50_000_000  # about half a second, so that an interrupt is noticed
 # Starting numba costs as much as walking so many occurrences in plain Python.
@@ -74,10 +64,7 @@ def check_combinations(
     smallest size that break the claim. A combination counts once for each partition it occurs in. The
     counterexample has the lowest support of that size; among equals it is the first in the order of the texts.
     """
-    _refuse_wrong_array("owner", owner, np.int32, len(owner))
-    if partition is not None:
-        _refuse_wrong_array("partition", partition, np.int32, len(owner))
-    _refuse_wrong_rows(indptr, ids, len(owner), len(terms))
+    _refuse_wrong_arrays(indptr, ids, owner, partition, len(terms))
     k, m = claim.integer("k"), claim.integer("m")
     if len(ids) == 0:
         return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
@@ -159,19 +146,22 @@ def _occurrences(indptr: NDArray[np.int64], size: int) -> int:
     return sum(math.comb(length, size) * number for length, number in pairs)
 
 
-def _refuse_wrong_array(name: str, array: NDArray[np.generic], kind: type[np.generic], length: int) -> None:
-    """Raise unless an array has the type and the length that it has in one table of histories."""
-    dtype = np.dtype(kind)
-    if array.dtype != dtype or array.shape != (length,):
-        raise InternalError(
-            f"{name} must be {length} values of {dtype}, not {array.dtype} of shape {array.shape}; please report this."
-        )
-
-
-def _refuse_wrong_rows(indptr: NDArray[np.int64], ids: NDArray[np.int32], n_rows: int, n_terms: int) -> None:
-    """Raise unless the rows cover all pairs, each with ascending ids that are terms: kernels do not check."""
-    _refuse_wrong_array("indptr", indptr, np.int64, n_rows + 1)
-    _refuse_wrong_array("ids", ids, np.int32, len(ids))
+def _refuse_wrong_arrays(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    partition: NDArray[np.int32] | None,
+    n_terms: int,
+) -> None:
+    """Raise unless rows cover all pairs, each with ascending ids that are terms: kernels do not check."""
+    arrays: dict[str, tuple[NDArray[np.generic], type, int]] = {"owner": (owner, np.int32, len(owner))}
+    if partition is not None:
+        arrays["partition"] = partition, np.int32, len(owner)
+    arrays |= {"indptr": (indptr, np.int64, len(owner) + 1), "ids": (ids, np.int32, len(ids))}
+    for name, (array, kind, length) in arrays.items():
+        if array.dtype != kind or array.shape != (length,):
+            found = f"{array.dtype} of shape {array.shape}"
+            raise InternalError(f"{name} must be {length} values of {np.dtype(kind)}, not {found}; please report this.")
     if indptr[0] != 0 or indptr[-1] != len(ids) or (indptr[1:] < indptr[:-1]).any():
         raise InternalError("the histories do not cover the pairs of the release; please report this.")
     if len(ids) == 0:

@@ -13,13 +13,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.evidence import LogPair
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.histories.pairs import (
-    Sensitivity,
-    documents_of_profiles,
-    documents_of_texts,
-    pair_logs,
-    read_documents,
-)
+from queryveil.histories.pairs import Sensitivity, documents_of_profiles, documents_of_texts, pair_logs, read_documents
 from queryveil.kinds.base import FOREIGN_LOG
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import Cleaning, Reading

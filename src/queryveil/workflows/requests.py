@@ -20,8 +20,8 @@ from queryveil.core.options import (
     Location,
     OptionGroup,
     TextName,
-    declare,
     option,
+    required,
 )
 from queryveil.engines import EngineOptions, LogSource, QueryLog
 from queryveil.logs.options import Cleaning, Reading
@@ -40,9 +40,7 @@ _MEASURES = "What to measure (queryveil list measures); again for more."
 class LogRequest(OptionGroup):
     """Base of requests about one log: its files, and how to read and clean them."""
 
-    log: Any = field(
-        metadata=declare(AnyObject(), "Files or patterns of one log.", is_argument=True, is_repeatable=True)
-    )
+    log: Any = required(AnyObject(), "Files or patterns of one log.", is_argument=True, is_repeatable=True)
     reading: Reading = field(default_factory=Reading)
     cleaning: Cleaning = field(default_factory=Cleaning)
 
@@ -80,21 +78,16 @@ class BuildRequest(LogRequest):
 class ReleaseRequest(OpenRequest):
     """Make a release of a log."""
 
-    log: Any = field(
-        metadata=declare(
-            AnyObject(),
-            "Files or patterns of one log; or profiles (columns user, term, weight).",
-            is_argument=True,
-            is_repeatable=True,
-        )
+    log: Any = required(
+        AnyObject(),
+        "Files or patterns of one log; or profiles (columns user, term, weight).",
+        is_argument=True,
+        is_repeatable=True,
     )
-    method: str | Name = field(
-        metadata=declare(
-            TextName("method"),
-            "The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'.",
-        )
+    method: str | Name = required(
+        TextName("method"), "The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'."
     )
-    out: Location = field(metadata=declare(EnginePath(), "The folder of the release."))
+    out: Location = required(EnginePath(), "The folder of the release.")
     private: Location | None = option(None, EnginePath(), "A folder for who is behind the release; keep it secret.")
     kind: str | None = option(
         None, FreeText(), "What is released: histories or log (terms by query); other methods have one kind only."
@@ -123,9 +116,7 @@ class ReleaseRequest(OpenRequest):
 class VerifyRequest(OptionGroup):
     """Verify a release, or a claim about anybody's file or table."""
 
-    release: Any = field(
-        metadata=declare(AnyObject(), "A release folder, or any file that is a log.", is_argument=True)
-    )
+    release: Any = required(AnyObject(), "A release folder, or any file that is a log.", is_argument=True)
     claim: str | Name | None = option(
         None, TextName("guarantee"), "The guarantee to check, such as 'km(k=10, m=2)'; a release states its own."
     )
@@ -160,12 +151,8 @@ class PairingOptions(OptionGroup):
 class MeasureRequest(OptionGroup):
     """Score a release, or anybody's released log, against the original log."""
 
-    release: Location = field(
-        metadata=declare(EnginePath(), "A release folder, or anybody's released log.", is_argument=True)
-    )
-    against: tuple[Location, ...] = field(
-        metadata=declare(EnginePath(), "Files of the log it was made from.", is_repeatable=True)
-    )
+    release: Location = required(EnginePath(), "A release folder, or anybody's released log.", is_argument=True)
+    against: tuple[Location, ...] = required(EnginePath(), "Files of the log it was made from.", is_repeatable=True)
     private: Location | None = option(None, EnginePath(), "The release's private folder.")
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
     market: Path | None = option(None, LocalPath(), _MARKET)
@@ -184,10 +171,8 @@ class MeasureRequest(OptionGroup):
 class AttackRequest(OptionGroup):
     """Attack a release with background knowledge drawn from its log."""
 
-    release: Path = field(metadata=declare(LocalPath(), "A release folder.", is_argument=True))
-    against: tuple[Path, ...] = field(
-        metadata=declare(LocalPath(), "Files of the log it was made from.", is_repeatable=True)
-    )
+    release: Path = required(LocalPath(), "A release folder.", is_argument=True)
+    against: tuple[Path, ...] = required(LocalPath(), "Files of the log it was made from.", is_repeatable=True)
     private: Path | None = option(None, LocalPath(), "The release's private folder: who is behind it.")
     attacks: tuple[str | Name, ...] = option(
         (),
@@ -213,13 +198,11 @@ class AttackRequest(OptionGroup):
 class CompareRequest(LogRequest):
     """Compare several methods, or parameter sweeps, on one log."""
 
-    methods: tuple[str | Name, ...] = field(
-        metadata=declare(
-            TextName("method"),
-            "A method or a sweep, such as 'km(k=2|10, m=2|3)'; again for more.",
-            flag="--method",
-            is_repeatable=True,
-        )
+    methods: tuple[str | Name, ...] = required(
+        TextName("method"),
+        "A method or a sweep, such as 'km(k=2|10, m=2|3)'; again for more.",
+        flag="--method",
+        is_repeatable=True,
     )
     page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out")
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
@@ -238,12 +221,9 @@ class CompareRequest(LogRequest):
 class ReproduceRequest(LogRequest):
     """Reproduce the evaluation of a paper on a given or generated log."""
 
-    paper: str = field(metadata=declare(FreeText(), "The paper: burghardt, zhu, liu or carpineto.", is_argument=True))
+    paper: str = required(FreeText(), "The paper: burghardt, zhu, liu or carpineto.", is_argument=True)
     log: Any = option(
-        (),
-        AnyObject(),
-        "Files of a log of your own; again for more (burghardt: with --market).",
-        is_repeatable=True,
+        (), AnyObject(), "Files of a log of your own; again for more (burghardt: with --market).", is_repeatable=True
     )
     market: Path | None = option(None, LocalPath(), "The log's market table (columns term, bid, clicks, impressions).")
     like: str | None = option(None, FreeText(), "What a generated log resembles; as the paper unless given.")
@@ -259,7 +239,7 @@ class ReproduceRequest(LogRequest):
 class ProfilesRequest(LogRequest):
     """Write the profiles of a log to a file."""
 
-    out: Path = field(metadata=declare(LocalPath(), "The file: .csv, .tsv or .parquet."))
+    out: Path = required(LocalPath(), "The file: .csv, .tsv or .parquet.")
     force: bool = option(False, Flag(), "Replace an older file.")
     weighting: WeightOptions = field(default_factory=WeightOptions)
 
@@ -268,7 +248,7 @@ class ProfilesRequest(LogRequest):
 class GenerateRequest(OptionGroup):
     """Generate a synthetic log."""
 
-    out: Path = field(metadata=declare(LocalPath(), "The file to write; .gz is compressed.", is_argument=True))
+    out: Path = required(LocalPath(), "The file to write; .gz is compressed.", is_argument=True)
     like: str = option("demo", FreeText(), "Which log it resembles: demo, altavista or aol.")
     users: int | None = option(None, COUNT, "How many people search.")
     market_out: Path | None = option(
@@ -285,9 +265,9 @@ class GenerateRequest(OptionGroup):
 class WhyRequest(OptionGroup):
     """Explain which terms of a person are missing in a release."""
 
-    release: Path = field(metadata=declare(LocalPath(), "A release folder.", is_argument=True))
-    private: Path = field(metadata=declare(LocalPath(), "The release's private folder."))
-    user: str = field(metadata=declare(FreeText(), "The person, as in the log."))
+    release: Path = required(LocalPath(), "A release folder.", is_argument=True)
+    private: Path = required(LocalPath(), "The release's private folder.")
+    user: str = required(FreeText(), "The person, as in the log.")
     history: int | None = option(
         None, COUNT, "One history, by its number in the private folder; else all of the person."
     )
@@ -298,12 +278,10 @@ class WhyRequest(OptionGroup):
 class IndexRequest(OptionGroup):
     """Build a search index of documents."""
 
-    corpus: Location = field(
-        metadata=declare(
-            EnginePath(), "A file or folder of documents, or wordnet, the bundled corpus.", is_argument=True
-        )
+    corpus: Location = required(
+        EnginePath(), "A file or folder of documents, or wordnet, the bundled corpus.", is_argument=True
     )
-    out: Path = field(metadata=declare(LocalPath(), "The folder of the index."))
+    out: Path = required(LocalPath(), "The folder of the index.")
     form: str = option(
         "", FreeText(), "The form of the documents (queryveil list corpora); else it is guessed.", flag="--format"
     )
@@ -315,8 +293,8 @@ class IndexRequest(OptionGroup):
 class SearchRequest(OptionGroup):
     """Search an index: unpersonalised, as a group of a release, or, for the owner of the profiles, as a person."""
 
-    index: Path = field(metadata=declare(LocalPath(), "An index (queryveil index).", is_argument=True))
-    query: str = field(metadata=declare(FreeText(), "What to search for.", is_argument=True))
+    index: Path = required(LocalPath(), "An index (queryveil index).", is_argument=True)
+    query: str = required(FreeText(), "What to search for.", is_argument=True)
     plain: bool = option(False, Flag(), "As nobody: the engine's own order.")
     group: int | None = option(None, COUNT, "As a group of --groups.", flag="--as-group")
     groups: Path | None = option(None, LocalPath(), "A release of groups.")
@@ -343,11 +321,11 @@ class SearchRequest(OptionGroup):
 class SensitivityRequest(OptionGroup):
     """Train a sensitivity model on labelled queries, or explain a model's score of a query."""
 
-    action: str = field(
-        metadata=declare(FreeText(), "train: a model on labelled queries; explain: a query's words.", is_argument=True)
+    action: str = required(
+        FreeText(), "train: a model on labelled queries; explain: a query's words.", is_argument=True
     )
-    subject: str = field(
-        metadata=declare(FreeText(), "A CSV file (columns query, label) to train on; or the query.", is_argument=True)
+    subject: str = required(
+        FreeText(), "A CSV file (columns query, label) to train on; or the query.", is_argument=True
     )
     out: Path | None = option(None, LocalPath(), "train: the model file to write.")
     model: Path | None = option(None, LocalPath(), "explain: a model file; the bundled one unless given.")

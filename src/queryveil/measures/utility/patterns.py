@@ -104,12 +104,7 @@ def _by_frequency(support: IntArray, least: int) -> IntArray:
 
 
 def _least_support(
-    indptr: IntArray,
-    ids: Int32Array,
-    codes: NDArray[np.uint64],
-    support: IntArray,
-    code: NDArray[np.uint64],
-    n: int,
+    indptr: IntArray, ids: Int32Array, codes: NDArray[np.uint64], support: IntArray, code: NDArray[np.uint64], n: int
 ) -> int:
     """Return a support that at least n closed patterns reach, or 1.
 
