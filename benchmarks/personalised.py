@@ -88,7 +88,7 @@ def _bars(what: str, found: dict[str, SearchEvaluation]) -> Figures:
         if settings in ABOVE:
             apart = ours.low > _mean(found[settings], GROUPS_WITHOUT_SELF).high
             figures[f"{what}: left out above {settings}, intervals apart (bar: ★ yes)"] = apart
-            difference = usual.resamples.difference(usual.figures[GROUPS_WITHOUT_SELF][AP_ALL], other)
+            difference = usual.resamples.mean(usual.figures[GROUPS_WITHOUT_SELF][AP_ALL] - other)
             figures[f"{what}: left out above {settings}, points"] = _shown(difference, decimals=2)
     return figures
 

@@ -14,7 +14,7 @@ def test_rows_owners_and_holders(histories: list[list[str]]) -> None:
     owners = [h // 2 for h in range(len(histories))]  # two histories per person
     profiles = profiles_of(histories, owners)
     distinct = [set(history) for history in histories]
-    assert profiles.sizes().tolist() == [len(terms) for terms in distinct]
+    assert np.diff(profiles.indptr).tolist() == [len(terms) for terms in distinct]
     assert profiles.row_numbers(np.int32).tolist() == [h for h, terms in enumerate(distinct) for _ in terms]
     assert profiles.owner_per_pair().tolist() == [owners[h] for h, terms in enumerate(distinct) for _ in terms]
     people = {term: {owners[h] for h, terms in enumerate(distinct) if term in terms} for term in "abcde"}

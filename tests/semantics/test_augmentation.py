@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from queryveil.core.errors import InputError
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.augmentation import FeatureMatrix, Unknown, Weighting, augment, weighted
-from queryveil.semantics.cooccurrence import learn
+from queryveil.semantics.cooccurrence import open_cooccurrence
 from queryveil.semantics.network import Network, wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import WORDS, networks
@@ -87,7 +87,7 @@ def test_augmentation_in_a_learnt_network_equals_the_slow_twin(
     histories: list[list[str]], a: int, weighting: Weighting, unknown: Unknown
 ) -> None:
     profiles = weighed(profiles_of(histories, owners=[h // 2 for h in range(len(histories))]), a)
-    assert_like_the_twin(profiles, learn(profiles), a, weighting, unknown)
+    assert_like_the_twin(profiles, open_cooccurrence(profiles), a, weighting, unknown)
 
 
 def test_with_content_a_term_in_two_senses_is_still_one_dimension() -> None:
@@ -130,7 +130,7 @@ def test_with_content_a_dimension_of_everybody_hardly_counts() -> None:
 def test_neighbours_are_added_in_a_network_without_hypernyms() -> None:
     together = [["myspace", "music", "band"]] * 6 + [["cars"]] * 20
     profiles = profiles_of(together)
-    network = learn(profiles)
+    network = open_cooccurrence(profiles)
     alone = augment(profiles, network, a=0, weighting="content")
     spread = augment(profiles, network, a=1, weighting="content")
     assert np.diff(alone.indptr).tolist() == [3] * 6 + [1] * 20
@@ -142,7 +142,7 @@ def test_neighbours_are_added_in_a_network_without_hypernyms() -> None:
 
 def test_a_history_with_only_unknown_terms_has_no_dimension() -> None:
     profiles = profiles_of([["xyzzy"], ["qwfp", "xyzzy"]])
-    for network in (wordnet(), learn(profiles)):
+    for network in (wordnet(), open_cooccurrence(profiles)):
         features = augment(profiles, network, a=2, unknown="drop")
         assert (features.indptr.tolist(), features.n_dimensions) == ([0, 0, 0], 0)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.cooccurrence import strongest_related
 from queryveil.semantics import cooccurrence
-from queryveil.semantics.cooccurrence import learn
+from queryveil.semantics.cooccurrence import open_cooccurrence
 from tests.builders import profiles_of
 
 Ties = dict[str, list[tuple[str, float]]]
@@ -36,7 +36,7 @@ def twin(profiles: Profiles, least_people: int, least_shared: int, most: int) ->
 
 
 def ties_of(profiles: Profiles) -> Ties:
-    network = learn(profiles)
+    network = open_cooccurrence(profiles)
     assert network.strengths is not None
     bounds = zip(network.words, network.edge_indptr, network.edge_indptr[1:], strict=False)
     return {
@@ -82,11 +82,11 @@ def test_people_with_too_many_terms_are_ignored(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_no_term_with_enough_people_gives_an_empty_network() -> None:
-    assert learn(profiles_of([["a", "b"], ["a"]])).n_nodes == 0
+    assert open_cooccurrence(profiles_of([["a", "b"], ["a"]])).n_nodes == 0
 
 
 def test_forms_of_a_known_term_are_found() -> None:
-    network = learn(profiles_of([["kitten", "milk"]] * 6 + [["car"]] * 6))
+    network = open_cooccurrence(profiles_of([["kitten", "milk"]] * 6 + [["car"]] * 6))
     assert network.find("kittens") == network.find("kitten")
     assert network.find("dog") is None
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
-from queryveil.semantics.cooccurrence import learn
+from queryveil.semantics.cooccurrence import open_cooccurrence
 from queryveil.semantics.network import Network, ancestry, distance, lowest_common_ancestor, wordnet
 from tests.builders import profiles_of
 from tests.semantics.networks import WORDS, networks
@@ -70,7 +70,7 @@ def test_terms_beyond_the_limit_are_unconnected() -> None:
 
 
 def test_a_network_without_hypernyms_has_no_distances() -> None:
-    network = learn(profiles_of([["a", "b"]] * 6))
+    network = open_cooccurrence(profiles_of([["a", "b"]] * 6))
     with pytest.raises(InputError, match="the network cooccurrence has no hypernyms"):
         distance(network, "a", "b")
     with pytest.raises(InputError, match="has no hypernyms"):

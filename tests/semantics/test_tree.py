@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
-from queryveil.semantics.cooccurrence import learn
+from queryveil.semantics.cooccurrence import open_cooccurrence
 from queryveil.semantics.network import wordnet
 from queryveil.semantics.tree import ANY, UNKNOWN, TermTree, term_tree
 from tests.builders import profiles_of
@@ -72,7 +72,7 @@ def test_a_single_unknown_term_is_a_leaf_below_the_root() -> None:
 
 def test_networks_without_hypernyms_are_refused() -> None:
     with pytest.raises(InputError, match="no hypernyms"):
-        term_tree(learn(profiles_of([("a", "b")])), ("a",))
+        term_tree(open_cooccurrence(profiles_of([("a", "b")])), ("a",))
 
 
 @settings(max_examples=60)

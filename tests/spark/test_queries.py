@@ -3,14 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import queryveil
-from queryveil.methods.distributed.query_k import _smallest_k
-from queryveil.methods.query_k import smallest_k
 from queryveil.release.reader import load_release
 from tests.spark.logs import write_log
 
@@ -35,9 +30,3 @@ def test_the_same_release_as_on_one_machine(compiled: "SparkSession", tmp_path: 
     assert queryveil.verify(there, private=private) == done.verdict
     claimed: dict[str, Any] = {"private": private, "claim": "query_k(k=20)"}
     assert queryveil.verify(there, engine="spark", spark=compiled, **claimed) == queryveil.verify(there, **claimed)
-
-
-@given(st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1), st.floats(0.01, 1))
-def test_the_smallest_k_is_that_of_one_machine(issues: dict[int, int], share: float) -> None:
-    people, counts = (np.array(column) for column in zip(*issues.items(), strict=True))
-    assert _smallest_k(issues, share) == smallest_k(people, counts, share)

@@ -55,10 +55,6 @@ class Profiles(Tabular):
         """Return the number of people who have a history."""
         return count_runs(self.owner)
 
-    def sizes(self) -> IntArray:
-        """Count the distinct entries of every history."""
-        return np.diff(self.indptr)
-
     def row_numbers(self, dtype: Any = np.int64) -> NDArray[Any]:
         """Return the history of every pair."""
         return row_numbers(self.indptr, dtype)

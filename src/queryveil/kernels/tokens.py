@@ -20,7 +20,7 @@ _LONG = np.uint64(0xFF) << np.uint64(56)
 _FOLDED = np.array(  # byte → the byte in a term, 0 where it is in none
     [b | 32 if 65 <= b <= 90 else b if 97 <= b <= 122 or 48 <= b <= 57 or b >= 128 else 0 for b in range(256)], np.uint8
 )
-_AHEAD = 128  # entries
+_PREFETCHED = 128  # entries
 _ONE, _BYTE, _HALF = np.uint64(1), np.uint64(8), np.uint64(32)
 
 
@@ -92,10 +92,10 @@ def number(
     It stops before the table is more than half full; a new entry moves down to the end of those known.
     """
     mask = np.uint64(len(table) - 1)
-    likely = np.empty(_AHEAD, np.int64)
+    likely = np.empty(_PREFETCHED, np.int64)
     for entry in range(first, n_entries):
-        if (entry - first) % _AHEAD == 0:
-            _look_ahead(table, arena, starts, key_of[entry : entry + _AHEAD], mask, likely)
+        if (entry - first) % _PREFETCHED == 0:
+            _prefetch(table, arena, starts, key_of[entry : entry + _PREFETCHED], mask, likely)
         if 2 * (n_terms + 1) > len(table):
             return n_out, n_terms, entry
         origin = begin if entry == 0 else ends[entry - 1]
@@ -158,7 +158,7 @@ def weigh(
 
 
 @jit
-def _look_ahead(
+def _prefetch(
     table: NDArray[np.uint64],
     arena: NDArray[np.uint8],
     starts: NDArray[np.int64],

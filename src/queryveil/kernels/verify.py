@@ -67,7 +67,7 @@ def walk(histories: Histories, lists: Lists, tally: Tally, k: int, budget: int) 
         levels[depth, NEXT] += 1
         if depth == len(levels) - 1:
             before = figures[OCCURRENCES]
-            _judge(histories, lists, tally, _count_owners(histories, lists, tally, taken), k)
+            _record_violations(histories, lists, tally, _count_owners(histories, lists, tally, taken), k)
             spent += figures[OCCURRENCES] - before
         else:
             spent += _split(histories, lists, tally, taken, depth)
@@ -143,7 +143,7 @@ def _count_owners(histories: Histories, lists: Lists, tally: Tally, taken: int) 
 
 
 @jit
-def _judge(histories: Histories, lists: Lists, tally: Tally, n_touched: int, k: int) -> None:
+def _record_violations(histories: Histories, lists: Lists, tally: Tally, n_touched: int, k: int) -> None:
     """Note the combinations just counted that too few owners hold, and clear their cells."""
     figures = tally.figures
     figures[COMBINATIONS] += n_touched

@@ -22,7 +22,7 @@ from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.growth import Grown, grow, holders, potentials
-from queryveil.kernels.km.improvement import make_room, put_back, reselect
+from queryveil.kernels.km.improvement import make_selection_scratch, put_back, reselect
 from queryveil.kernels.km.supports import Tree, is_one_each
 from queryveil.kernels.km.updates import UTILITY, Rule, make_scratch
 from queryveil.methods.deletion import BUDGET, count_combinations, delete, lay_out
@@ -195,7 +195,7 @@ def improve(problem: GrowthProblem, log: Grown, tree: Tree, order: IntArray, pro
     step = 1 if len(problem.by_length) < _LARGE else _SAMPLED
     is_first = np.arange(len(problem.by_length)) % step == 0
     fixed = problem.profiles.ids, problem.pair_of, problem.k, problem.gain
-    room = make_room(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
+    scratch = make_selection_scratch(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
     for number in range(1, _ROUNDS + 1):
         before = float(problem.gain[log.kept].sum())
         dropped = np.zeros(problem.n_terms, np.bool_)
@@ -203,7 +203,7 @@ def improve(problem: GrowthProblem, log: Grown, tree: Tree, order: IntArray, pro
             turn = 0
             while turn < len(histories):
                 progress(f"choosing anew, round {number}", turn, len(histories))
-                turn = reselect(log, tree, *fixed, histories, turn, _BUDGET, dropped, room)
+                turn = reselect(log, tree, *fixed, histories, turn, _BUDGET, dropped, scratch)
             if float(problem.gain[log.kept].sum()) - before <= share * _LEAST_GAIN * before:
                 return
         grow_terms(problem, log, tree, problem.gain, order[dropped[order]], progress)
@@ -263,7 +263,7 @@ def _cleaned(rows: Profiles, grown: Mask, rule: Rule, gain: FloatArray, progress
     history = 0
     while history < start.n_histories:
         progress("putting back", history, start.n_histories)
-        history, _ = put_back(log, tree, rule, support1, gain[grown], history, BUDGET, scratch)
+        history = put_back(log, tree, rule, support1, gain[grown], history, BUDGET, scratch)
     mask = np.zeros(len(rows.ids), np.bool_)
     mask[grown] = log.alive
     return mask

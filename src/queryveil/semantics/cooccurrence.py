@@ -29,8 +29,11 @@ MAX_NEIGHBOURS = 5
 _VISITS_PER_CHUNK = 50_000_000  # terms of holders that are visited between two progress reports
 
 
-def learn(profiles: Profiles, *, progress: Progress = silent) -> Network:
-    """Return the co-occurrence network of the terms of profiles; terms with few holders are not in it."""
+def open_cooccurrence(profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent) -> Network:
+    """Return the co-occurrence network of the terms of profiles; terms with few holders are not in it.
+
+    The taxonomy is an argument of every network and is not used.
+    """
     people = profiles.holders()
     n_terms = min(int(np.count_nonzero(people >= MIN_PEOPLE)), MAX_TERMS)  # ids fall with the number of people
     indptr, ids = _terms_of_people(profiles, n_terms)
@@ -51,11 +54,6 @@ def learn(profiles: Profiles, *, progress: Progress = silent) -> Network:
         parts=np.full(n_terms, NOUN, np.int32),
         strengths=strengths[is_found],
     )
-
-
-def open_cooccurrence(profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent) -> Network:
-    """Learn the network of the profiles; the taxonomy is not needed."""
-    return learn(profiles, progress=progress)
 
 
 def _terms_of_people(profiles: Profiles, n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -173,6 +173,6 @@ def _change_by_level(grid: GroupGrid) -> str:
         low, high = (
             grid.runs[settings, USUAL_P, a].figures[GROUPS_WITHOUT_SELF][AP_ALL] for a in (LEVELS[0], LEVELS[-1])
         )
-        value, least, most = (100 * figure for figure in grid.resamples.difference(high, low))
+        value, least, most = (100 * figure for figure in grid.resamples.mean(high - low))
         parts.append(f"{value:+.1f} points ({least:+.1f} to {most:+.1f}) by {settings}")
     return " and ".join(parts)

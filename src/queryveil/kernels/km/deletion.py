@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, children, find, find_pairs, lowest
+from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, advance, children, find, find_pairs, lowest
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, Scratch, update, update_pairs
 
 
@@ -217,20 +217,6 @@ def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, 
 
 
 @jit
-def _advance(chosen: NDArray[np.int64], size: int, n: int, last: int) -> bool:
-    """Move to the next combination in lexicographic order that differs at place `last` or before; False at the end."""
-    i = last
-    while i >= 0:
-        if chosen[i] + (size - i) < n:
-            chosen[i] += 1
-            for j in range(i + 1, size):
-                chosen[j] = chosen[j - 1] + 1
-            return True
-        i -= 1
-    return False
-
-
-@jit
 def _first_unfit(s: Scratch, size: int) -> int:
     """Return the first place of the chosen combination whose term is gone or need not be looked at, or -1."""
     for i in range(size):
@@ -263,9 +249,9 @@ def _clean_larger(
         work += 1
         skip = _first_unfit(s, size)
         if skip >= 0:
-            more = _advance(s.chosen, size, n_left, skip)
+            more = advance(s.chosen, size, n_left, skip)
         elif _is_frequent(tree, rule.k, pair_nodes, s, size):
-            more = _advance(s.chosen, size, n_left, size - 1)
+            more = advance(s.chosen, size, n_left, size - 1)
         else:
             victim = _victim(rule, support1, s.left, s.chosen, size)
             _delete(log, tree, rule, support1, h, n, s, s.at[victim], 1)

@@ -165,7 +165,7 @@ def _count(log: Grown, history: NDArray[np.int32], a: int, b: int) -> int:
 
 
 @jit
-def _forget(log: Grown) -> None:
+def _reset_counts(log: Grown) -> None:
     """Make the counts zero again."""
     with_it, last, met = log.with_it, log.last, log.met
     for i in range(log.n_met[0]):
@@ -247,7 +247,7 @@ def _drop_losers(
 
 
 @jit
-def _settle(
+def _drop_until_stable(
     log: Grown,
     tree: Tree,
     k: int,
@@ -264,7 +264,7 @@ def _settle(
         if not stay or not went:
             return stay
         if not log.one_each:
-            _forget(log)
+            _reset_counts(log)
             people = _count(log, history, a, b)
 
 
@@ -351,11 +351,11 @@ def grow(
         work += 10 + 5 * (b - a)
         if b - a < k or n_kept == b - a:
             continue
-        stay = _settle(log, tree, k, weight, history, a, b, True)
+        stay = _drop_until_stable(log, tree, k, weight, history, a, b, True)
         if stay and _give_up(log, tree, k, history, a, b):
-            _forget(log)
-            stay = _settle(log, tree, k, weight, history, a, b, False)
+            _reset_counts(log)
+            stay = _drop_until_stable(log, tree, k, weight, history, a, b, False)
         if stay:
             _put_in(log, tree, k, t, history, a, b)
-        _forget(log)
+        _reset_counts(log)
     return turn

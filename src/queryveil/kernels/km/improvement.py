@@ -18,8 +18,8 @@ from queryveil.kernels.km.supports import LISTED, Pairs, Tree, children, find_pa
 from queryveil.kernels.km.updates import Log, Rule, Scratch, update
 
 
-class Room(NamedTuple):
-    """Room for the terms of one history, made once."""
+class SelectionScratch(NamedTuple):
+    """Scratch space for the terms of one history, allocated once."""
 
     current: NDArray[np.int32]
     where: NDArray[np.int64]
@@ -36,10 +36,10 @@ class Room(NamedTuple):
 
 @jit
 def _candidates(
-    log: Grown, ids: NDArray[np.int32], pair_of: NDArray[np.int64], h: int, k: int, room: Room
+    log: Grown, ids: NDArray[np.int32], pair_of: NDArray[np.int64], h: int, k: int, scratch: SelectionScratch
 ) -> tuple[int, int]:
     """Write down the terms that a history may keep; return how many there are and how many it keeps."""
-    current, where, was, kept, support1 = room.current, room.where, room.was, log.kept, log.support1
+    current, where, was, kept, support1 = scratch.current, scratch.where, scratch.was, log.kept, log.support1
     n = n_kept = 0
     for i in range(log.indptr[h], log.indptr[h + 1]):
         t = ids[i]
@@ -51,15 +51,17 @@ def _candidates(
 
 
 @jit
-def _find_clashes(support1: NDArray[np.int32], support2: NDArray[np.int32], k: int, n: int, room: Room) -> bool:
+def _find_clashes(
+    support1: NDArray[np.int32], support2: NDArray[np.int32], k: int, n: int, scratch: SelectionScratch
+) -> bool:
     """Mark the pairs that may not be kept and the terms that must be; say whether any kept term may go."""
-    clash, must, was, current = room.clash, room.must, room.was, room.current
-    first, second, node = room.pairs.first, room.pairs.second, room.pairs.node
+    clash, must, was, current = scratch.clash, scratch.must, scratch.was, scratch.current
+    first, second, node = scratch.pairs.first, scratch.pairs.second, scratch.pairs.node
     for i in range(n):
         clash[i, :n] = True
         clash[i, i] = False
         must[i] = was[i] and support1[current[i]] <= k
-    for pair in range(room.pairs.size[0]):
+    for pair in range(scratch.pairs.size[0]):
         i, j, support = first[pair], second[pair], support2[node[pair]]
         if support >= k:
             clash[i, j] = clash[j, i] = False
@@ -72,9 +74,16 @@ def _find_clashes(support1: NDArray[np.int32], support2: NDArray[np.int32], k: i
 
 
 @jit
-def _choose(gain: NDArray[np.float64], n: int, room: Room) -> float:
+def _choose(gain: NDArray[np.float64], n: int, scratch: SelectionScratch) -> float:
     """Leave terms out until no two clash, then take back those that clash with none; return the change of gain."""
-    clash, must, was, out, conflicts, where = room.clash, room.must, room.was, room.out, room.conflicts, room.where
+    clash, must, was, out, conflicts, where = (
+        scratch.clash,
+        scratch.must,
+        scratch.was,
+        scratch.out,
+        scratch.conflicts,
+        scratch.where,
+    )
     for i in range(n):
         out[i] = False
         for j in range(n):
@@ -107,12 +116,12 @@ def _choose(gain: NDArray[np.float64], n: int, room: Room) -> float:
 
 
 @jit
-def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, room: Room) -> None:
+def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, scratch: SelectionScratch) -> None:
     """Keep the new choice of a history."""
-    current, where, was, out = room.current, room.where, room.was, room.out
-    first, second, node = room.pairs.first, room.pairs.second, room.pairs.node
+    current, where, was, out = scratch.current, scratch.where, scratch.was, scratch.out
+    first, second, node = scratch.pairs.first, scratch.pairs.second, scratch.pairs.node
     row, at, kept, support1 = log.row, log.at, log.kept, log.support1
-    for pair in range(room.pairs.size[0]):
+    for pair in range(scratch.pairs.size[0]):
         i, j = first[pair], second[pair]
         support2[node[pair]] += int(not out[i] and not out[j]) - int(was[i] and was[j])
     end = log.indptr[h]
@@ -137,7 +146,7 @@ def reselect(
     first: int,
     budget: int,
     dropped: NDArray[np.bool_],
-    room: Room,
+    scratch: SelectionScratch,
 ) -> int:
     """Reselect the terms of the histories of the order, from `first` on, until the budget of work is used up.
 
@@ -156,22 +165,24 @@ def reselect(
         is_all_or_nothing = log.size[h] == 0 or log.size[h] == length
         if is_all_or_nothing or length > LISTED or log.first[person + 1] - log.first[person] > 1:
             continue
-        n, n_kept = _candidates(log, ids, pair_of, h, k, room)
+        n, n_kept = _candidates(log, ids, pair_of, h, k, scratch)
         if n == n_kept:
             continue
-        work += n * n + find_pairs(tree, k, room.current, n, room.nothing, room.everything, room.place_of, room.pairs)
-        if _find_clashes(log.support1, tree.support2, k, n, room) and _choose(gain, n, room) > 0:
-            _take(log, tree.support2, h, n, room)
+        work += n * n + find_pairs(
+            tree, k, scratch.current, n, scratch.nothing, scratch.everything, scratch.place_of, scratch.pairs
+        )
+        if _find_clashes(log.support1, tree.support2, k, n, scratch) and _choose(gain, n, scratch) > 0:
+            _take(log, tree.support2, h, n, scratch)
             for i in range(log.indptr[h], log.indptr[h + 1]):
                 if ids[i] < len(dropped) and not log.kept[pair_of[i]]:
                     dropped[ids[i]] = True
     return turn
 
 
-def make_room(longest: int, n_terms: int) -> Room:
-    """Return room for histories of up to `longest` terms."""
+def make_selection_scratch(longest: int, n_terms: int) -> SelectionScratch:
+    """Return scratch space for histories of up to `longest` terms."""
     n = min(longest, LISTED)
-    return Room(
+    return SelectionScratch(
         current=np.empty(n, np.int32),
         where=np.empty(n, np.int64),
         was=np.empty(n, np.bool_),
@@ -226,10 +237,9 @@ def _n_frequent_with(
 @jit
 def _put_back_into(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], h: int, s: Scratch
-) -> int:
+) -> None:
     """Put terms back into a history, those of most gain first, where no combination would be infrequent."""
     begin, end = log.indptr[h], log.indptr[h + 1]
-    n_back = 0
     for i in begin + np.argsort(-gain[begin:end]):
         if log.alive[i] or gain[i] < 0 or support1[log.ids[i]] < rule.k:
             continue
@@ -248,8 +258,6 @@ def _put_back_into(
         if _n_frequent_with(tree, rule.k, rule.m, s.current, n, place, s) == needed:
             update(log, tree, rule, support1, h, s.current, n, s.gone, 1, False, s)
             log.alive[i] = True
-            n_back += 1
-    return n_back
 
 
 @jit
@@ -262,17 +270,17 @@ def put_back(
     first: int,
     budget: int,
     scratch: Scratch,
-) -> tuple[int, int]:
+) -> int:
     """Put terms back into the histories from `first` on until the budget of work is used up.
 
     In an anonymous log a combination is held by nobody or by k people, so one more does no harm. Return the next
-    history and how many pairs came back.
+    history.
     """
-    n_back = work = 0
+    work = 0
     h = first
     while h < len(log.indptr) - 1 and work < budget:
         length = log.indptr[h + 1] - log.indptr[h]
         work += 10 + length * length * length
-        n_back += _put_back_into(log, tree, rule, support1, gain, h, scratch)
+        _put_back_into(log, tree, rule, support1, gain, h, scratch)
         h += 1
-    return h, n_back
+    return h

@@ -1,4 +1,4 @@
-"""(k,m)-anonymity in rounds: what a block of histories asks about its combinations, and what it does when told.
+"""(k,m)-anonymity in rounds: the combinations of a block of histories, and what the block does with their supports.
 
 A combination of up to four terms, ascending, is two numbers: `high` holds the first two, `low` the others; the last
 term is repeated where there are fewer, so a term alone is a pair with itself, and `low` is then 0.
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
+from queryveil.kernels.km.supports import advance
 
 _TERM_BITS = 32
 
@@ -25,20 +26,6 @@ def key_of(terms: NDArray[np.int32], size: int) -> tuple[np.int64, np.int64]:
     if size > 2:
         low = _pack(terms[2], terms[size - 1])
     return high, low
-
-
-@jit
-def step(chosen: NDArray[np.int64], size: int, n: int) -> bool:
-    """Go to the next combination of positions below n, in lexicographic order; say whether there was one."""
-    i = size - 1
-    while i >= 0 and chosen[i] == n - size + i:
-        i -= 1
-    if i < 0:
-        return False
-    chosen[i] += 1
-    for j in range(i + 1, size):
-        chosen[j] = chosen[j - 1] + 1
-    return True
 
 
 @jit
@@ -67,13 +54,13 @@ def combinations(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     mask: NDArray[np.bool_],
-    asked: NDArray[np.bool_],
+    queried: NDArray[np.bool_],
     owner: NDArray[np.int32],
     size: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Return the keys of all combinations of a size within histories, and the owner of each.
 
-    Only combinations that contain an entry marked in `asked` are returned.
+    Only combinations that contain an entry marked in `queried` are returned.
     """
     n_all = 0
     for h in range(len(indptr) - 1):
@@ -89,15 +76,15 @@ def combinations(
         for i in range(size):
             chosen[i] = i
         while True:
-            is_asked = False
+            is_queried = False
             for i in range(size):
                 terms[i] = ids[places[chosen[i]]]
-                is_asked = is_asked or asked[places[chosen[i]]]
-            if is_asked:
+                is_queried = is_queried or queried[places[chosen[i]]]
+            if is_queried:
                 high[n], low[n] = key_of(terms, size)
                 whose[n] = owner[h]
                 n += 1
-            if not step(chosen, size, len(places)):
+            if not advance(chosen, size, len(places), size - 1):
                 break
     return high[:n], low[:n], whose[:n]
 
@@ -118,7 +105,7 @@ def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64,
 
 
 @jit
-def _found(
+def _list_known(
     places: NDArray[np.int64],
     ids: NDArray[np.int32],
     sizes: int,
@@ -129,7 +116,7 @@ def _found(
     members: NDArray[np.int32],
     is_bad: NDArray[np.bool_],
 ) -> int:
-    """Write down the combinations of a history that were told, up to as many as there is room for; return how many."""
+    """List the combinations of a history that are among the keys, as far as they fit; return how many there are."""
     chosen, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
     for size in range(1, sizes + 1):
@@ -148,7 +135,7 @@ def _found(
                         members[n, i] = chosen[i] if i < size else -1
                     is_bad[n] = total[place] < k
                 n += 1
-            if not step(chosen, size, len(places)):
+            if not advance(chosen, size, len(places), size - 1):
                 break
     return n
 
@@ -157,28 +144,28 @@ def _found(
 def delete_covers(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
-    worth: NDArray[np.float64],
+    value: NDArray[np.float64],
     kept: NDArray[np.bool_],
     sizes: int,
     high: NDArray[np.int64],
     low: NDArray[np.int64],
     total: NDArray[np.int64],
     k: int,
-    care: float,
+    caution: float,
 ) -> int:
     """Delete from every history terms that hit all its combinations held by fewer than k; return how many there were.
 
-    Terms are deleted greedily by the number of such combinations they hit, relative to their worth. `care` postpones a
-    term whose deletion could make further combinations infrequent; ties are resolved in favour of the rarest term.
+    Terms are deleted greedily by the number of such combinations they hit, relative to their value. `caution` postpones
+    a term whose deletion could make further combinations infrequent; ties are resolved in favour of the rarest term.
     """
     n_bad = 0
     for h in range(len(indptr) - 1):
         places = alive(indptr, kept, h)
         members, is_bad = np.empty((64, 4), np.int32), np.empty(64, np.bool_)
-        n = _found(places, ids, sizes, high, low, total, k, members, is_bad)
+        n = _list_known(places, ids, sizes, high, low, total, k, members, is_bad)
         if n > len(members):
             members, is_bad = np.empty((n, 4), np.int32), np.empty(n, np.bool_)
-            _found(places, ids, sizes, high, low, total, k, members, is_bad)
+            _list_known(places, ids, sizes, high, low, total, k, members, is_bad)
         bad, critical = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
         left = 0
         for c in range(n):
@@ -193,7 +180,7 @@ def delete_covers(
             best, highest = -1, 0.0
             for i in range(len(places)):
                 if bad[i] > 0:
-                    score = bad[i] / (worth[places[i]] * (1 + care * critical[i]))
+                    score = bad[i] / (value[places[i]] * (1 + caution * critical[i]))
                     if best < 0 or score >= highest:
                         best, highest = i, score
             kept[places[best]] = False
@@ -220,22 +207,22 @@ def _holds(members: NDArray[np.int32], wanted: int) -> bool:
 def insert(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
-    worth: NDArray[np.float64],
+    value: NDArray[np.float64],
     kept: NDArray[np.bool_],
     wanted: NDArray[np.bool_],
     sizes: int,
     high: NDArray[np.int64],
     low: NDArray[np.int64],
 ) -> int:
-    """Put wanted terms back, the worthiest first, where all combinations they make are among the good ones told."""
+    """Put wanted terms back, the most valuable first, if all combinations they make are among the frequent keys."""
     n_inserted = 0
     terms = np.empty(4, np.int32)
     for h in range(len(indptr) - 1):
         candidates = alive(indptr, wanted, h)
-        order = np.argsort(-worth[candidates], kind="mergesort")
+        order = np.argsort(-value[candidates], kind="mergesort")
         for candidate in candidates[order]:
             places = alive(indptr, kept, h)
-            if _is_good(places, ids, candidate, sizes, high, low, terms):
+            if _makes_only_known(places, ids, candidate, sizes, high, low, terms):
                 kept[candidate] = True
                 n_inserted += 1
     return n_inserted
@@ -251,19 +238,19 @@ def narrow(
     high: NDArray[np.int64],
     low: NDArray[np.int64],
 ) -> int:
-    """Want no more what would make a combination with kept terms that is not among the good ones; count the rest."""
+    """Unmark wanted terms that make a combination with kept terms that is not among the keys; count the others."""
     n_wanted = 0
     terms = np.empty(4, np.int32)
     for h in range(len(indptr) - 1):
         places = alive(indptr, kept, h)
         for candidate in alive(indptr, wanted, h):
-            wanted[candidate] = _is_good(places, ids, candidate, sizes, high, low, terms)
+            wanted[candidate] = _makes_only_known(places, ids, candidate, sizes, high, low, terms)
             n_wanted += wanted[candidate]
     return n_wanted
 
 
 @jit
-def _is_good(
+def _makes_only_known(
     places: NDArray[np.int64],
     ids: NDArray[np.int32],
     candidate: int,
@@ -293,7 +280,7 @@ def _is_good(
             wanted_high, wanted_low = key_of(terms, others + 1)
             if find(high, low, wanted_high, wanted_low) < 0:
                 return False
-            if others == 0 or not step(chosen, others, len(places)):
+            if others == 0 or not advance(chosen, others, len(places), others - 1):
                 break
     return True
 

@@ -282,7 +282,7 @@ def joined(parts: Sequence[tuple[Level, Level, Level]]) -> Tree:
 
 
 class Pairs(NamedTuple):
-    """Room for the pairs of one history, made once; terms are given by their places in it."""
+    """Scratch space for the pairs of one history, allocated once; terms are given by their places in it."""
 
     good: NDArray[np.uint64]  # (n, words): bit j of row i says that places i < j are a frequent pair
     rarer: NDArray[np.uint64]  # (words,): bit j says that place j is still there and looked at as the rarer term
@@ -309,6 +309,20 @@ def find(term: NDArray[np.int32], low: int, high: int, t: int) -> int:
         low += half if term[low + half] <= t else 0
         n -= half
     return low if term[low] == t else -1
+
+
+@jit
+def advance(chosen: NDArray[np.int64], size: int, n: int, last: int) -> bool:
+    """Move to the next combination in lexicographic order that differs at place `last` or before; False at the end."""
+    i = last
+    while i >= 0:
+        if chosen[i] + (size - i) < n:
+            chosen[i] += 1
+            for j in range(i + 1, size):
+                chosen[j] = chosen[j - 1] + 1
+            return True
+        i -= 1
+    return False
 
 
 @jit
@@ -361,7 +375,6 @@ def find_pairs(
     start, term, support = tree.start2, tree.term2, tree.support2
     good, rarer, first, second, node_of = pairs.good, pairs.rarer, pairs.first, pairs.second, pairs.node
     words = (n + 63) >> 6
-    is_listed = n <= LISTED
     good[: n * words] = np.uint64(0)
     rarer[:words] = np.uint64(0)
     found = work = 0
@@ -372,28 +385,14 @@ def find_pairs(
         word, bit = j >> 6, ONE << np.uint64(j & 63)
         if not gone[j]:
             rarer[word] |= bit
-        low, high = start[current[j]], start[current[j] + 1]
-        # Either the children are looked up among the terms or the terms among the children, whichever costs less.
-        if high - low <= 20 * j:
-            work += high - low
-            for node in range(low, high):
-                i = place_of[term[node]]
-                if i >= 0:
-                    if support[node] >= k:
-                        good[i * words + word] |= bit
-                    if is_listed:
-                        first[found], second[found], node_of[found] = i, j, node
-                        found += 1
-        else:
-            work += 20 * j
-            for i in range(j):
-                node = find(term, low, high, current[i])
-                if node >= 0:
-                    if support[node] >= k:
-                        good[i * words + word] |= bit
-                    if is_listed:
-                        first[found], second[found], node_of[found] = i, j, node
-                        found += 1
+        work += min(start[current[j] + 1] - start[current[j]], 20 * j)
+        end = found + children(start, term, current[j], current, j, place_of, first[found:], node_of[found:])
+        for pair in range(found, end):
+            second[pair] = j
+            if support[node_of[pair]] >= k:
+                good[first[pair] * words + word] |= bit
+        if n <= LISTED:  # otherwise the next term's pairs take the place of these
+            found = end
     for j in range(n):
         place_of[current[j]] = -1
     pairs.size[0] = found
@@ -401,7 +400,7 @@ def find_pairs(
 
 
 def make_pairs(longest: int) -> Pairs:
-    """Return room for histories of up to `longest` terms."""
+    """Return scratch space for histories of up to `longest` terms."""
     listed = min(longest, LISTED)
     room = listed * (listed - 1) // 2 + 1
     words = (longest + 63) >> 6

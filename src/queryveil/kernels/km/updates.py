@@ -1,6 +1,6 @@
-"""Keeping supports true when terms of a history go, or come back.
+"""Incremental update of supports when terms of a history are deleted or put back.
 
-What Algorithm 1 works on: the log, the rule by which terms go, and room for one history.
+The data of Algorithm 1: the log, the rule by which terms are deleted, and scratch space for one history.
 """
 
 from typing import NamedTuple
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the terms of one history, made once."""
+    """Scratch space for the terms of one history, allocated once."""
 
     current: NDArray[np.int32]  # the terms when its turn comes, ascending
     where: NDArray[np.int64]  # where each stands in the log
@@ -60,7 +60,7 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
-    """Return room for histories of up to `longest` terms; for m up to 2 no triples are marked."""
+    """Return scratch space for histories of up to `longest` terms; for m up to 2 no triples are marked."""
     marked = min(longest, MARKED) if m > 2 else 0
     return Scratch(
         current=np.empty(longest, np.int32),
@@ -153,12 +153,8 @@ def update(
     place_of, combination = scratch.place_of, scratch.combination
     places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
     nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
-    first, second, node_of, n_listed = (
-        scratch.pairs.first,
-        scratch.pairs.second,
-        scratch.pairs.node,
-        scratch.pairs.size[0],
-    )
+    first, second, node_of = scratch.pairs.first, scratch.pairs.second, scratch.pairs.node
+    n_listed = scratch.pairs.size[0]
     start2, term2, support2 = tree.start2, tree.term2, tree.support2
     start3, term3, support3 = tree.start3, tree.term3, tree.support3
     start4, term4, support4 = tree.start4, tree.term4, tree.support4

@@ -87,7 +87,7 @@ def _comparisons(measure: str, found: SearchEvaluation) -> Iterator[Score]:
     n_people = len(found.topics.people)
     for ours, theirs in COMPARED:
         one, other = found.figures[ours][AP_ALL], found.figures[theirs][AP_ALL]
-        difference, ratio = found.resamples.difference(one, other), found.resamples.ratio(one, other)
+        difference, ratio = found.resamples.mean(one - other), found.resamples.ratio(one, other)
         label = f"{AP_ALL}: {ours} against {theirs}"
         yield _score(measure, label, difference, n_people, unit="points", note="the difference; above 0 is better")
         if ratio is not None:

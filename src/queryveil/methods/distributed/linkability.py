@@ -33,7 +33,13 @@ from queryveil.methods.distributed.outcomes import GroupedOnCluster, SparkTask
 from queryveil.methods.distributed.similar_blocks import cut_into_blocks
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.greedy import task_of
-from queryveil.methods.linkability.principles import Population, floor_of, representatives, without_groups
+from queryveil.methods.linkability.principles import (
+    Population,
+    floor_of,
+    prefers_similar,
+    representatives,
+    without_groups,
+)
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import FeatureMatrix
 from queryveil.semantics.network import Network
@@ -88,8 +94,7 @@ def group_profiles(
     everybody = _counted(counted, n_people)
     pieces = weight_nodes(work, counted, options)
     progress("blocks", 1, 1)
-    prefers_similar = method.word("principle") in ("mean", "diversity")  # as on one machine
-    if prefers_similar and everybody.n_holders > 2 * people_per_block:
+    if prefers_similar(method) and everybody.n_holders > 2 * people_per_block:
         pieces = cut_into_blocks(work, pieces, everybody.n_holders, people_per_block, seed, progress)
     groups, results = _grouped(work, pieces, method, seed, everybody, progress)
     summary = _summary(method, results, everybody, n_all_pairs)

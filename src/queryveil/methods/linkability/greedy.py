@@ -32,7 +32,14 @@ from queryveil.kernels.grouping.greedy import (
 )
 from queryveil.kernels.grouping.kmeans import at_unit_length, renumber
 from queryveil.kernels.grouping.published import EntryWeights, find_candidates, grow_published, published_similarity
-from queryveil.methods.linkability.principles import Population, highest_shares, population_of, rule_for, weights_of
+from queryveil.methods.linkability.principles import (
+    Population,
+    highest_shares,
+    population_of,
+    prefers_similar,
+    rule_for,
+    weights_of,
+)
 from queryveil.semantics.augmentation import FeatureMatrix
 
 NO_MINIMUM = -1.0  # a cosine that everybody reaches
@@ -52,6 +59,7 @@ class GroupingTask:
     least: float = NO_MINIMUM  # cosine with that
     weights: EntryWeights | None = None  # if every published entry has a highest share
     crowds: tuple[int, ...] = ()  # then: how many may share an entry in the groups to be tried
+    prefers_similar: bool = True  # blocks of similar rows are better than random ones
 
     @property
     def n_rows(self) -> int:
@@ -62,15 +70,6 @@ class GroupingTask:
     def is_open(self) -> bool:
         """Return whether anybody may be in a group with anybody."""
         return self.least == NO_MINIMUM
-
-    @property
-    def prefers_similar(self) -> bool:
-        """Return whether blocks of similar rows are better than random ones.
-
-        By closeness groups must be like all rows; if published entries have a highest share, similar rows share too
-        many of them.
-        """
-        return self.rule.kind != CLOSENESS and self.weights is None
 
 
 def task_of(
@@ -88,6 +87,7 @@ def task_of(
         float(method.values.get("min_similarity", NO_MINIMUM)),
         None if highest is None else EntryWeights(weights, at_unit_length(profiles.indptr, weights), highest),
         (1, 3) if method.word("principle") == "belief" else (1,),
+        prefers_similar(method),
     )
 
 

@@ -84,6 +84,14 @@ def rule_for(people: Population, method: ResolvedName) -> GroupRule:
     return GroupRule(kind, p, smallest_group(p), limit, share)
 
 
+def prefers_similar(method: ResolvedName) -> bool:
+    """Return whether blocks of similar people are better than random ones.
+
+    By closeness groups must be like all people; by posterior and belief similar people share too many entries.
+    """
+    return method.word("principle") in ("mean", "diversity")
+
+
 def highest_shares(people: Population, method: ResolvedName) -> FloatArray | None:
     """Return, for every entry, the share of a group's members that may hold it if it is published; None: any."""
     principle = method.word("principle")

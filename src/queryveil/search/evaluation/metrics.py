@@ -73,10 +73,6 @@ class BootstrapResamples:
         totals, n_queries = self._totals(figures), self._totals(np.ones(len(figures)))
         return _estimate(float(figures.mean()), totals / n_queries)
 
-    def difference(self, ours: FloatArray, theirs: FloatArray) -> Estimate:
-        """Return the difference of the means of two figures of the same queries."""
-        return self.mean(ours - theirs)
-
     def ratio(self, ours: FloatArray, theirs: FloatArray) -> Estimate | None:
         """Return the ratio of the means of two figures; None if the denominator is 0 in any resample."""
         numerator, denominator = self._totals(ours), self._totals(theirs)
