@@ -18,7 +18,7 @@ import pyarrow as pa
 from queryveil.core.errors import LogError, NoTermsError
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, Step
-from queryveil.engines.spark.reading import RawLog, read_log
+from queryveil.engines.spark.reading import read_log
 from queryveil.histories.build import NO_TERMS, Unit, build
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.layout import Layout
@@ -60,10 +60,13 @@ def clean_histories(
 ) -> DistributedHistories:
     """Read and clean a log and return the entries of every history."""
     from pyspark import StorageLevel
+    from pyspark.sql import functions as f
 
     progress("reading", 0, 1)
     raw = read_log(spark, source)
-    n_rows, n_unread, has_times = _count_rows(raw)
+    times = f.count("time") if "time" in raw.layout.roles else f.lit(0)
+    n_rows, n_read, n_times = map(int, raw.frame.agg(f.count(f.lit(1)), f.count("person"), times).collect()[0])
+    n_unread, has_times = n_rows - n_read, n_times > 0
     _check_bad_lines(source, n_rows, n_unread)
     if source.cleaning.history != "user" and not has_times:
         raise LogError(f"--history {source.cleaning.history} needs times, and the log has none; use --history user.")
@@ -135,15 +138,6 @@ def _history_rows(profiles: Profiles, parts: Sequence[str]) -> pa.Table:
         "steps": pa.nulls(len(owner), pa.string()),
     }
     return pa.table(columns, schema=_SCHEMA)
-
-
-def _count_rows(raw: RawLog) -> tuple[int, int, bool]:
-    """Return the number of rows, the number without a person, and whether any has a time."""
-    from pyspark.sql import functions as f
-
-    times = f.count("time") if "time" in raw.layout.roles else f.lit(0)
-    row = raw.frame.agg(f.count(f.lit(1)), f.count("person"), times).collect()[0]
-    return int(row[0]), int(row[0] - row[1]), int(row[2]) > 0
 
 
 def _check_bad_lines(source: LogSource, n_rows: int, n_bad: int) -> None:

@@ -310,7 +310,7 @@ def nearest(
     """
     for pattern in range(first, last):
         rows = ids[indptr[pattern] : indptr[pattern + 1]]
-        best[pattern] = omega * len(rows)  # all left alone, as beside a pattern of none
+        best[pattern] = omega * len(rows)  # all left alone, as if compared to an empty pattern
         is_first = True
         for other in range(len(other_indptr) - 1):
             columns = other_ids[other_indptr[other] : other_indptr[other + 1]]

@@ -2,7 +2,7 @@
 
 An anonymous log is grown from nothing: terms are put in one by one (`kernels.km.growth`), the most useful first; a
 history gives up terms for one of more weight, the gain of the term there times the root of its potential, which is the
-gain of all terms of that history that go with it. Then histories choose anew (`kernels.km.improvement`) and terms grow
+gain of all terms of that history that go with it. Then terms are reselected (`kernels.km.improvement`) and grow
 again, by gain alone, while that helps. All this is for combinations of two and never breaks the guarantee on the way.
 For m above 2, Algorithm 1 deletes the larger infrequent combinations of the grown log, and terms are put back.
 Algorithm 1 also runs alone, on a core of its own, and the better result is taken.

@@ -101,13 +101,10 @@ class IndexBuilder:
         self._counter.add(np.repeat(np.concatenate((row, row)), batch.lengths), batch.term_ids, int(has_terms.sum()))
         kept = np.flatnonzero(has_terms).tolist()
         self._engine.add(self.n_documents, (batch.joined[i] for i in kept), (batch.joined[n + i] for i in kept))
-        self._write_documents([documents[i] for i in kept])
+        columns = [[getattr(documents[i], name) for i in kept] for name in DOCUMENT_SCHEMA.names]
+        self._documents.write_table(pa.table(columns, schema=DOCUMENT_SCHEMA))
         self.n_documents += len(kept)
         return [documents[i] for i in np.flatnonzero(~has_terms).tolist()]
-
-    def _write_documents(self, documents: Sequence[Document]) -> None:
-        columns = [[getattr(document, name) for document in documents] for name in DOCUMENT_SCHEMA.names]
-        self._documents.write_table(pa.table(columns, schema=DOCUMENT_SCHEMA))
 
     def close(self) -> None:
         """Release the files, whether or not the index is finished."""

@@ -100,7 +100,7 @@ def _clean_pairs(
     Every infrequent pair that is come upon costs a term; the others are stepped over a word of bits at a time.
     """
     alive, utility = log.alive, rule.utility
-    current, where, gone, common, chosen = s.current, s.where, s.gone, s.common, s.chosen
+    current, where, gone, common, positions = s.current, s.where, s.gone, s.common, s.positions
     good, rarer, words = s.pairs.good, s.pairs.rarer, (n + 63) >> 6
     n_gone = 0
     for i in range(n):
@@ -118,8 +118,8 @@ def _clean_pairs(
                     gone[victim] = True
                     alive[where[victim]] = False
                 else:
-                    chosen[0], chosen[1] = i, j
-                    victim = _victim(rule, support1, current, chosen, 2)
+                    positions[0], positions[1] = i, j
+                    victim = _victim(rule, support1, current, positions, 2)
                     _delete(log, tree, rule, support1, h, n, s, victim, general)
                 if victim == j:
                     rarer[word] ^= ONE << np.uint64(j & 63)
@@ -175,7 +175,7 @@ def _clean_triples(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
 ) -> int:
     """Delete a term of every triple that was not marked, in lexicographic order; return how many went."""
-    at, gone, rarest, common, chosen = s.at, s.gone, s.rarest, s.common, s.chosen
+    at, gone, rarest, common, positions = s.at, s.gone, s.rarest, s.common, s.positions
     good, rarer, words = s.triples, s.pairs.rarer, (n_left + 63) >> 6
     rarer[:words] = np.uint64(0)
     for c in range(n_left):
@@ -195,8 +195,8 @@ def _clean_triples(
                 while bits and not (gone[at[a]] or gone[at[b]]):
                     c = (word << 6) + lowest(bits)
                     bits &= bits - ONE
-                    chosen[0], chosen[1], chosen[2] = a, b, c
-                    victim = _victim(rule, support1, s.left, chosen, 3)
+                    positions[0], positions[1], positions[2] = a, b, c
+                    victim = _victim(rule, support1, s.left, positions, 3)
                     _delete(log, tree, rule, support1, h, n, s, at[victim], 1)
                     rarer[victim >> 6] &= ~(ONE << np.uint64(victim & 63))
                     n_gone += 1
@@ -206,13 +206,13 @@ def _clean_triples(
 @jit
 def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, size: int) -> bool:
     """Say whether the chosen combination of three or four terms has support ≥ k."""
-    node = pair_nodes[s.chosen[size - 2], s.chosen[size - 1]]
+    node = pair_nodes[s.positions[size - 2], s.positions[size - 1]]
     if node < 0:
         return False
-    node = find(tree.term3, tree.start3[node], tree.start3[node + 1], s.left[s.chosen[size - 3]])
+    node = find(tree.term3, tree.start3[node], tree.start3[node + 1], s.left[s.positions[size - 3]])
     if size == 3 or node < 0:
         return node >= 0 and tree.support3[node] >= k
-    node = find(tree.term4, tree.start4[node], tree.start4[node + 1], s.left[s.chosen[0]])
+    node = find(tree.term4, tree.start4[node], tree.start4[node + 1], s.left[s.positions[0]])
     return node >= 0 and tree.support4[node] >= k
 
 
@@ -220,7 +220,7 @@ def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, 
 def _first_unfit(s: Scratch, size: int) -> int:
     """Return the first place of the chosen combination whose term is gone or need not be looked at, or -1."""
     for i in range(size):
-        place = s.at[s.chosen[i]]
+        place = s.at[s.positions[i]]
         if s.gone[place] or not (s.rarest[place] if i == size - 1 else s.common[place]):
             return i
     return -1
@@ -242,18 +242,18 @@ def _clean_larger(
         for i in range(j):
             pair_nodes[i, j] = find(tree.term2, tree.start2[s.left[j]], tree.start2[s.left[j] + 1], s.left[i])
     for i in range(size):
-        s.chosen[i] = i
+        s.positions[i] = i
     n_gone, work = 0, n_left * n_left
     more = True
     while more:
         work += 1
         skip = _first_unfit(s, size)
         if skip >= 0:
-            more = advance(s.chosen, size, n_left, skip)
+            more = advance(s.positions, size, n_left, skip)
         elif _is_frequent(tree, rule.k, pair_nodes, s, size):
-            more = advance(s.chosen, size, n_left, size - 1)
+            more = advance(s.positions, size, n_left, size - 1)
         else:
-            victim = _victim(rule, support1, s.left, s.chosen, size)
+            victim = _victim(rule, support1, s.left, s.positions, size)
             _delete(log, tree, rule, support1, h, n, s, s.at[victim], 1)
             n_gone += 1
     return n_gone, work

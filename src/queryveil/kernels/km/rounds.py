@@ -67,24 +67,24 @@ def combinations(
         n_all += n_combinations(len(alive(indptr, mask, h)), size)
     high, low = np.empty(n_all, np.int64), np.empty(n_all, np.int64)
     whose = np.empty(n_all, np.int32)
-    chosen, terms = np.empty(4, np.int64), np.empty(4, np.int32)
+    positions, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
     for h in range(len(indptr) - 1):
         places = alive(indptr, mask, h)
         if len(places) < size:
             continue
         for i in range(size):
-            chosen[i] = i
+            positions[i] = i
         while True:
             is_queried = False
             for i in range(size):
-                terms[i] = ids[places[chosen[i]]]
-                is_queried = is_queried or queried[places[chosen[i]]]
+                terms[i] = ids[places[positions[i]]]
+                is_queried = is_queried or queried[places[positions[i]]]
             if is_queried:
                 high[n], low[n] = key_of(terms, size)
                 whose[n] = owner[h]
                 n += 1
-            if not advance(chosen, size, len(places), size - 1):
+            if not advance(positions, size, len(places), size - 1):
                 break
     return high[:n], low[:n], whose[:n]
 
@@ -117,25 +117,25 @@ def _list_known(
     is_bad: NDArray[np.bool_],
 ) -> int:
     """List the combinations of a history that are among the keys, as far as they fit; return how many there are."""
-    chosen, terms = np.empty(4, np.int64), np.empty(4, np.int32)
+    positions, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
     for size in range(1, sizes + 1):
         if len(places) < size:
             break
         for i in range(size):
-            chosen[i] = i
+            positions[i] = i
         while True:
             for i in range(size):
-                terms[i] = ids[places[chosen[i]]]
+                terms[i] = ids[places[positions[i]]]
             wanted_high, wanted_low = key_of(terms, size)
             place = find(high, low, wanted_high, wanted_low)
             if place >= 0:
                 if n < len(members):
                     for i in range(4):
-                        members[n, i] = chosen[i] if i < size else -1
+                        members[n, i] = positions[i] if i < size else -1
                     is_bad[n] = total[place] < k
                 n += 1
-            if not advance(chosen, size, len(places), size - 1):
+            if not advance(positions, size, len(places), size - 1):
                 break
     return n
 
@@ -260,16 +260,16 @@ def _makes_only_known(
     terms: NDArray[np.int32],
 ) -> bool:
     """Say whether a term's combinations with up to `sizes` − 1 kept ones are all among the keys."""
-    chosen = np.empty(4, np.int64)
+    positions = np.empty(4, np.int64)
     for others in range(sizes):
         if len(places) < others:
             break
         for i in range(others):
-            chosen[i] = i
+            positions[i] = i
         while True:
             n, is_in = 0, False
             for i in range(others):
-                term = ids[places[chosen[i]]]
+                term = ids[places[positions[i]]]
                 if not is_in and ids[candidate] < term:
                     terms[n] = ids[candidate]
                     n, is_in = n + 1, True
@@ -280,7 +280,7 @@ def _makes_only_known(
             wanted_high, wanted_low = key_of(terms, others + 1)
             if find(high, low, wanted_high, wanted_low) < 0:
                 return False
-            if others == 0 or not advance(chosen, others, len(places), others - 1):
+            if others == 0 or not advance(positions, others, len(places), others - 1):
                 break
     return True
 

@@ -312,14 +312,14 @@ def find(term: NDArray[np.int32], low: int, high: int, t: int) -> int:
 
 
 @jit
-def advance(chosen: NDArray[np.int64], size: int, n: int, last: int) -> bool:
+def advance(positions: NDArray[np.int64], size: int, n: int, last: int) -> bool:
     """Move to the next combination in lexicographic order that differs at place `last` or before; False at the end."""
     i = last
     while i >= 0:
-        if chosen[i] + (size - i) < n:
-            chosen[i] += 1
+        if positions[i] + (size - i) < n:
+            positions[i] += 1
             for j in range(i + 1, size):
-                chosen[j] = chosen[j - 1] + 1
+                positions[j] = positions[j - 1] + 1
             return True
         i -= 1
     return False

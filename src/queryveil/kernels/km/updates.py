@@ -50,7 +50,7 @@ class Scratch(NamedTuple):
     triples: NDArray[np.uint64]  # (left, left, words): bit c of row (a, b) says that places a < b < c are frequent
     left: NDArray[np.int32]  # terms to look at when a size above two begins
     at: NDArray[np.int64]  # where each of those stands in `current`
-    chosen: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
+    positions: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
     combination: NDArray[np.int32]  # (4,): the terms of the combination whose support is lowered, the rarest first
     rest: NDArray[np.int32]  # terms still there, for target `fis`
     rest_gone: NDArray[np.bool_]
@@ -72,7 +72,7 @@ def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
         triples=np.empty(marked * marked * ((marked + 63) >> 6), np.uint64),
         left=np.empty(longest, np.int32),
         at=np.empty(longest, np.int64),
-        chosen=np.zeros(4, np.int64),
+        positions=np.zeros(4, np.int64),
         combination=np.zeros(4, np.int32),
         rest=np.empty(longest, np.int32),
         rest_gone=np.zeros(longest, np.bool_),

@@ -1,6 +1,6 @@
 """The profiles that a release publishes of groups, for any groups of its people, and their vectors in an index.
 
-This computes the same as `methods/linkability/representatives.py`, reimplemented from its description for two reasons:
+This computes the same as `methods/linkability/principles.py`, reimplemented from its description for two reasons:
 code that evaluates a release must not be the code that makes it, and here the groups also include ones that were not
 published: random groups, one group of everybody, and every group as it would be published if one of its members were
 not in the log.
