@@ -42,14 +42,6 @@ class Part:
     open: IntArray  # the nodes of these that may still be expanded
 
 
-@dataclass(frozen=True, eq=False)
-class _Division:
-    """How expanding a node divides the members of a part."""
-
-    parts: list[IntArray]  # members that hold the same children of the node
-    rest: IntArray  # members for whom the node is not expanded
-
-
 def run(task: MethodTask) -> PublishedVocabularies:
     """Return the generalised terms of every history, which all histories of its part share."""
     profiles, method = task.profiles, task.method
@@ -131,21 +123,23 @@ def _expand(part: Part, held: Holdings, owner: NDArray[np.int32], tree: TermTree
     useful = part.open[gains >= 0]  # a node that divides nobody here divides nobody in a smaller part
     for node in useful[np.argsort(-gains[gains >= 0], kind="stable")].tolist():
         children, lost = look_up(held, part.members, node)
-        division = _divide_members(part.members, children, lost, owner, k)
-        if division is not None:
-            return _parts(part, division, node, useful[useful != node], held, tree)
+        groups, rest = _divide_members(part.members, children, lost, owner, k)
+        if groups:
+            return _parts(part, groups, rest, node, useful[useful != node], held, tree)
     return []
 
 
-def _parts(part: Part, division: _Division, node: int, nodes: IntArray, held: Holdings, tree: TermTree) -> list[Part]:
-    """Return the smaller parts, the rest last."""
+def _parts(
+    part: Part, groups: list[IntArray], rest: IntArray, node: int, nodes: IntArray, held: Holdings, tree: TermTree
+) -> list[Part]:
+    """Return the smaller parts: groups that hold the same children of the node, then the rest, which stays above it."""
     smaller = []
-    for members in division.parts:
+    for members in groups:
         below = _children(held, int(look_up(held, members[:1], node)[0][0]))
         cut = np.sort(np.concatenate((part.cut[part.cut != node], below)))
         smaller.append(Part(members, cut, np.sort(np.concatenate((nodes, below[tree.n_leaves[below] > 1])))))
-    if len(division.rest):
-        smaller.append(Part(division.rest, part.cut, nodes))
+    if len(rest):
+        smaller.append(Part(rest, part.cut, nodes))
     return smaller
 
 
@@ -160,10 +154,10 @@ def _children(held: Holdings, number: int) -> IntArray:
 
 def _divide_members(
     members: IntArray, children: IntArray, lost: IntArray, owner: NDArray[np.int32], k: int
-) -> _Division | None:
-    """Put members with the same children together; groups too small for a part make the rest, filled up to k people.
+) -> tuple[list[IntArray], IntArray]:
+    """Return groups of members with the same children, and the rest: groups too small, filled up to k people.
 
-    Return None if no part of k people results.
+    There is no group if none of k people results.
     """
     order = np.argsort(children, kind="stable")
     cuts = np.flatnonzero(np.diff(children[order])) + 1
@@ -179,7 +173,7 @@ def _divide_members(
             break
         fewest = min(range(len(large)), key=lambda i: (count_owners(owner, members[large[i]]), -i))
         rest = np.sort(np.concatenate((rest, large.pop(fewest))))
-    return _Division([members[group] for group in large], members[rest]) if large else None
+    return [members[group] for group in large], members[rest]
 
 
 def _fill_up(
