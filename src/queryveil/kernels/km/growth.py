@@ -100,10 +100,18 @@ def _node(start: NDArray[np.int64], term: NDArray[np.int32], a: int, b: int) -> 
 
 
 @jit
-def _is_elsewhere(log: Grown, h: int, a: int, b: int) -> bool:
-    """Return whether another history of the owner of h keeps both terms."""
-    row, indptr, size, person = log.row, log.indptr, log.size, log.owner[h]
-    for g in range(log.first[person], log.first[person + 1]):
+def _is_elsewhere(
+    row: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    size: NDArray[np.int64],
+    h: int,
+    first: int,
+    end: int,
+    a: int,
+    b: int,
+) -> bool:
+    """Say whether one of the histories from `first` to `end` − 1 other than h keeps both terms."""
+    for g in range(first, end):
         if g == h:
             continue
         has_a = has_b = False
@@ -120,12 +128,13 @@ def _change(log: Grown, tree: Tree, h: int, t: int, by: int) -> None:
     """Raise or lower the supports of a term and of its pairs with the other kept terms of a history."""
     row, indptr, size = log.row, log.indptr, log.size
     start, term, support2 = tree.start2, tree.term2, tree.support2
-    one_each = log.one_each
-    if one_each or not _is_elsewhere(log, h, t, t):
+    first, end = log.first[log.owner[h]], log.first[log.owner[h] + 1]
+    several = end - first > 1
+    if not (several and _is_elsewhere(row, indptr, size, h, first, end, t, t)):
         log.support1[t] += by
     for i in range(indptr[h], indptr[h] + size[h]):
         x = row[i]
-        if x != t and (one_each or not _is_elsewhere(log, h, t, x)):
+        if x != t and not (several and _is_elsewhere(row, indptr, size, h, first, end, t, x)):
             support2[_node(start, term, t, x)] += by
 
 
@@ -166,11 +175,18 @@ def _reset_counts(log: Grown) -> None:
 
 
 @jit
-def _can_give_up(log: Grown, tree: Tree, k: int, h: int) -> bool:
-    """Return whether a history may drop all terms that are in the way: more than k people hold every broken pair."""
-    row, with_it, support1 = log.row, log.with_it, log.support1
-    start, term, support2 = tree.start2, tree.term2, tree.support2
-    begin, end = log.indptr[h], log.indptr[h] + log.size[h]
+def _can_give_up(
+    row: NDArray[np.int32],
+    begin: int,
+    end: int,
+    with_it: NDArray[np.int32],
+    k: int,
+    support1: NDArray[np.int32],
+    start: NDArray[np.int64],
+    term: NDArray[np.int32],
+    support2: NDArray[np.int32],
+) -> bool:
+    """Say whether a history may let go of all terms that are in the way: more than k people hold what this breaks."""
     for i in range(begin, end):
         if with_it[row[i]] >= k:
             continue
@@ -200,6 +216,7 @@ def _drop_losers(
     """
     row, at, indptr, size = log.row, log.at, log.indptr, log.size
     kept, is_in, with_it = log.kept, log.is_in, log.with_it
+    support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
     one_each = log.one_each
     stay = went = 0
     for q in range(a, b):
@@ -217,7 +234,7 @@ def _drop_losers(
                 takes = may_give_up and in_the_way <= MOST_IN_THE_WAY and loss < weight[q]
             i += 1
         if takes and in_the_way:
-            takes = _can_give_up(log, tree, k, history[q])
+            takes = _can_give_up(row, begin, end, with_it, k, support1, start, term, support2)
         stay += takes
         if not takes:
             went += 1
@@ -256,12 +273,13 @@ def _give_up(log: Grown, tree: Tree, k: int, history: NDArray[np.int32], a: int,
     """Let histories go of what is in the way, one after the other; say whether some could not any more."""
     row, at, indptr, size = log.row, log.at, log.indptr, log.size
     kept, is_in, with_it = log.kept, log.is_in, log.with_it
+    support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
     is_changed = False
     for q in range(a, b):
         if kept[q] or not is_in[q - a]:
             continue
         h = history[q]
-        if not _can_give_up(log, tree, k, h):
+        if not _can_give_up(row, indptr[h], indptr[h] + size[h], with_it, k, support1, start, term, support2):
             is_in[q - a] = False
             is_changed = True
             continue

@@ -36,10 +36,10 @@ class SelectionScratch(NamedTuple):
 
 @jit
 def _candidates(
-    log: Grown, ids: NDArray[np.int32], pair_of: NDArray[np.int64], h: int, k: int, scratch: SelectionScratch
+    log: Grown, ids: NDArray[np.int32], pair_of: NDArray[np.int64], h: int, k: int, s: SelectionScratch
 ) -> tuple[int, int]:
     """Write down the terms that a history may keep; return how many there are and how many it keeps."""
-    current, where, was, kept, support1 = scratch.current, scratch.where, scratch.was, log.kept, log.support1
+    current, where, was, kept, support1 = s.current, s.where, s.was, log.kept, log.support1
     n = n_kept = 0
     for i in range(log.indptr[h], log.indptr[h + 1]):
         t = ids[i]
@@ -52,16 +52,16 @@ def _candidates(
 
 @jit
 def _find_clashes(
-    support1: NDArray[np.int32], support2: NDArray[np.int32], k: int, n: int, scratch: SelectionScratch
+    support1: NDArray[np.int32], support2: NDArray[np.int32], k: int, n: int, s: SelectionScratch
 ) -> bool:
     """Mark the pairs that may not be kept and the terms that must be; say whether any kept term may go."""
-    clash, must, was, current = scratch.clash, scratch.must, scratch.was, scratch.current
-    first, second, node = scratch.pairs.first, scratch.pairs.second, scratch.pairs.node
+    clash, must, was, current = s.clash, s.must, s.was, s.current
+    first, second, node = s.pairs.first, s.pairs.second, s.pairs.node
     for i in range(n):
         clash[i, :n] = True
         clash[i, i] = False
         must[i] = was[i] and support1[current[i]] <= k
-    for pair in range(scratch.pairs.size[0]):
+    for pair in range(s.pairs.size[0]):
         i, j, support = first[pair], second[pair], support2[node[pair]]
         if support >= k:
             clash[i, j] = clash[j, i] = False
@@ -74,16 +74,9 @@ def _find_clashes(
 
 
 @jit
-def _choose(gain: NDArray[np.float64], n: int, scratch: SelectionScratch) -> float:
+def _choose(gain: NDArray[np.float64], n: int, s: SelectionScratch) -> float:
     """Leave terms out until no two clash, then take back those that clash with none; return the change of gain."""
-    clash, must, was, out, conflicts, where = (
-        scratch.clash,
-        scratch.must,
-        scratch.was,
-        scratch.out,
-        scratch.conflicts,
-        scratch.where,
-    )
+    clash, must, was, out, conflicts, where = s.clash, s.must, s.was, s.out, s.conflicts, s.where
     for i in range(n):
         out[i] = False
         for j in range(n):
@@ -116,12 +109,12 @@ def _choose(gain: NDArray[np.float64], n: int, scratch: SelectionScratch) -> flo
 
 
 @jit
-def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, scratch: SelectionScratch) -> None:
+def _take(log: Grown, support2: NDArray[np.int32], h: int, n: int, s: SelectionScratch) -> None:
     """Keep the new choice of a history."""
-    current, where, was, out = scratch.current, scratch.where, scratch.was, scratch.out
-    first, second, node = scratch.pairs.first, scratch.pairs.second, scratch.pairs.node
+    current, where, was, out = s.current, s.where, s.was, s.out
+    first, second, node = s.pairs.first, s.pairs.second, s.pairs.node
     row, at, kept, support1 = log.row, log.at, log.kept, log.support1
-    for pair in range(scratch.pairs.size[0]):
+    for pair in range(s.pairs.size[0]):
         i, j = first[pair], second[pair]
         support2[node[pair]] += int(not out[i] and not out[j]) - int(was[i] and was[j])
     end = log.indptr[h]
@@ -146,7 +139,7 @@ def reselect(
     first: int,
     budget: int,
     dropped: NDArray[np.bool_],
-    scratch: SelectionScratch,
+    s: SelectionScratch,
 ) -> int:
     """Reselect the terms of the histories of the order, from `first` on, until the budget of work is used up.
 
@@ -165,14 +158,12 @@ def reselect(
         is_all_or_nothing = log.size[h] == 0 or log.size[h] == length
         if is_all_or_nothing or length > LISTED or log.first[person + 1] - log.first[person] > 1:
             continue
-        n, n_kept = _candidates(log, ids, pair_of, h, k, scratch)
+        n, n_kept = _candidates(log, ids, pair_of, h, k, s)
         if n == n_kept:
             continue
-        work += n * n + find_pairs(
-            tree, k, scratch.current, n, scratch.nothing, scratch.everything, scratch.place_of, scratch.pairs
-        )
-        if _find_clashes(log.support1, tree.support2, k, n, scratch) and _choose(gain, n, scratch) > 0:
-            _take(log, tree.support2, h, n, scratch)
+        work += n * n + find_pairs(tree, k, s.current, n, s.nothing, s.everything, s.place_of, s.pairs)
+        if _find_clashes(log.support1, tree.support2, k, n, s) and _choose(gain, n, s) > 0:
+            _take(log, tree.support2, h, n, s)
             for i in range(log.indptr[h], log.indptr[h + 1]):
                 if ids[i] < len(dropped) and not log.kept[pair_of[i]]:
                     dropped[ids[i]] = True

@@ -375,6 +375,7 @@ def find_pairs(
     start, term, support = tree.start2, tree.term2, tree.support2
     good, rarer, first, second, node_of = pairs.good, pairs.rarer, pairs.first, pairs.second, pairs.node
     words = (n + 63) >> 6
+    is_listed = n <= LISTED
     good[: n * words] = np.uint64(0)
     rarer[:words] = np.uint64(0)
     found = work = 0
@@ -385,14 +386,28 @@ def find_pairs(
         word, bit = j >> 6, ONE << np.uint64(j & 63)
         if not gone[j]:
             rarer[word] |= bit
-        work += min(start[current[j] + 1] - start[current[j]], 20 * j)
-        end = found + children(start, term, current[j], current, j, place_of, first[found:], node_of[found:])
-        for pair in range(found, end):
-            second[pair] = j
-            if support[node_of[pair]] >= k:
-                good[first[pair] * words + word] |= bit
-        if n <= LISTED:  # otherwise the next term's pairs take the place of these
-            found = end
+        low, high = start[current[j]], start[current[j] + 1]
+        # Either the children are looked up among the terms or the terms among the children, whichever costs less.
+        if high - low <= 20 * j:
+            work += high - low
+            for node in range(low, high):
+                i = place_of[term[node]]
+                if i >= 0:
+                    if support[node] >= k:
+                        good[i * words + word] |= bit
+                    if is_listed:
+                        first[found], second[found], node_of[found] = i, j, node
+                        found += 1
+        else:
+            work += 20 * j
+            for i in range(j):
+                node = find(term, low, high, current[i])
+                if node >= 0:
+                    if support[node] >= k:
+                        good[i * words + word] |= bit
+                    if is_listed:
+                        first[found], second[found], node_of[found] = i, j, node
+                        found += 1
     for j in range(n):
         place_of[current[j]] = -1
     pairs.size[0] = found
