@@ -17,7 +17,7 @@ repeats content: queries are private. Values of parameters may be shown.
 
 
 class QueryveilError(Exception):
-    """One clear sentence about what went wrong and what to do next; a form shows it beside the field it names."""
+    """One clear sentence about what went wrong and what to do next; a form shows it next to the field it names."""
 
     exit_code = 2
 
@@ -51,7 +51,7 @@ class CorpusError(InputError):
 
 
 class OutputError(InputError):
-    """A result cannot be written where it was asked for."""
+    """A result cannot be written to the place that the user gave."""
 
 
 class GuaranteeError(QueryveilError):

@@ -203,20 +203,20 @@ class Kind(Declaration):
         usual = (each for each in self.usual_measures if each.when_made or not when_made)
         return tuple(m.name.format(**claim.values) for m in usual if not m.needs_any or m.needs_any & available)
 
-    def match(self, wanted: str | None) -> "Match":
+    def match(self, name: str | None) -> "Match":
         """Return how the release's queries are matched with the log's; refuse a match that the kind does not allow."""
         from queryveil.histories.pairs import MATCHES
 
-        if wanted is None:
+        if name is None:
             return self.matches[0]
-        if wanted not in MATCHES:
-            raise InputError(f"--match: there is no match {wanted!r}; {nearest(wanted, MATCHES)}")
-        if wanted not in self.matches:
+        if name not in MATCHES:
+            raise InputError(f"--match: there is no match {name!r}; {nearest(name, MATCHES)}")
+        if name not in self.matches:
             raise InputError(
-                f"--match {wanted} cannot be had of a release of kind {self.name}, which does not keep whole queries; "
+                f"--match {name} cannot be had of a release of kind {self.name}, which does not keep whole queries; "
                 f"give {' or '.join(self.matches)}."
             )
-        return next(match for match in self.matches if match == wanted)
+        return next(match for match in self.matches if match == name)
 
 
 FOREIGN_LOG = Kind(  # somebody else's released log: no kind that can be made

@@ -1,1 +1,1 @@
-"""What terms are worth on the advertising market, or by a file of values."""
+"""The value of terms on the advertising market, or by a file of values."""

@@ -1,4 +1,4 @@
-"""Market tables (`term, bid, clicks, impressions`) and value files (`term, value`): what terms are worth.
+"""Market tables (`term, bid, clicks, impressions`) and value files (`term, value`).
 
 Burghardt, Böhm, Guttman, Clifton 2010, sections 4.1 and 5.1: advertisers bid for a term, and its ads bring clicks and
 impressions. The revenue of a term is clicks · bid; it is known only where both are. Files are CSV, or TSV if the first
@@ -28,7 +28,7 @@ _NAN = float("nan")
 
 @dataclass(frozen=True, eq=False)
 class Market:
-    """What terms are worth on the advertising market."""
+    """The value of terms on the advertising market."""
 
     name: str  # of the file, for messages
     rows: Mapping[str, int]  # term → its row
@@ -106,18 +106,18 @@ class _LineError(Exception):
 
 def _find_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> list[int]:
     """Return the positions of the term column and of the number columns."""
-    wanted = (_TERM, *columns)
+    required = (_TERM, *columns)
     names = [name.strip().lower() for name in header]
     if not any(names):
-        raise InputError(f"{path} is empty; give a file with the columns {', '.join(wanted)}.")
-    for name in wanted:
+        raise InputError(f"{path} is empty; give a file with the columns {', '.join(required)}.")
+    for name in required:
         if names.count(name) != 1:
             fault = "stands there twice" if name in names else "is missing"
             cut = ", separated by commas or tabs" if len(names) == 1 else ""
             raise InputError(
-                f"{path}, line 1: the column {name} {fault}; the file needs the columns {', '.join(wanted)}{cut}."
+                f"{path}, line 1: the column {name} {fault}; the file needs the columns {', '.join(required)}{cut}."
             )
-    return [names.index(name) for name in wanted]
+    return [names.index(name) for name in required]
 
 
 def _parse_number(text: str, column: str, gaps: bool) -> float:

@@ -48,17 +48,6 @@ class Examples:
 
 def read_labels(path: Path) -> Examples:
     """Read labelled queries from a CSV file; queries with the same words are a group. Errors never quote a query."""
-    queries, labels = _read_rows(path)
-    if len(set(labels)) < 2:
-        which = "has no rows" if not labels else f"labels every query as {'' if labels[0] else 'not '}sensitive"
-        raise InputError(f"{path} {which}; a model needs queries of both kinds.")
-    texts = tuple(features(query) for query in queries)
-    number: dict[frozenset[str], int] = {}
-    group = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
-    return Examples(texts, np.array(labels, np.bool_), group, np.ones(len(texts)))
-
-
-def _read_rows(path: Path) -> tuple[list[str], list[bool]]:
     queries, labels = [], []
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -77,7 +66,13 @@ def _read_rows(path: Path) -> tuple[list[str], list[bool]]:
         raise InputError(f"there is no file of labels {path}; check the path.") from None
     except (OSError, UnicodeDecodeError, csv.Error):
         raise InputError(f"{path} cannot be read as a CSV file in UTF-8; save it as such.") from None
-    return queries, labels
+    if len(set(labels)) < 2:
+        which = "has no rows" if not labels else f"labels every query as {'' if labels[0] else 'not '}sensitive"
+        raise InputError(f"{path} {which}; a model needs queries of both kinds.")
+    texts = tuple(features(query) for query in queries)
+    number: dict[frozenset[str], int] = {}
+    group = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
+    return Examples(texts, np.array(labels, np.bool_), group, np.ones(len(texts)))
 
 
 def features(text: str) -> frozenset[str]:

@@ -19,7 +19,6 @@ from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.measures.base import Comparison
 from queryveil.release.reader import Release
-from queryveil.sensitivity.model import load_model
 from queryveil.workflows.requests import PairingOptions
 
 # Another owner's logs are taken as they are; only rows that are clicks of one query are merged.
@@ -34,6 +33,8 @@ NEEDS_MEMBERS = (
 
 def load_sensitivity(pairing: PairingOptions) -> Sensitivity:
     """Return the function that estimates how likely texts are sensitive."""
+    from queryveil.sensitivity.model import load_model
+
     return load_model(pairing.model, words=pairing.words).probabilities
 
 

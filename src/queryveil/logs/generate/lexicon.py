@@ -136,7 +136,7 @@ class QueryLexicon:
 
 
 def repeated(queries: Ids) -> NDArray[np.bool_]:
-    """Mark each entry that stands further left in its row already."""
+    """Mark each entry that also occurs further left in its row."""
     found = np.zeros(queries.shape, np.bool_)
     for column in range(1, queries.shape[1]):
         found[:, column] = (queries[:, :column] == queries[:, column : column + 1]).any(axis=1)

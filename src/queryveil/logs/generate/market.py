@@ -99,8 +99,8 @@ class MarketDraw:
         self.frequency, self.users, self.has_clicks = frequency, users, has_clicks
         base, growth, deviation = _IMPRESSIONS
         impressions = np.exp(base + growth * np.log(users) + deviation * rng.standard_normal(len(users)))
-        wanted = CorrelationTarget(users, _at_least(_USERS_IMPRESSIONS, len(users)))
-        self.impressions = np.rint(adjust(impressions, [wanted]))
+        target = CorrelationTarget(users, _at_least(_USERS_IMPRESSIONS, len(users)))
+        self.impressions = np.rint(adjust(impressions, [target]))
         self.clicks = self._draw_clicks(rng)
         self.bid = self._draw_bids(rng)
 
@@ -145,8 +145,8 @@ class MarketDraw:
         with_clicks = np.flatnonzero(is_rare & known)
         many = with_clicks[np.argsort(-self.clicks[with_clicks], kind="stable")][: max(10, round(_MANY_CLICKS * n))]
         for among, (share, mean, deviation), fewest in ((np.flatnonzero(is_rare), _PRECIOUS, 3), (many, _GOLDEN, 2)):
-            chosen = rng.permutation(among)[: max(fewest, round(share * n))]
-            bids[chosen] = np.exp(mean + deviation * rng.standard_normal(len(chosen)))
+            expensive = rng.permutation(among)[: max(fewest, round(share * n))]
+            bids[expensive] = np.exp(mean + deviation * rng.standard_normal(len(expensive)))
         small, small_known = (_INSIGNIFICANT / math.sqrt(count) for count in (n, max(int(known.sum()), 1)))
         targets = [
             *(CorrelationTarget(other, small) for other in (self.frequency, self.users, self.impressions)),
@@ -164,7 +164,7 @@ def _at_least(correlation: float, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class CorrelationTarget:
-    """A correlation wanted between the values, times a factor, and another column, over some of the entries."""
+    """The correlation to reach between the values, times a factor, and another column, over some of the entries."""
 
     other: FloatArray
     correlation: float
@@ -193,13 +193,13 @@ def adjust(values: FloatArray, targets: Sequence[CorrelationTarget], floor: floa
         return values
     bends = np.sign(rows) * np.sqrt(np.abs(rows))
     bends /= np.abs(bends).max(axis=1, keepdims=True)
-    wanted = np.array([target.correlation for target in targets])
+    correlations = np.array([target.correlation for target in targets])
     excess = values - floor
     errors, spreads = _relative_errors(rows, targets, excess + floor)
     for _ in range(_STEPS):
         if np.abs(errors).max() < _CLOSE_ENOUGH:
             break
-        slopes = np.einsum("in,jn->ij", rows * excess, bends) / (spreads * np.abs(wanted))[:, None]
+        slopes = np.einsum("in,jn->ij", rows * excess, bends) / (spreads * np.abs(correlations))[:, None]
         # By least squares, preferring small weights
         ridge = _RIDGE * np.abs(slopes).max() * np.eye(len(slopes))
         weights = np.linalg.lstsq(np.concatenate((slopes, ridge)), np.append(-errors, np.zeros(len(errors))))[0]
@@ -224,8 +224,8 @@ def _relative_errors(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the relative error of each correlation, and the spreads of the values."""
     spreads = np.array([target.spread(values) for target in targets])
-    wanted = np.array([target.correlation for target in targets])
-    return ((rows * values).sum(axis=1) / spreads - wanted) / np.abs(wanted), spreads
+    correlations = np.array([target.correlation for target in targets])
+    return ((rows * values).sum(axis=1) / spreads - correlations) / np.abs(correlations), spreads
 
 
 def _direction(column: FloatArray) -> FloatArray:

@@ -118,7 +118,7 @@ def _draw_roles(n: int, shape: LogShape, rng: np.random.Generator) -> NDArray[np
 
 
 def _draw_n_queries(fixed: IntArray, activity: Activity, rng: np.random.Generator) -> IntArray:
-    """Draw how many queries each person types unless it is fixed, so that the sum is as wanted."""
+    """Draw how many queries each person types unless it is fixed, so that the sum is that of the shape."""
     total, is_free = round(len(fixed) * activity.queries), fixed == 0
     mean = (total - fixed.sum()) / max(np.count_nonzero(is_free), 1)
     drawn = rng.lognormal(np.log(max(mean, 1.0)) - activity.sigma**2 / 2, activity.sigma, size=len(fixed))
