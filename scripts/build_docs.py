@@ -51,7 +51,8 @@ def commands_page() -> str:
         NOTE,
         "# Commands\n\n"
         "Results go to stdout, everything else to stderr. Exit codes: 0 done or yes, 1 the answer is no (a claim is\n"
-        "violated), 2 bad input or cannot be checked, 70 a bug of queryveil, 130 interrupted.\n",
+        "violated), 2 bad input or cannot be checked, 70 a bug of queryveil, 130 interrupted, 141 nobody reads the\n"
+        "output.\n",
     ]
     for command in ((), *((name,) for name in COMMANDS)):
         parts.append(f"\n## {' '.join(('queryveil', *command))}\n\n```text\n{_help(command)}```\n")

@@ -140,3 +140,9 @@ def test_verify_kernels_use_no_other_kernel() -> None:
 def test_no_randomness_but_from_a_passed_generator() -> None:
     forbidden = {"random", "numpy.random"}
     assert not [path for path in FILES if forbidden & set(imports(path))]
+
+
+def test_parquet_files_in_memory_are_opened_by_one_function() -> None:
+    """See `open_parquet`: memory of Python in the hands of Arrow's threads may abort a process that is ending."""
+    users = {str(path.relative_to(SOURCE)) for path in FILES if "BufferReader(" in path.read_text()}
+    assert users == {"core/arrow.py"}

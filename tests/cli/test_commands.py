@@ -24,6 +24,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.parametrize("arguments", [["list"], ["verify", "release"]])
+def test_output_that_nobody_reads_is_no_answer(folder: Path, arguments: list[str]) -> None:
+    """Exit codes 0 and 1 would say that a guarantee holds or is violated."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "queryveil", *arguments]
+    done = subprocess.run(command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"queryveil {__version__}\n"

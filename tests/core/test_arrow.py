@@ -1,11 +1,13 @@
-"""Ties are broken by a full key, which is computed for tied elements only."""
+"""Parquet files in memory; ties are broken by a full key, which is computed for tied elements only."""
+
+import sys
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.core.arrow import break_ties
+from queryveil.core.arrow import break_ties, open_parquet, parquet_bytes
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.text("ab", max_size=3)), max_size=20))
@@ -27,3 +29,13 @@ def test_texts_are_only_compared_where_keys_are_equal() -> None:
     order = np.arange(5)
     break_ties(order, np.array([False, True, False, False]), texts)
     assert (order.tolist(), asked) == ([0, 2, 1, 3, 4], [[1, 2]])
+
+
+def test_an_open_parquet_file_does_not_hold_memory_of_python() -> None:
+    """Otherwise a thread of Arrow that lets go of it last may abort a process that is ending."""
+    table = pa.table({"term": ["a", "b"]})
+    data = parquet_bytes(table)
+    before = sys.getrefcount(data)
+    file = open_parquet(data)
+    assert sys.getrefcount(data) == before
+    assert file.read().equals(table)

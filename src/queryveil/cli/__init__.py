@@ -1,5 +1,6 @@
 """The command line: commands made from declared options, and one printer for every error."""
 
+import os
 import signal
 import sys
 import tempfile
@@ -10,7 +11,7 @@ import typer
 from queryveil.cli import listing, logs, releases, search, serve
 from queryveil.core.errors import QueryveilError, sentence_of
 
-INTERRUPTED, BAD_INPUT, OWN_BUG = 130, 2, 70
+INTERRUPTED, BROKEN_PIPE, BAD_INPUT, OWN_BUG = 130, 141, 2, 70
 
 app = typer.Typer(
     name="queryveil",
@@ -68,15 +69,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error becomes one sentence on stderr."""
     try:
         code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         return _fail(_completed(error.format_message()), BAD_INPUT)
     except QueryveilError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; Python would complain at exit
-        return 0
+    except (BrokenPipeError, SystemExit):  # the option parser makes SystemExit(1) of the former
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at exit
+        return BROKEN_PIPE
     except OSError as error:
         return _fail(sentence_of(error), BAD_INPUT)
     except Exception as error:

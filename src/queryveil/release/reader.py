@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from queryveil.core.arrow import open_parquet
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.kinds.base import Kind, kind_of
@@ -106,7 +106,7 @@ def file_faults(manifest: Manifest, digests: Mapping[str, str]) -> list[str]:
 def _read_table(entry: FileEntry, data: bytes, faults: list[str]) -> list[pa.Table]:
     """Return the table in a data file, adding a fault where there is none or it has another number of rows."""
     try:
-        table = pq.ParquetFile(pa.BufferReader(data)).read()
+        table = open_parquet(data).read()
         table.validate(full=True)
     except (OSError, pa.ArrowException):
         faults.append(f"{entry.path} is not a readable Parquet file")

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.core.arrow import parquet_bytes
+from queryveil.core.arrow import open_parquet, parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import scratch
 from queryveil.core.rows import row_numbers_of
@@ -150,14 +150,13 @@ def write_rows(
 def _written(files: Iterable[tuple[bytes, ...]], staged: StagedRelease, entries: list[FileEntry]) -> Iterator[pa.Table]:
     """Write each file and yield its rows."""
     for number, (data,) in enumerate(files):
-        n_rows = pq.ParquetFile(pa.BufferReader(data)).metadata.num_rows
-        entries.append(staged.write(DATA_FILE.format(number), data, n_rows))
+        entries.append(staged.write(DATA_FILE.format(number), data, open_parquet(data).metadata.num_rows))
         yield from tables_of(data)
 
 
 def tables_of(data: bytes) -> Iterator[pa.Table]:
     """Yield the rows of a Parquet file batch by batch: of the file only the compressed bytes are in memory."""
-    for batch in pq.ParquetFile(pa.BufferReader(data)).iter_batches():
+    for batch in open_parquet(data).iter_batches():
         yield pa.Table.from_batches([batch])
 
 
