@@ -72,8 +72,8 @@ def test_training_writes_a_model_and_replaces_only_models(tmp_path: Path) -> Non
     path = write_labels(tmp_path, "query,label\n" + "\n".join(rows))
     done = train_file(path, tmp_path / "model")
     again = train_file(path, tmp_path / "model", force=True)
-    assert done.judgement == again.judgement
-    assert done.judgement.accuracy == 1.0
+    assert done.scores == again.scores
+    assert done.scores.accuracy == 1.0
     with pytest.raises(OutputError, match="exists already"):
         train_file(path, tmp_path / "model")
     with pytest.raises(OutputError, match="is not a sensitivity model"):

@@ -94,7 +94,7 @@ def _print_explanation(explanation: "Explanation", as_json: bool) -> None:
 
 
 def _print_evaluation(done: "Trained", as_json: bool) -> None:
-    found = done.judgement
+    found = done.scores
     if as_json:
         print_json({"model": str(done.path), "words": len(done.model.words), **asdict(found)})
         return

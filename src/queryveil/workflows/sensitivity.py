@@ -17,24 +17,24 @@ if TYPE_CHECKING:  # scikit-learn takes long to import
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that was trained and written, and how it was judged."""
+    """A model that was trained and written, and its scores in cross-validation."""
 
     path: Path
     model: SensitivityModel
-    judgement: "ClassifierScores"
+    scores: "ClassifierScores"
 
 
 def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, progress: Progress = silent) -> Trained:
-    """Train a model on labelled queries, judge it by 10-fold cross-validation, and write it."""
+    """Train a model on labelled queries, score it by 10-fold cross-validation, and write it."""
     check_replaceable(out, "a sensitivity model", is_model, overwrite=force)
     from queryveil.sensitivity.training import cross_validate, read_labels
     from queryveil.sensitivity.training import train as fit
 
     examples = read_labels(labelled)
-    judgement = cross_validate(examples, rng=np.random.default_rng(seed), progress=progress)
-    model = fit(examples, name=f"{judgement.texts:,} labelled queries")
+    scores = cross_validate(examples, rng=np.random.default_rng(seed), progress=progress)
+    model = fit(examples, name=f"{scores.texts:,} labelled queries")
     write_new_file(out, model_bytes(model), overwrite=force)
-    return Trained(out, model, judgement)
+    return Trained(out, model, scores)
 
 
 def explain(query: str, *, model: Path | None = None, words: Path | None = None) -> Explanation:
