@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import LEFT_OUT, OTHER_PEOPLE, Game, Knowledge, build_game
+from queryveil.attacks.base import ABSENT, LEFT_OUT, Game, Knowledge, build_game
 from queryveil.attacks.finding import BEYOND, attack_by_terms, match_crowds
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
-from queryveil.core.results import AttackResult
+from queryveil.core.results import AttackResult, Rate
 from tests.attacks.settings import groups, setting
 from tests.builders import profiles_of, rows, run_method
 from tests.twins import attacks as twin
@@ -96,8 +96,8 @@ def test_unique_terms_find_everybody_in_the_original() -> None:
     found = results_of(attack(log, log, name="known_terms(m=2, wrong=0)"))
     both = found["2 terms"]
     assert both.rate.value == both.original.value == both.risk.value == 1.0
-    assert both.control.value == 0.0  # who is taken out is found nowhere
-    assert (both.baseline.value, both.crowd, both.smallest, both.controlled_by) == (1 / 20, 1.0, 1, LEFT_OUT)
+    assert both.control == Rate(0.0, 0.0, 0.0)  # who is not there is found nowhere
+    assert (both.baseline.value, both.crowd, both.smallest, both.controlled_by) == (1 / 20, 1.0, 1, ABSENT)
     assert set(found) == {"2 terms", "2 terms, scored"}  # nobody has three
 
 
@@ -106,17 +106,24 @@ def test_a_release_that_kept_the_common_term_only() -> None:
     found = results_of(attack(log, [[0]] * 4, name="known_terms(m=1, wrong=0)", claim="km(k=4, m=1)"))
     one, two = found["1 term"], found["2 terms"]
     assert 0 < one.rate.value <= 1 / 4
-    assert one.control.value >= one.rate.value  # a crowd of three is smaller than one of four
-    assert one.risk.value == 0.0
+    assert one.risk == one.rate
     assert (two.rate.value, two.note) == (0.0, BEYOND)
     assert (found["2 terms, scored"].rate.value, found["2 terms, scored"].smallest) == (1 / 4, 4)
 
 
-def test_other_people_are_the_control_if_given() -> None:
-    log = [[0, n] for n in range(1, 5)]
-    found = results_of(attack(log, log, others=[[0, 1], [77, 78], [0]], name="known_terms(m=2, wrong=1)"))
-    assert (found["2 terms"].control.value, found["2 terms"].controls) == (1 / 2, 2)
-    assert found["2 terms"].controlled_by == OTHER_PEOPLE
+def test_crowds_of_two_are_a_risk() -> None:
+    """A belief in a wrong find is no success, so it is not subtracted from any."""
+    log = [[0, n // 2] for n in range(2, 12)]
+    found = results_of(attack(log, log, name="known_terms(m=2, wrong=0)"))
+    assert found["2 terms"].rate.value == found["2 terms"].risk.value == 1 / 2
+
+
+def test_a_group_is_found_without_the_person_too() -> None:
+    built = groups([[0, 1], [0, 1], [0, 1], [2, 3], [2, 3]], [0, 0, 0, 1, 1], [[0, 1], [2, 3]])
+    known = resolve("attack", "known_terms(m=2, wrong=0)")
+    found = results_of(attack_by_terms(Evidence(built), known, rng=np.random.default_rng(1)))
+    group = found["2 terms: the group"]
+    assert (group.rate.value, group.control.value, group.risk.value, group.controlled_by) == (1.0, 1.0, 0.0, LEFT_OUT)
 
 
 def test_groups_hide_their_members() -> None:

@@ -64,7 +64,7 @@ def test_every_risk_has_a_section_with_its_attacks() -> None:
 def test_figures_are_shown_in_tables_and_charts() -> None:
     page = render_attack_report(report(*RESULTS))
     rows = cells(page, "Success of known_terms(m=2)")
-    assert ["2 terms", "1.2%", "0.2 – 2.2", "1.0%", "<0.1%", "0.0%", "76.6%", "4,840", "67", "5"] in rows
+    assert ["2 terms", "1.2%", "0.2 – 2.2", "76.6%", "<0.1%", "1.0%", "0.0%", "4,840", "67", "5"] in rows
     labels = chart_labels(page)
     assert labels[0].startswith("Bar chart of the success of an attack. 2 terms: original log 76.6%, release 1.2%")
     assert len(labels) == 3

@@ -1,8 +1,8 @@
 """What every attack shares: the setting, the release and the log over the same numbered items, and rates of success.
 
 Things that can be known of a person (terms, terms with counts, moments) are numbered; an attack chooses one sort of
-them and builds a `Game`, in which the release and the log have the same form. It then runs three times: against the
-release, against a control (people who are not in the release), and against the log.
+them and builds a `Game`, in which the release and the log have the same form. It then runs against the release and
+against the log, and, unless it finds people, against a control: people who are not in the release.
 """
 
 import math
@@ -34,6 +34,7 @@ from queryveil.kernels.histories import gather
 
 LEFT_OUT = "the same people, each taken out of the release"
 OTHER_PEOPLE = "people of another log"
+ABSENT = "nobody can be found who is not in the release, so the control is 0 and the risk is the success"
 _ATTEMPTS = 20  # at drawing a wrong item; a person who holds nearly all items gets none
 TARGETS_PER_CALL = 500  # takes less than a second, so that an interrupt is noticed
 Targets = TypeVar("Targets")
@@ -92,7 +93,6 @@ class Setting:
     most_targets: int
     moments: ItemTables | None = None  # keys are seconds
     queries: Queries | None = None
-    other_queries: Queries | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +204,6 @@ class Game:
         control = (self.release, targets, True) if strangers is None else (self.release, strangers, False)
         return (self.release, targets, False), control, (self.original, targets, False)
 
-    def draw_strangers(self, width: int, most: int, rng: np.random.Generator) -> Knowledge | None:
-        """Draw what is known of people who are not in the log; None if none of them has as many items."""
-        if self.others is None:
-            return None
-        rows = self.others.draw_rows(width, most, rng)
-        return self.others.draw_knowledge(rows, width, rng) if len(rows) else None
-
     def released_items(self) -> Known:
         """Return people's histories without the items that the release does not show of their owner."""
         people, published = self.people, self.release.published
@@ -268,15 +261,20 @@ def in_batches(
 def make_result(
     attack: ResolvedName,
     knowledge: str,
-    successes: Sequence[NDArray[Any]],
+    successes: tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any]],
     baseline: Rate,
     *,
-    controlled_by: str,
+    controlled_by: str = ABSENT,
     risk_of: Risk | None = None,
     **more: Any,
 ) -> AttackResult:
-    """Return the result of an attack from the success per target against the release, the control and the log."""
-    rate, control, original = map(rate_of, successes)
+    """Return the result of an attack from the success per target against the release, the control and the log.
+
+    The control is scored as the attack is; None stands for one that cannot succeed.
+    """
+    found, controlled, in_log = successes
+    rate, original = rate_of(found), rate_of(in_log)
+    control = Rate(0.0, 0.0, 0.0) if controlled is None else rate_of(controlled)
     return AttackResult(
         str(attack),
         risk_of or attack_of(attack).risk_of,
@@ -284,10 +282,10 @@ def make_result(
         rate,
         control,
         baseline,
-        risk_above(rate, control),
+        rate if controlled is None else risk_above(rate, control),
         original,
-        targets=len(successes[0]),
-        controls=len(successes[1]),
+        targets=len(found),
+        controls=0 if controlled is None else len(controlled),
         controlled_by=controlled_by,
         **more,
     )

@@ -1,8 +1,8 @@
 """Attacks that find people: known terms, terms with counts, moments of searching, and names.
 
 The people who match what is known best are the crowd. Success against a target is one divided by the number of people
-in the crowd if the target is in it, else 0. Nothing can succeed against people who are not there, so the control is
-how strongly the attacker would believe to have found them: one divided by the number of people in the crowd.
+in the crowd if the target is in it, else 0. By the same score nothing succeeds against people who are not there, so the
+control is 0. Only the group of a person can be found without the person.
 
 `known_terms` draws terms that the person searched for; with `of=release` only those that the release still shows, the
 case that a guarantee is about. On a (k, m)-anonymous release no success with at most m right terms exceeds 1/k,
@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 
 from queryveil.attacks.base import (
+    LEFT_OUT,
     Game,
     ItemTable,
     ItemTables,
@@ -31,7 +32,6 @@ from queryveil.attacks.base import (
     Setting,
     View,
     build_game,
-    control_name,
     draw_at_most,
     in_batches,
     make_result,
@@ -64,13 +64,8 @@ class CrowdMatches:
     is_in: BoolArray  # the target is in it
 
     def success(self, by: CrowdUnit = "people") -> FloatArray:
-        """Return the probability of finding each target."""
-        return np.where(self.is_in, self.belief(by), 0.0)
-
-    def belief(self, by: CrowdUnit = "people") -> FloatArray:
-        """Return how strongly the attacker believes to have found each target, rightly or not."""
-        size = self.people if by == "people" else self.owners
-        return np.divide(1.0, size, out=np.zeros(len(size)), where=size > 0)
+        """Return the probability of finding each target, or its group."""
+        return self.is_in / np.maximum(1, self.people if by == "people" else self.owners)
 
 
 def match_crowds(
@@ -100,32 +95,27 @@ def attack_crowds(
     attack: ResolvedName,
     label: str,
     known: Knowledge,
-    strangers: Knowledge | None,
     progress: Progress,
     *,
     exact: bool = False,
     note: str = "",
 ) -> list[AttackResult]:
     """Attack with the given knowledge; a release of groups also gets a result about finding the person's group."""
-    found, control, original = (
-        match_crowds(view, whom, exact=exact, left_out=left_out, progress=progress, stage=f"attacking: {attack}")
-        for view, whom, left_out in game.three_runs(known, strangers)
-    )
+    match = partial(match_crowds, knowledge=known, exact=exact, progress=progress, stage=f"attacking: {attack}")
+    found, original = match(game.release), match(game.original).success()
     crowd = found.people[found.is_in]
     result = partial(
         make_result,
         attack,
-        controlled_by=control_name(strangers),
         crowd=float(np.median(crowd)) if len(crowd) else None,
         smallest=int(crowd.min()) if len(crowd) else None,
         note=note,
     )
-    seen, guess = original.success(), _guess(game.release, known)
-    results = [result(label, (found.success(), control.belief(), seen), guess)]
-    if (game.release.published.people > 1).any():
-        successes = (found.success("groups"), control.belief("groups"), seen)
+    results = [result(label, (found.success(), None, original), _guess(game.release, known))]
+    if (game.release.published.people > 1).any():  # a group is there without the person too
+        successes = (found.success("groups"), match(game.release, left_out=True).success("groups"), original)
         guess = _guess(game.release, known, "groups")
-        results.append(result(f"{label}: the group", successes, guess, risk_of="linkability"))
+        results.append(result(f"{label}: the group", successes, guess, risk_of="linkability", controlled_by=LEFT_OUT))
     return results
 
 
@@ -152,16 +142,12 @@ def attack_by_terms(
         if not len(rows):
             break
         known = people.draw_knowledge(rows, n_terms, rng)
-        strangers = game.draw_strangers(n_terms, setting.most_targets, rng)
         note = BEYOND if isinstance(claimed, int) and n_terms > claimed else ""
         label = count_terms(n_terms)
-        results += attack_crowds(game, attack, label, known, strangers, progress, exact=True, note=note)
-        pool = game.people.ids
-        known = known.with_wrong(game.people.draw_wrong(pool, rows, n_wrong, rng))
-        if strangers is not None:  # no term of the log is known to be wrong or right of them
-            strangers = strangers.with_wrong(pool[rng.integers(0, len(pool), (len(strangers), n_wrong))])
+        results += attack_crowds(game, attack, label, known, progress, exact=True, note=note)
+        known = known.with_wrong(game.people.draw_wrong(game.people.ids, rows, n_wrong, rng))
         label += f" and {n_wrong} wrong, scored" if n_wrong else ", scored"
-        results += attack_crowds(game, attack, label, known, strangers, progress, note=note)
+        results += attack_crowds(game, attack, label, known, progress, note=note)
     return results
 
 
@@ -222,7 +208,7 @@ def _attack_by_items(
     rows = game.people.draw_rows(m, setting.most_targets, rng)
     game.people.require(rows, attack, m, what)
     known = game.people.draw_knowledge(rows, m, rng)
-    return attack_crowds(game, attack, label, known, game.draw_strangers(m, setting.most_targets, rng), progress)
+    return attack_crowds(game, attack, label, known, progress)
 
 
 def attack_by_names(
@@ -239,11 +225,7 @@ def attack_by_names(
             f"{attack} needs people who searched for a first and a last name that few others did, and the log has "
             "none; leave it out."
         )
-    strangers = None
-    if setting.other_queries is not None:
-        found = _name_knowledge(setting, game, own_names(setting.other_queries, shared), rng)
-        strangers = replace(found, person=np.full(len(found), -1, np.int32)) if len(found) else None
-    return attack_crowds(game, attack, "first and last name", known, strangers, progress, note=ASSUMED)
+    return attack_crowds(game, attack, "first and last name", known, progress, note=ASSUMED)
 
 
 def own_names(queries: Queries, shared: int) -> dict[int, FullName]:

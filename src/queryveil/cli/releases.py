@@ -90,6 +90,12 @@ def attack(done: "AttackReport", request: AttackRequest, as_json: bool) -> None:
         return
     headings, rows = done.table()
     typer.echo(table(headings, rows, numbers=range(2, len(headings))))
+    from queryveil.report.attacks import COLUMNS
+
+    for name, threat in done.threats.items():
+        typer.echo(f"{name}: {threat}")
+    for heading, meaning in COLUMNS.items():
+        typer.echo(f"{heading}: {meaning}.")
     for name, reason in done.skipped.items():
         typer.echo(f"not run: {name}: {reason}")
     if done.page is not None:

@@ -17,19 +17,18 @@ from queryveil.report.charts import grouped_bar_chart
 from queryveil.report.rendering import group_notes, percent, render
 
 TITLE = "Attacks on a released search log"
-HEADINGS = (
-    "attack",
-    "known",
-    "success",
-    "95 % interval",
-    "control",
-    "guess",
-    "risk",
-    "in the log",
-    "targets",
-    "crowd",
-    "least",
-)
+COLUMNS = {  # heading → what it means
+    "known": "what the attacker knows about a person",
+    "success": "how often the attack on the release succeeds; a person found among c people counts 1/c",
+    "95 % interval": "of the success, in %",
+    "in the log": "the same attack on the original log with pseudonyms only: what the release is to prevent",
+    "guess": "without the release, or pointing at anybody in it",
+    "control": "the same attack, scored in the same way, on people whose data are not in the release",
+    "risk": "(success − control) ÷ (1 − control), at least 0: what the person's own data give away",
+    "targets": "how many people were attacked, drawn at random",
+    "crowd": "the median number of people among whom a person who was found hides",
+    "least": "the smallest such number",
+}
 QUESTIONS: Mapping[Risk, str] = {
     "singling out": "Can a person be isolated in the release by somebody who knows a little about that person?",
     "linkability": "Can what the release shows be tied to another record about the same person or the same group?",
@@ -57,7 +56,7 @@ class AttackReport:
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the rows as text."""
-        return list(HEADINGS), [[result.attack, *_row(result, str)] for result in self.results]
+        return ["attack", *COLUMNS], [[result.attack, *_row(result, str)] for result in self.results]
 
     def record(self) -> dict[str, Any]:
         """Return everything for JSON."""
@@ -81,7 +80,7 @@ class AttackReport:
 def render_attack_report(report: AttackReport) -> str:
     """Return the results as one HTML document; the same input gives the same bytes."""
     risks = [_risk_context(risk, report) for risk in QUESTIONS]
-    return render("attacks.html.j2", title=TITLE, version=report.queryveil, report=report, risks=risks)
+    return render("attacks.html.j2", title=TITLE, version=report.queryveil, report=report, risks=risks, columns=COLUMNS)
 
 
 def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
@@ -113,10 +112,10 @@ def _row(result: AttackResult, show: Callable[[Rate], str]) -> list[str]:
         result.knowledge,
         show(result.rate),
         f"{100 * result.rate.low:.1f} – {100 * result.rate.high:.1f}",
-        show(result.control),
-        show(result.baseline),
-        show(result.risk),
         show(result.original),
+        show(result.baseline),
+        show(result.control),
+        show(result.risk),
         f"{result.targets:,}",
         "–" if result.crowd is None else f"{result.crowd:,.0f}",
         "–" if result.smallest is None else f"{result.smallest:,}",

@@ -120,9 +120,8 @@ def build_setting(
         history_of=shown.history_of,
         part=shown.part,
         most_targets=most_targets,
-        moments=_moment_tables(shown, side, others),
+        moments=_moment_tables(shown, side),
         queries=_queries(side),
-        other_queries=None if others is None else _queries(others),
     )
 
 
@@ -248,12 +247,11 @@ def _table(profiles: Profiles, number: dict[str, int]) -> ItemTable:
     return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
 
 
-def _moment_tables(shown: ReleasedUnits, side: LogSide, others: LogSide | None) -> ItemTables | None:
-    """Return the times of queries where release and log have them; of other people where their log has them too."""
+def _moment_tables(shown: ReleasedUnits, side: LogSide) -> ItemTables | None:
+    """Return the times of queries where release and log have them."""
     if shown.moments is None or side.moments is None:
         return None
-    strangers = None if others is None or others.moments is None else _rows(*others.moments, others.profiles.owner)
-    return ItemTables(shown.moments, _rows(*side.moments, side.profiles.owner), strangers)
+    return ItemTables(shown.moments, _rows(*side.moments, side.profiles.owner))
 
 
 def _queries(side: LogSide) -> Queries | None:
