@@ -261,7 +261,9 @@ def in_batches(
 def make_result(
     attack: ResolvedName,
     knowledge: str,
-    successes: tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any]],
+    found: NDArray[Any],
+    controlled: NDArray[Any] | None,
+    in_log: NDArray[Any],
     baseline: Rate,
     *,
     controlled_by: str = ABSENT,
@@ -272,7 +274,6 @@ def make_result(
 
     The control is scored as the attack is; None stands for one that cannot succeed.
     """
-    found, controlled, in_log = successes
     rate, original = rate_of(found), rate_of(in_log)
     control = Rate(0.0, 0.0, 0.0) if controlled is None else rate_of(controlled)
     return AttackResult(

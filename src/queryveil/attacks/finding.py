@@ -111,11 +111,11 @@ def attack_crowds(
         smallest=int(crowd.min()) if len(crowd) else None,
         note=note,
     )
-    results = [result(label, (found.success(), None, original), _guess(game.release, known))]
+    results = [result(label, found.success(), None, original, _guess(game.release, known))]
     if (game.release.published.people > 1).any():  # a group is there without the person too
         successes = (found.success("groups"), match(game.release, left_out=True).success("groups"), original)
         guess = _guess(game.release, known, "groups")
-        results.append(result(f"{label}: the group", successes, guess, risk_of="linkability", controlled_by=LEFT_OUT))
+        results.append(result(f"{label}: the group", *successes, guess, risk_of="linkability", controlled_by=LEFT_OUT))
     return results
 
 

@@ -78,8 +78,8 @@ def infer(
     label, guessed = count_terms(m), np.append(prior, 0.0)[found[0].guess]
     beliefs, guesses = [each.belief for each in found], [each.is_right for each in found]
     return [
-        result(f"{label}: belief in another", beliefs, rate_of(prior[secrets.secret])),
-        result(f"{label}: best guess of another", guesses, rate_of(guessed)),
+        result(f"{label}: belief in another", *beliefs, rate_of(prior[secrets.secret])),
+        result(f"{label}: best guess of another", *guesses, rate_of(guessed)),
     ]
 
 

@@ -59,7 +59,7 @@ def find_deleted(
         success(game.original, no_parts, setting.history_of[unit]),
     ]
     label = "the history, the method and two terms"
-    return [make_result(attack, label, successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
+    return [make_result(attack, label, *successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
 
 
 def _draw_deleted(setting: Setting, game: Game, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
