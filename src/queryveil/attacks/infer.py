@@ -73,10 +73,13 @@ def infer(
         other_rows = game.others.draw_rows(m + 1, setting.most_targets, rng)
         strangers = _draw_secrets(game.others, other_rows, m, rng) if len(other_rows) else None
     prior = prior_of(game)
-    found = [infer_terms(*run, prior, progress, f"attacking: {attack}") for run in game.three_runs(secrets, strangers)]
+    released, control, log = (
+        infer_terms(*run, prior, progress, f"attacking: {attack}") for run in game.three_runs(secrets, strangers)
+    )
     result = partial(make_result, attack, controlled_by=control_name(strangers))
-    label, guessed = count_terms(m), np.append(prior, 0.0)[found[0].guess]
-    beliefs, guesses = [each.belief for each in found], [each.is_right for each in found]
+    label, guessed = count_terms(m), np.append(prior, 0.0)[released.guess]
+    beliefs = released.belief, control.belief, log.belief
+    guesses = released.is_right, control.is_right, log.is_right
     return [
         result(f"{label}: belief in another", *beliefs, rate_of(prior[secrets.secret])),
         result(f"{label}: best guess of another", *guesses, rate_of(guessed)),

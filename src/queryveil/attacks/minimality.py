@@ -53,11 +53,11 @@ def find_deleted(
 
         return in_batches(compare_batch, len(row), progress, f"attacking: {attack}", QUESTIONS_PER_CALL)[0]
 
-    successes = [
+    successes = (
         success(game.release, setting.part, unit),
         success(game.release, setting.part, other),
         success(game.original, no_parts, setting.history_of[unit]),
-    ]
+    )
     label = "the history, the method and two terms"
     return [make_result(attack, label, *successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
 
