@@ -30,8 +30,6 @@ def test_boundaries_cut_the_entries_into_the_rows(lists: list[list[int]]) -> Non
 def test_every_entry_knows_its_row(lists: list[list[int]]) -> None:
     expected = [number for number, row in enumerate(lists) for _ in row]
     assert rows.row_numbers(indptr(lists)).tolist() == expected
-    assert rows.row_numbers_of([len(row) for row in lists]).tolist() == expected
-    assert rows.per_entry(np.arange(len(lists)) * 10, indptr(lists)).tolist() == [10 * row for row in expected]
 
 
 @given(LISTS, st.data())

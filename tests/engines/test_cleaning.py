@@ -23,7 +23,7 @@ def cleaned(rows: Rows, **options: Any) -> tuple[list[tuple[str, str]], dict[str
     """Return (person, query) of the cleaned log, and count and note of every step."""
     with queryveil.read(table(rows), **options) as log:
         found = [(row["person"], row["query"]) for row in log.to_arrow().to_pylist()]
-        return found, {step.name: (step.count, step.note) for step in log.steps}
+        return found, {step.name: (step.count, step.note) for step in log.steps.values()}
 
 
 def histories(rows: Rows, **options: Any) -> list[list[str]]:
@@ -141,7 +141,7 @@ def test_a_log_is_partitioned_by_a_column(tmp_path: Path) -> None:
     path.write_text("user,query,country\na,x,us\nb,y,de\na,z,de\nb,w,\n")
     with queryveil.read(path, partition_by="country") as log:
         assert log.partition_values == ("", "de", "us")
-        assert log.steps[-1].note == "user, 3 parts by country"
+        assert log.steps["histories"].note == "user, 3 parts by country"
         owner, part = log.histories()
         profiles = queryveil.profiles(log)
     assert part is not None
@@ -159,10 +159,10 @@ def test_stop_words_are_left_out_and_counted() -> None:
     assert histories(rows, stop_words="english") == [["house", "rising", "sun"]]
     with queryveil.read(table(rows), stop_words="english") as log:
         queryveil.profiles(log)
-        assert [(step.name, step.count) for step in log.steps[-2:]] == [("terms", 9), ("stop words", 6)]
+        assert [(step.name, step.count) for step in [*log.steps.values()][-2:]] == [("terms", 9), ("stop words", 6)]
     with queryveil.read(table(rows)) as log:
         queryveil.profiles(log)
-        assert (log.steps[-1].count, log.steps[-1].note) == (0, "off")
+        assert (log.steps["stop words"].count, log.steps["stop words"].note) == (0, "off")
 
 
 def test_people_are_numbered_by_first_row_and_user_ids_are_trimmed() -> None:

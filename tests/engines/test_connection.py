@@ -46,7 +46,7 @@ def test_a_log_larger_than_the_limit_is_spilled_and_read(large: Path, temporary:
 def test_running_out_of_memory_gives_one_clear_sentence(large: Path, temporary: Path) -> None:
     try:
         with queryveil.read(large, memory_limit="30MB", scrub=False, history="session") as log:
-            assert log.steps[0].count == 300_000
+            assert log.steps["rows"].count == 300_000
     except InputError as error:
         assert str(error) == "the log does not fit into the memory limit; raise --memory-limit."
     assert list(temporary.iterdir()) == []

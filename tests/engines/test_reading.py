@@ -90,7 +90,7 @@ def test_the_first_bad_line_is_named_with_its_fault_and_without_its_content(
     assert SECRET not in message
     assert list(temporary.iterdir()) == []
     with queryveil.read(path, max_bad_lines="2") as log:
-        assert (log.steps[0].count, log.steps[1].count) == (20, 2)
+        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (20, 2)
         assert sorted(log.persons()) == sorted({f"u{i}" for i in range(22)} - {f"u{8 - header}", f"u{14 - header}"})
     assert list(temporary.iterdir()) == []
 
@@ -125,7 +125,7 @@ def test_bad_lines_are_counted_and_numbered_for_each_file(tmp_path: Path) -> Non
     assert f"{second}: 2 of 22 lines are bad and 1 may be; the first is line 4 (no user)" in message
     write(second, "aol", 20, {4: no_user})
     with queryveil.read([first, second]) as log:
-        assert (log.steps[0].count, log.steps[1].count) == (40, 2)
+        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (40, 2)
 
 
 def test_lines_inside_quoted_fields_are_counted(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_lines_inside_quoted_fields_are_counted(tmp_path: Path) -> None:
     assert "the first is line 43 (no user)" in refusal(path)
     path.write_text(f"user,query,time\n{good}")
     with queryveil.read(path) as log:
-        assert (log.steps[0].count, log.steps[1].count) == (5, 0)
+        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (5, 0)
 
 
 @pytest.mark.parametrize("closed_later", [False, True])
@@ -172,7 +172,7 @@ def test_a_carriage_return_inside_a_line_is_white_space(tmp_path: Path) -> None:
     write(first, "aol", 20, {})
     write(second, "aol", 20, {9: f"u\tone\rtwo\t{TIME}\t\t".encode()})
     with queryveil.read([first, second]) as log:
-        assert (log.steps[0].count, log.steps[1].count) == (41, 0)
+        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (41, 0)
         assert "one two" in log.to_arrow()["query"].to_pylist()
 
 
@@ -203,7 +203,7 @@ def test_allowed_bad_lines_are_left_out(tmp_path: Path, allowed: str, n_bad: int
     write(path, "aol", 20, dict.fromkeys(range(3, 3 + n_bad), b"u"))
     if is_read:
         with queryveil.read(path, max_bad_lines=allowed) as log:
-            assert log.steps[1].count == n_bad
+            assert log.steps["bad lines"].count == n_bad
     else:
         assert f"{n_bad} of {20 + n_bad} lines are bad" in refusal(path, max_bad_lines=allowed)
 
@@ -212,7 +212,7 @@ def test_a_share_is_a_share_of_all_lines(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, "aol", 2_997, {5: b"u", 6: b"u", 7: b"u"})
     with queryveil.read(path) as log:
-        assert log.steps[1].count == 3
+        assert log.steps["bad lines"].count == 3
     write(path, "aol", 2_995, {5: b"u", 6: b"u", 7: b"u", 8: b"u"})
     assert "4 of 2,999 lines are bad and 2 may be; the first is line 5 (too few columns)" in refusal(path)
 

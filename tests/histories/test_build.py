@@ -55,7 +55,7 @@ def built(rows: list[Row], **options: Any) -> Built | None:
     try:
         with queryveil.read(table(rows), **options) as log:
             profiles = queryveil.profiles(log)
-            counts = {step.name: step.count for step in log.steps if step.name in COUNTED}
+            counts = {step.name: step.count for step in log.steps.values() if step.name in COUNTED}
     except LogError as error:
         assert re.search(r"no query of the log holds a term|all users of the log are bots", str(error))
         return None

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.evidence import GroupMembers, Owners, ReleasedGroups, ReleasedHistories, ReleasedVocabularies
+from queryveil.core.evidence import Owners, ReleasedHistories
+from queryveil.core.group_evidence import GroupMembers, ReleasedGroups, ReleasedVocabularies
 from queryveil.core.names import declarations
 from queryveil.histories.groups import Grouping
 from queryveil.histories.outcomes import KeptPairs

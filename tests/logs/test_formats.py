@@ -91,7 +91,7 @@ def test_each_format_is_guessed_and_can_be_named(tmp_path: Path, content: str, n
     options: dict[str, Any] = {"format": name} if named else {}
     with queryveil.read(path, **options) as log:
         assert log.format == name
-        assert (log.steps[0].count, log.steps[1].count) == (N, 0)
+        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (N, 0)
     check_rows(read_rows(path, **options))
 
 
@@ -158,7 +158,7 @@ def test_basket_items_are_scrubbed_separately(tmp_path: Path) -> None:
             ["4111", "1111", "1111", "1111"],
             ["9"],
         ]
-        assert {step.name: step.count for step in log.steps}["scrub"] == 1
+        assert {step.name: step.count for step in log.steps.values()}["scrub"] == 1
 
 
 def test_csv_fields_may_hold_quotes_delimiters_and_line_breaks(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_content_is_what_one_machine_would_write(made: Made) -> None:
     folder, log, done = made.folder, made.log, made.done
     with queryveil.read(log, **OPTIONS) as opened:
         profiles = queryveil.profiles(opened)
-        steps = [step.__dict__ for step in opened.steps]
+        steps = [step.__dict__ for step in opened.steps.values()]
     assert done.manifest.record()["cleaning"]["steps"] == steps
     rows = encode_histories(profiles, kept_mask(profiles, folder)).rows
     assert rows.equals(load_release(folder / "r2").rows)

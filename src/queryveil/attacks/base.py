@@ -25,7 +25,6 @@ from queryveil.core.rows import (
     IntArray,
     Scalar,
     gather_rows,
-    per_entry,
     row_numbers,
     select_entries,
 )
@@ -208,8 +207,8 @@ class Game:
         """Return people's histories without the items that the release does not show of their owner."""
         people, published = self.people, self.release.published
         width = len(self.keys)
-        owner = self.release.owners_of(per_entry(people.owner, people.indptr)).astype(np.int64)
-        units = per_entry(published.owner, published.indptr).astype(np.int64)
+        owner = self.release.owners_of(np.repeat(people.owner, np.diff(people.indptr))).astype(np.int64)
+        units = np.repeat(published.owner, np.diff(published.indptr)).astype(np.int64)
         is_shown = (owner >= 0) & np.isin(owner * width + people.ids, units * width + published.ids)
         return Known(select_entries(people.indptr, is_shown), people.ids[is_shown], people.owner)
 

@@ -37,7 +37,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
-from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, count_holders, per_entry
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, count_holders
 from queryveil.kernels.attacks import believe
 
 
@@ -89,7 +89,7 @@ def infer(
 def prior_of(game: Game) -> FloatArray:
     """Return the share of all people in the log who hold each item, in any history."""
     known = game.people
-    holders = count_holders(per_entry(known.owner, known.indptr), known.ids, len(game.keys))
+    holders = count_holders(np.repeat(known.owner, np.diff(known.indptr)), known.ids, len(game.keys))
     return holders / len(game.original.owner_of)
 
 

@@ -32,16 +32,6 @@ def row_numbers(indptr: NDArray[Any], dtype: Any = np.int64) -> NDArray[Any]:
     return np.repeat(np.arange(len(indptr) - 1, dtype=dtype), np.diff(indptr))
 
 
-def row_numbers_of(lengths: NDArray[Any] | Sequence[int]) -> IntArray:
-    """Return the row number of every entry of rows with these lengths."""
-    return np.repeat(np.arange(len(lengths)), lengths)
-
-
-def per_entry(values: NDArray[Scalar], indptr: NDArray[Any]) -> NDArray[Scalar]:
-    """Repeat one value per row for every entry of the row."""
-    return np.repeat(values, np.diff(indptr))
-
-
 def gather_rows(indptr: IntArray, rows: NDArray[Any], most: int | None = None) -> tuple[IntArray, IntArray]:
     """Return the boundaries of some rows and the positions of their entries; at most `most` entries per row."""
     lengths = indptr[rows + 1] - indptr[rows]

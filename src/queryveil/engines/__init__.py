@@ -136,23 +136,13 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
     """
 
     source: LogSource
-    opening_steps: tuple[Step, ...]  # cleaning steps done while the log was opened
+    steps: dict[str, Step]  # the cleaning steps by name, in order; building profiles adds those that find terms
     has_times: bool
     format: str
     has_single_terms: bool  # each row is one term instead of a query
     columns: tuple[str, ...]  # person, query, and of time, rank, url, part those that the log has
     partition_values: tuple[str, ...]  # the values by which the log is cut into partitions, sorted
     connection: "Connection"
-    later_steps: dict[str, Step] = field(default_factory=dict)  # steps done while the log was streamed, by name
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """Return the cleaning steps in order."""
-        return (*self.opening_steps, *self.later_steps.values())
-
-    def record(self, step: Step) -> None:
-        """Add a step that was done while the log was streamed; it replaces one of the same name."""
-        self.later_steps[step.name] = step
 
     def __exit__(self, *exception: object) -> None:
         self.connection.close()

@@ -47,12 +47,11 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
     term = np.concatenate([none, *(terms for _, terms in found)])
     owner, partition = log.histories()
     if unit == "term":
-        log.record(Step("terms", len(term), "terms found in queries", f"charset {charset}"))
-        if log.source.cleaning.stop_words == "none":
-            log.record(Step("stop words", 0, "stop words left out", "off"))
-        else:
+        log.steps["terms"] = Step("terms", len(term), "terms found in queries", f"charset {charset}")
+        log.steps["stop words"] = Step("stop words", 0, "stop words left out", "off")
+        if log.source.cleaning.stop_words != "none":
             is_stop_word = pc.is_in(words, pa.array(STOP_WORDS, words.type)).to_numpy(zero_copy_only=False)[term]
-            log.record(Step("stop words", int(np.count_nonzero(is_stop_word)), "stop words left out"))
+            log.steps["stop words"] = Step("stop words", int(np.count_nonzero(is_stop_word)), "stop words left out")
             history, term = history[~is_stop_word], term[~is_stop_word]
     if not len(term):
         raise NoTermsError(NO_TERMS)

@@ -113,7 +113,7 @@ class _CleaningTask:
                 rows = _history_rows(profiles, log.partition_values)
             except NoTermsError:
                 rows = _SCHEMA.empty_table()
-            steps = [asdict(step) for step in log.steps]
+            steps = [asdict(step) for step in log.steps.values()]
             report = json.dumps({"steps": steps, "parts": log.partition_values, "histories": len(rows)})
         yield from rows.to_batches(max_chunksize=20_000)
         empty: dict[str, list[Any]] = {name: [None] for name in _SCHEMA.names}

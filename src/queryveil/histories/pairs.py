@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import LogPair
+from queryveil.core.log_pair import LogPair
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, per_entry
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer, tokenize
@@ -92,7 +92,7 @@ def documents_of_profiles(
     entries = pa.array(original.vocabulary, pa.large_string())
     first = LogDocuments(original.owner_per_pair(), original.ids, original.persons, original.counts)
     terms = pa.array(released.vocabulary, pa.large_string()).take(pa.array(released.ids))
-    second, texts = documents_of_texts(per_entry(owner, released.indptr), terms, original.persons, entries)
+    second, texts = documents_of_texts(np.repeat(owner, np.diff(released.indptr)), terms, original.persons, entries)
     return [first, replace(second, times=times)], texts
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.display import Tabular
-from queryveil.core.rows import FloatArray, Int32Array, IntArray, count_runs, per_entry, row_numbers, select_entries
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, count_runs, row_numbers, select_entries
 from queryveil.kernels.histories import count_people
 
 
@@ -61,7 +61,7 @@ class Profiles(Tabular):
 
     def owner_per_pair(self) -> Int32Array:
         """Return the person of every pair."""
-        return per_entry(self.owner, self.indptr)
+        return np.repeat(self.owner, np.diff(self.indptr))
 
     def holders(self) -> IntArray:
         """Count the people who hold each entry; an entry in two histories of a person counts once."""

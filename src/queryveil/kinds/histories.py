@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
-from queryveil.core.rows import IntArray, gather_rows, per_entry, row_numbers
+from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
@@ -114,14 +114,14 @@ class HistoriesKind(Kind):
         is_released = pc.is_valid(term)
         history = as_array(pairs["history"].filter(is_released))
         true = history * len(released.terms) + as_array(term.filter(is_released))
-        claimed = per_entry(owners.history, released.indptr) * len(released.terms) + released.ids
+        claimed = np.repeat(owners.history, np.diff(released.indptr)) * len(released.terms) + released.ids
         n_invented = int(np.count_nonzero(~np.isin(claimed, true)))
         return history_faults(n_invented, len(np.unique(owners.person)), counts)
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return every item of every released history with the person."""
         released = evidence.get(ReleasedHistories)
-        users = per_entry(released.users, released.indptr)
+        users = np.repeat(released.users, np.diff(released.indptr))
         return released.ids.astype(np.int64), person_of_users(units, persons)[users]
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError, InternalError
-from queryveil.core.rows import IntArray, gather_rows, row_numbers_of
+from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
@@ -78,7 +78,7 @@ def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences
     lengths = np.diff(released)
     columns: dict[str, pa.Array] = {
         "user": pa.array(np.repeat(release_ids[queries.history[in_order]], lengths)),
-        "query_id": pa.array(row_numbers_of(lengths)),
+        "query_id": pa.array(row_numbers(indptr_of(lengths))),
         "term": texts.take(pa.array(ranks[positions])),
     }
     query = pa.array(np.repeat(in_order, lengths))

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from queryveil.core.arrow import as_array, encode_texts
 from queryveil.core.errors import ReleaseError
-from queryveil.core.evidence import Evidence, Owners, ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Owners
+from queryveil.core.group_evidence import ReleasedVocabularies
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles

@@ -1,30 +1,18 @@
-"""Word lists: names of people (US Census Bureau, 1990), places of the world (WordNet), private words and stop words."""
+"""Word lists: names of people (US Census Bureau, 1990), private words and stop words."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import Literal
 
 import pyarrow.compute as pc
 
 from queryveil.lexicons import read_table
 
-PLACE_KINDS = ("city", "state", "country", "region", "island", "mountain", "water")
 _STOP_WORDS = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was
 will with
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())  # Lucene's list for English
-
-
-@dataclass(frozen=True)
-class Place:
-    """One place that a name may mean."""
-
-    name: str
-    synset: int
-    kind: str  # one of PLACE_KINDS
 
 
 @dataclass(frozen=True)
@@ -44,15 +32,6 @@ def load_names(which: Literal["female", "male", "last"]) -> tuple[str, ...]:
     table = read_table("names")
     table = table.filter(pc.equal(table["list"], which)).sort_by([("share", "descending"), ("name", "ascending")])
     return tuple(table["name"].to_pylist())
-
-
-@cache
-def places() -> Mapping[str, tuple[Place, ...]]:
-    """Map the name of every place, in lower case, to the places that it may mean; names are sorted."""
-    found: dict[str, tuple[Place, ...]] = {}
-    for row in read_table("places").to_pylist():
-        found[row["name"]] = (*found.get(row["name"], ()), Place(**row))
-    return MappingProxyType(found)
 
 
 @cache

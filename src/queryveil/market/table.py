@@ -83,25 +83,21 @@ def _parse(
     for row in filter(None, rows):
         try:
             if len(row) != len(header):
-                raise _LineError(f"it has {len(row)} cells, the first line {len(header)}; mend or quote it.")
+                raise ValueError(f"it has {len(row)} cells, the first line {len(header)}; mend or quote it.")
             text = row[positions[0]]
             term = " ".join(terms(text, charset))  # one of several words matches nothing in a log
             if not term:
-                raise _LineError(f"the term {text!r} holds no letter or digit; mend it or leave the line out.")
+                raise ValueError(f"the term {text!r} holds no letter or digit; mend it or leave the line out.")
             if term in number:
-                raise _LineError(f"the term {term!r} stands in line {lines[number[term]]} already; keep one of them.")
+                raise ValueError(f"the term {term!r} stands in line {lines[number[term]]} already; keep one of them.")
             cells.extend(_parse_number(row[at], name, gaps) for at, name in zip(positions[1:], columns, strict=True))
-        except _LineError as fault:
+        except ValueError as fault:
             raise InputError(f"{path}, line {rows.line_num}: {fault}") from None
         number[term] = len(lines)
         lines.append(rows.line_num)
     if not number:
         raise InputError(f"{path} has no rows; give at least one term with its {' and '.join(columns)}.")
     return number, np.array(cells).reshape(len(number), len(columns))
-
-
-class _LineError(Exception):
-    """A line that cannot be used, and why."""
 
 
 def _find_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> list[int]:
@@ -129,5 +125,5 @@ def _parse_number(text: str, column: str, gaps: bool) -> float:
         value = _NAN
     if not 0 <= value <= MAX_VALUE:
         what = f"{text!r}; mend it" + (" or leave it empty" if gaps else "")
-        raise _LineError(f"the {column} must be a number from 0 to {MAX_VALUE:g}, not {what}.")
+        raise ValueError(f"the {column} must be a number from 0 to {MAX_VALUE:g}, not {what}.")
     return value

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from queryveil.core.errors import InputError
-from queryveil.core.rows import Int32Array, IntArray, per_entry
+from queryveil.core.rows import Int32Array, IntArray
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind
 from queryveil.market.table import Market
@@ -49,7 +49,7 @@ class Comparison:
         original_id = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int64)
         width = len(original.vocabulary) + 1  # one more id, for terms that the original does not have
         keys = original.row_numbers() * width + original.ids  # (history, id) as one number, ascending
-        wanted = per_entry(self.history_of, released.indptr) * width + original_id[released.ids] % width
+        wanted = np.repeat(self.history_of, np.diff(released.indptr)) * width + original_id[released.ids] % width
         position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[position] == wanted, original.counts[position], 0)
 

@@ -18,7 +18,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
-from queryveil.core.rows import indptr_of, row_numbers_of
+from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.sql import history_counts
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
@@ -178,7 +178,7 @@ def shared_with_others(
     rank = np.empty(len(by_number), np.int32)
     rank[by_number] = np.arange(len(by_number), dtype=np.int32)
     lengths = entries.value_lengths().to_numpy()
-    row = row_numbers_of(lengths)
+    row = row_numbers(indptr_of(lengths))
     ids = rank[words.indices.to_numpy()]
     order = np.lexsort((ids, row))
     # one more history without terms, of no owner here: it stands for owners whose histories are in other tasks

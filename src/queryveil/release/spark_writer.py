@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from queryveil.core.arrow import open_parquet, parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import scratch
-from queryveil.core.rows import row_numbers_of
+from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.kinds.base import FrameLayout, Kind
@@ -184,7 +184,7 @@ def _filing(schema: pa.Schema, values: Sequence[str]) -> Callable[[pa.Table], pa
     def file(table: pa.Table) -> pa.Table:
         table = table.sort_by("number").combine_chunks()
         lengths = table["entries"].combine_chunks().value_lengths().to_numpy()
-        history = pa.array(row_numbers_of(lengths))
+        history = pa.array(row_numbers(indptr_of(lengths)))
         held = [spread(table[name], history) for name in ("number", *values)]
         rows = pa.table(dict(zip(schema.names, held, strict=False)), schema=schema)
         number, before = table["file"][0].as_py(), table["before"][0].as_py()

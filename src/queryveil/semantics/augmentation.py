@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, indptr_of, per_entry, select_entries
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, indptr_of, select_entries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.cooccurrence import strongest_related
 from queryveil.kernels.semantics import (
@@ -152,7 +152,7 @@ def _expand_by_paths(
     indptr, positions = gather_rows(network.sense_indptr, words)
     senses = network.senses[positions]
     parts = network.parts[senses]
-    is_first = parts == per_entry(parts[indptr[:-1]], indptr)
+    is_first = parts == np.repeat(parts[indptr[:-1]], np.diff(indptr))
     path_indptr, hop_indptr, hops = paths_up(senses[is_first], network.edge_indptr, network.edges, MAX_PATHS)
     candidate_indptr = path_indptr[select_entries(indptr, is_first)]
     slot_of_word = np.full(len(network.words), -1, np.int32)
@@ -181,7 +181,7 @@ def _expand_by_neighbours(
 ) -> Expansion:
     """Return the expansion by neighbours: the only candidate of a word is its node with the neighbours."""
     indptr, nodes, ties = strongest_related(words, network.edge_indptr, network.edges, strengths, a, MAX_RELATED)
-    is_held = nodes == per_entry(words, indptr)
+    is_held = nodes == np.repeat(words, np.diff(indptr))
     factors = np.where(is_held, 1.0, RELATED_SHARE * ties) if by_content else np.ones(len(nodes))
     no_evidence = (np.zeros(len(words) + 1, np.int64), np.empty(0, np.int32), np.ones(len(words), np.int64))
     n_dimensions = network.n_nodes + len(own)

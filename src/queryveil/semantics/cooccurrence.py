@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import indptr_of, per_entry, row_numbers, select_entries
+from queryveil.core.rows import indptr_of, row_numbers, select_entries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.cooccurrence import find_neighbours
 from queryveil.kernels.histories import gather, sort_rows
@@ -64,7 +64,7 @@ def _terms_of_people(profiles: Profiles, n_terms: int) -> tuple[NDArray[np.int64
     starts = np.concatenate((np.zeros(1, np.int64), before[ends]))
     indptr, ids, _ = sort_rows(starts, profiles.ids[is_used], np.arange(n_terms, dtype=np.int32), n_terms)
     lengths = np.diff(indptr)
-    ids = ids[per_entry(lengths <= MAX_TERMS_OF_PERSON, indptr)]
+    ids = ids[np.repeat(lengths <= MAX_TERMS_OF_PERSON, np.diff(indptr))]
     return indptr_of(np.where(lengths <= MAX_TERMS_OF_PERSON, lengths, 0)), ids
 
 

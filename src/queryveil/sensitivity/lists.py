@@ -6,6 +6,7 @@ from pathlib import Path
 
 from queryveil.core.errors import InputError
 from queryveil.lexicons import word_lists
+from queryveil.lexicons.places import places
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.characters import terms
@@ -19,10 +20,10 @@ def load_lists(more_places: Path | None = None) -> PersonalWordLists:
     first = _folded((*word_lists.load_names("female"), *word_lists.load_names("male")))
     last = _folded(word_lists.load_names("last"))
     names = frozenset(name for name in first | last if len(name) >= _SHORTEST) - _common_words()
-    places = frozenset(place for place in _folded(tuple(word_lists.places())) if len(place) >= _SHORTEST)
+    known_places = frozenset(place for place in _folded(tuple(places())) if len(place) >= _SHORTEST)
     if more_places is not None:
-        places |= read_places(more_places)
-    return PersonalWordLists(names, first, last, places, _folded(tuple(word_lists.private_words())))
+        known_places |= read_places(more_places)
+    return PersonalWordLists(names, first, last, known_places, _folded(tuple(word_lists.private_words())))
 
 
 def _folded(texts: tuple[str, ...]) -> frozenset[str]:

@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from queryveil.core.errors import InternalError
-from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation

@@ -16,12 +16,12 @@ from queryveil.attacks import Attack, attack_of
 from queryveil.attacks.base import ItemTable, ItemTables, Queries, Setting
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import ReleasedGroups
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
+from queryveil.core.group_evidence import ReleasedGroups
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
-from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers, row_numbers_of
+from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import LogSource, open_log
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
@@ -185,7 +185,7 @@ def pairs_of(kind: Kind, rows: pa.Table, number: dict[str, int]) -> tuple[IntArr
     Whole queries are cut into their terms. Terms that the log does not have are numbered after it.
     """
     if "count" in rows.column_names:  # of vocabularies: as many rows as there are occurrences
-        rows = rows.take(pa.array(row_numbers_of(as_array(rows["count"]))))
+        rows = rows.take(pa.array(row_numbers(indptr_of(as_array(rows["count"])))))
     released = decode_histories(rows, kind.unit)
     unit = row_numbers(released.indptr)
     split = [text.split(" ") if kind.unit == "query" else [text] for text in released.terms]

@@ -90,7 +90,7 @@ def compare(request: CompareRequest, progress: Progress = silent) -> MethodCompa
             bench.prepared(plan)  # a file that does not fit the log is reported before the first run
         runs = _run_all(plans, bench, progress)
         before = Counts.of(bench.profiles(plans[0].kind)).record()
-        steps = {"options": cleaning.options, "steps": [asdict(step) for step in log.steps]}
+        steps = {"options": cleaning.options, "steps": [asdict(step) for step in log.steps.values()]}
     if all(run.problem for run in runs):
         which = runs[0].method if len(runs) == 1 else f"none of the {len(runs):,} runs can be made; {runs[0].method}"
         raise GuaranteeError(f"{which}: {runs[0].problem}")

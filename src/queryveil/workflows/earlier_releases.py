@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import ReleasedGroups, ReleasedHistories, Views
+from queryveil.core.evidence import ReleasedHistories, Views
+from queryveil.core.group_evidence import ReleasedGroups
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, per_entry
+from queryveil.core.rows import FloatArray, IntArray
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import find_pairs
 from queryveil.histories.groups import Grouping, PreviousGroups
@@ -75,7 +76,7 @@ class WeakerRelease:
         number = {term: i for i, term in enumerate(profiles.vocabulary)}
         terms = np.array([number[term] for term in released.terms], np.int64)
         mask = np.zeros(len(profiles.ids), np.bool_)
-        mask[find_pairs(profiles, per_entry(history_of, released.indptr), terms[released.ids])] = True
+        mask[find_pairs(profiles, np.repeat(history_of, np.diff(released.indptr)), terms[released.ids])] = True
         return mask
 
 

@@ -21,7 +21,7 @@ from queryveil.core.display import Tabular, html_table
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import ranges, row_numbers_of
+from queryveil.core.rows import indptr_of, ranges, row_numbers
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.characters import fold
 from queryveil.release.reader import Release, load_release
@@ -78,7 +78,7 @@ class ReasonSearch:
         # rows: (released history, place among the kept terms), histories ascending
         lists = [postings.of(term) for term in kept]
         history = np.concatenate([np.empty(0, np.int64), *lists])
-        column = row_numbers_of([len(histories) for histories in lists])
+        column = row_numbers(indptr_of([len(histories) for histories in lists]))
         order = np.argsort(history, kind="stable")
         self._history, self._column = history[order], column[order]
 
@@ -111,7 +111,7 @@ class ReasonSearch:
         begin = np.searchsorted(self._history, holders, "left")
         lengths = np.searchsorted(self._history, holders, "right") - begin
         held = np.zeros((len(holders), len(self._kept)), np.bool_)
-        held[row_numbers_of(lengths), self._column[ranges(begin, lengths)]] = True
+        held[row_numbers(indptr_of(lengths)), self._column[ranges(begin, lengths)]] = True
         people, layer, held = _layers(self._postings.owner[holders], held)
         n_words = -(-(int(people.max(initial=-1)) + 1) // 64)
         flags = np.zeros((len(self._kept), int(layer.max(initial=0)) + 1, 64 * n_words), np.bool_)

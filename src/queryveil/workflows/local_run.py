@@ -15,8 +15,9 @@ from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Views
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
-from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines import LogSource, QueryLog
 from queryveil.engines.local.files import expand_paths
+from queryveil.engines.local.reading import open_files
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build, partition_profiles
 from queryveil.histories.outcomes import KeptPairs, Outcome
@@ -68,7 +69,7 @@ class LocalRun(ReleaseRun):
             outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._views, self.progress))
             self.progress("writing", 0, 1)
             self._content = plan.kind.encode(outcome, profiles, log, source.keep)
-            steps = [] if log is None else [asdict(step) for step in log.steps]
+            steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome
         meaning, partition = self._views.find(SemanticOptions), None
         if profiles.partition is not None:
@@ -138,7 +139,7 @@ def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[t
         if len(source.paths) == 1 and is_profile_file(source.paths[0]):
             yield None, read_profiles(source.paths[0])
             return
-    with open_log(source, progress=progress) as log:
+    with open_files(source, progress=progress) as log:
         yield log, build(log, unit=kind.unit, progress=progress)
 
 

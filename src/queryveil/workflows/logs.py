@@ -111,7 +111,7 @@ def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
         kind, has_times = log.format, log.has_times
-        steps, queries = tuple(map(str, log.steps)), log.n_queries
+        steps, queries = tuple(map(str, log.steps.values())), log.n_queries
     rng = np.random.default_rng(seed)
     occurrences = np.asarray(np.bincount(profiles.ids, profiles.counts, len(profiles.vocabulary)), np.float64)
     lengths = np.diff(profiles.indptr)

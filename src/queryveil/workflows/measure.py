@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import Evidence, LogPair, Owners, ReleasedHistories, ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
-from queryveil.core.rows import IntArray, row_numbers, row_numbers_of
+from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.histories.build import assemble, build
 from queryveil.histories.profiles import Profiles
@@ -34,6 +34,7 @@ from queryveil.semantics import SemanticOptions
 from queryveil.workflows.requests import MeasureRequest
 
 if TYPE_CHECKING:
+    from queryveil.core.log_pair import LogPair
     from queryveil.measures.vocabularies import Vocabularies
     from queryveil.search.evaluation.variants import SearchEvaluation
 
@@ -125,6 +126,8 @@ def _measure_release(
         _add_pair(evidence, release, private, request, needs_model(measures), progress)
         scores = take_measures(measures, evidence, rng, progress)
         if request.people is not None:
+            from queryveil.core.log_pair import LogPair
+
             write_people(evidence.get(LogPair), measures, request)
     if request.trec is not None and rankings:
         _write_rankings(request.trec, rankings[0], evidence, rng)
@@ -170,6 +173,8 @@ def _add_pair(
     progress: Progress,
 ) -> None:
     """Let measures look at log and release person by person."""
+    from queryveil.core.log_pair import LogPair
+
     kind, pairing = release.kind, request.pairing
 
     def pair() -> LogPair:
@@ -183,7 +188,7 @@ def _add_pair(
     evidence.add(LogPair, pair)
 
 
-def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
+def write_people(pair: "LogPair", measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
     """Write the figures of every person as CSV if requested; it names people, so only its owner can read it."""
     if request.people is None:
         return
@@ -262,7 +267,7 @@ def compare_to_original(
     released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
     history = row_numbers(released.indptr, np.int32)
     owner = np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person
-    occurrences = row_numbers_of(released.counts)
+    occurrences = row_numbers(indptr_of(released.counts))
     profiles = assemble(
         history[occurrences],
         released.ids[occurrences],
@@ -282,6 +287,7 @@ def _compare_vocabularies(
     progress: Progress,
 ) -> "Vocabularies":
     """Return released vocabularies with their original, and the network by which terms were compared."""
+    from queryveil.core.group_evidence import ReleasedVocabularies
     from queryveil.measures.vocabularies import Vocabularies
     from queryveil.workflows.semantic_inputs import known_terms, open_network
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
-from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.kinds.private_folder import PrivateFolder

@@ -105,7 +105,7 @@ def verify_file(
             and find_format(take_sample(file), reading.format, reading.column_roles()).holds_baskets
         )
         released = _baskets(log, kind) if has_baskets else _histories(log, kind, progress)
-        n_bad = next(step.count for step in log.steps if step.name == "bad lines")
+        n_bad = log.steps["bad lines"].count
     evidence = Evidence(released, Floor())
     _add_word_lists(evidence, claim, places, None)
     verdict = verify_evidence(claim, kind, evidence, progress=progress)

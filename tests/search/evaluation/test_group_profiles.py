@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.core.evidence import GroupMembers
+from queryveil.core.group_evidence import GroupMembers
 from queryveil.core.names import resolve
-from queryveil.core.rows import indptr_of, per_entry
+from queryveil.core.rows import indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.principles import representatives, without_rare
 from queryveil.search.evaluation.group_profiles import (
@@ -82,7 +82,7 @@ def test_profiles_equal_those_of_the_method(method: str, seed: int) -> None:
 
 def remove(members: GroupMembers, person: int) -> GroupMembers:
     """Return the people without one of them."""
-    kept = per_entry(np.arange(len(members.group)) != person, members.indptr)
+    kept = np.repeat(np.arange(len(members.group)) != person, np.diff(members.indptr))
     lengths = np.delete(np.diff(members.indptr), person)
     return replace(
         members,

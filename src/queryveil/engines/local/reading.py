@@ -119,7 +119,7 @@ def _clean_rows(
     steps = [Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out"), *steps]
     return QueryLog(
         source,
-        tuple(steps),
+        {step.name: step for step in steps},
         has_times,
         files[0].format,
         all(each.layout.roles.get("query", "").lower() == "term" for each in files),

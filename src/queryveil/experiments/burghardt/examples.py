@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from queryveil.core.rows import IntArray, count_holders, gather_rows, per_entry
+from queryveil.core.rows import IntArray, count_holders, gather_rows
 from queryveil.experiments.burghardt import printed
 from queryveil.experiments.paper import example_log
 from queryveil.histories.profiles import Profiles
@@ -49,7 +49,7 @@ class TermHolders:
         profiles = self.profiles
         indptr, pairs = gather_rows(profiles.indptr, histories)
         terms, ids = np.unique(profiles.ids[pairs], return_inverse=True)
-        people = count_holders(per_entry(profiles.owner[histories], indptr), ids, len(terms))
+        people = count_holders(np.repeat(profiles.owner[histories], np.diff(indptr)), ids, len(terms))
         frequent = terms[(people >= k) & (terms > above) & (terms != term)].astype(np.int64)
         if n_more == 1:
             return len(frequent)

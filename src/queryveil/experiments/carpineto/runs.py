@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import Evidence, LogPair
+from queryveil.core.evidence import Evidence
+from queryveil.core.log_pair import LogPair
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.rows import FloatArray, IntArray, gather_rows, row_sums

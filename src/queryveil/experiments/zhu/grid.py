@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, row_numbers

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers_of
+from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers
 from queryveil.logs.generate.invented import IDENTIFIERS, direct_identifiers, misspell, model_numbers, screen_names
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon, WeightedIds, repeated
 from queryveil.logs.generate.people import HEAVIEST_LENGTH, TOPICS_EACH, SyntheticPeople, draw_towns
@@ -51,7 +51,7 @@ class QueryGenerator:
     def make_queries(self, people: SyntheticPeople) -> tuple[IntArray, Ids]:
         """Return the person of every query, ascending, and the queries."""
         lexicon = self._lexicon
-        owners = row_numbers_of(people.n_queries)
+        owners = row_numbers(indptr_of(people.n_queries))
         moves, sources = self._draw_moves(owners, people.n_queries)
         authors = owners[moves == Move.NEW]
         topics = self._draw_own_topics(people, authors)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, diags_array
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray, gather_rows, per_entry, row_numbers
+from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import SLACK
@@ -200,7 +200,7 @@ def _with_new_groups(
     if np.count_nonzero(alone) < smallest_group(method.real("p")):
         return group
     try:
-        chosen = profiles.select(per_entry(alone, profiles.indptr))
+        chosen = profiles.select(np.repeat(alone, np.diff(profiles.indptr)))
         made = group_profiles(chosen, features, method, rng=rng, progress=progress)
     except GuaranteeError:
         return group

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import FloatArray, IntArray, indptr_of, per_entry, row_numbers
+from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers
 from queryveil.histories.groups import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, GroupRule
@@ -154,7 +154,7 @@ def representatives(
 def without_groups(made: Grouping, dropped: NDArray[np.bool_]) -> tuple[Grouping, NDArray[np.int32]]:
     """Return the groups without the dropped ones, whose members are in none, and the new number of every old one."""
     number = np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1).astype(np.int32)
-    shown = per_entry(~dropped, made.indptr)
+    shown = np.repeat(~dropped, np.diff(made.indptr))
     indptr = indptr_of(np.diff(made.indptr)[~dropped])
     kept = replace(made, group=number[made.group], indptr=indptr, ids=made.ids[shown], weights=made.weights[shown])
     return kept, number

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from queryveil.core.rows import per_entry, row_numbers
+from queryveil.core.rows import row_numbers
 from queryveil.search.corpora.base import Corpus, Document
 
 _PARTS = "nvar"  # noun, verb, adjective, adverb, as WordNet writes them
@@ -30,7 +30,7 @@ def read_wordnet() -> Iterator[Document]:
     lemmas = wordnet.lemmas
     words = wordnet.word_lemmas.tolist()
     starts = wordnet.word_indptr.tolist()
-    sense = np.arange(len(wordnet.sense_synsets)) - per_entry(wordnet.sense_indptr[:-1], wordnet.sense_indptr)
+    sense = np.arange(len(wordnet.sense_synsets)) - np.repeat(wordnet.sense_indptr[:-1], np.diff(wordnet.sense_indptr))
     is_first = row_numbers(wordnet.sense_indptr) == wordnet.word_lemmas[wordnet.word_indptr[wordnet.sense_synsets]]
     sense_numbers = np.zeros(wordnet.n_synsets, np.int64)  # which sense of its first word each synset is, from 0
     sense_numbers[wordnet.sense_synsets[is_first]] = sense[is_first]

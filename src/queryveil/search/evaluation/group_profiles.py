@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from queryveil.core.evidence import GroupMembers
+from queryveil.core.group_evidence import GroupMembers
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of, per_entry, row_numbers, select_entries
+from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of, row_numbers, select_entries
 from queryveil.search.index import Index
 from queryveil.search.ranking import ProfileVector
 
@@ -95,7 +95,7 @@ def sum_members(members: GroupMembers, group: IntArray) -> GroupSums:
     held = csr_array((np.ones(len(members.ids)), members.ids, members.indptr), shape=(n_people, n_terms))
     weighted = csr_array((members.weights, members.ids, members.indptr), shape=(n_people, n_terms))
     holders, total = ((membership @ profiles).sorted_indices() for profiles in (held, weighted))
-    sizes = per_entry(np.bincount(group[grouped], minlength=n_groups), holders.indptr)
+    sizes = np.repeat(np.bincount(group[grouped], minlength=n_groups), np.diff(holders.indptr))
     sums = TermSums(holders.data.astype(np.int64), total.data, sizes)
     return GroupSums(holders.indptr.astype(np.int64), holders.indices.astype(np.int32), sums)
 
@@ -121,7 +121,7 @@ def publish_without_self(
     n_terms = len(members.terms)
     keys = row_numbers(indptr) * n_terms + ids
     own_keys = row_numbers(own_indptr) * n_terms + members.ids[own_entries]
-    has_group = per_entry(is_grouped, own_indptr)
+    has_group = np.repeat(is_grouped, np.diff(own_indptr))
     position = np.searchsorted(keys, own_keys[has_group])
     own_holds, own_weight = np.zeros(len(ids), np.int64), np.zeros(len(ids))
     own_holds[position], own_weight[position] = 1, members.weights[own_entries][has_group]

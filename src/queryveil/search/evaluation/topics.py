@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import GroupMembers
+from queryveil.core.group_evidence import GroupMembers
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, row_numbers_of, select_entries
+from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers, select_entries
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows
 from queryveil.search.evaluation.metrics import MetricValues, compute_metrics
 from queryveil.search.index import Index
@@ -125,7 +125,7 @@ def _collect(
         shares[row, : len(results)] = results.scores / results.scores[0]
     return Topics(
         np.array(list(found), np.int64),
-        row_numbers_of([len(pairs) for pairs in found.values()]),
+        row_numbers(indptr_of([len(pairs) for pairs in found.values()])),
         tuple(query for query, _ in queries),
         documents,
         shares,

@@ -1,0 +1,28 @@
+"""Places of the world, by the names that WordNet has for them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from queryveil.lexicons import read_table
+
+PLACE_KINDS = ("city", "state", "country", "region", "island", "mountain", "water")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place that a name may mean."""
+
+    name: str
+    synset: int
+    kind: str  # one of PLACE_KINDS
+
+
+@cache
+def places() -> Mapping[str, tuple[Place, ...]]:
+    """Map the name of every place, in lower case, to the places that it may mean; names are sorted."""
+    found: dict[str, tuple[Place, ...]] = {}
+    for row in read_table("places").to_pylist():
+        found[row["name"]] = (*found.get(row["name"], ()), Place(**row))
+    return MappingProxyType(found)
