@@ -111,8 +111,9 @@ def at_turn(log: Path, process: "subprocess.Popen[bytes]") -> None:
 def an_executor() -> psutil.Process:
     """Return an executor that a worker of the fixture has started."""
     for process in psutil.Process().children(recursive=True):
-        if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
-            return process
+        with suppress(psutil.Error):  # other processes end meanwhile
+            if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
+                return process
     pytest.fail("no executor was started")
 
 
@@ -153,13 +154,13 @@ def test_workers_that_are_too_small(ours: Made, master: str, monkeypatch: pytest
 def test_the_next_run_starts_clean_and_a_lost_executor_changes_nothing(ours: Made, master: str, left: Path) -> None:
     lost = threading.Event()
 
-    def lose_one() -> None:
-        an_executor().kill()
+    def lose_one(executor: psutil.Process) -> None:
+        executor.kill()
         lost.set()
 
     def meanwhile(stage: str, done: int, total: int) -> None:
         if (stage, done) == ("rounds", 1):
-            threading.Timer(0.2, lose_one).start()
+            threading.Timer(0.2, lose_one, [an_executor()]).start()
 
     given: dict[str, Any] = {"seed": 1, "progress": meanwhile, **OPTIONS}
     with sessions.open_session(SparkCluster(master, SETTINGS | AT_ONCE)) as there:
