@@ -14,8 +14,9 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -47,27 +48,22 @@ def workspace(parent: Path, name: str, recover: Recover | None = None) -> Iterat
 def scratch(purpose: str, parent: Path | None = None) -> AbstractContextManager[Path]:
     """Make a workspace with a random name in a folder, by default the system's temporary one."""
     parent = Path(tempfile.gettempdir()) if parent is None else parent
-    remove_abandoned(parent, purpose)
+    remove_abandoned(parent.glob(f"{PREFIX}{purpose}-*"))
     return workspace(parent, f"{purpose}-{secrets.token_hex(8)}")
 
 
-def remove_abandoned(parent: Path, purpose: str, recover: Recover | None = None) -> None:
-    """Recover and remove the workspaces of a purpose whose process has ended."""
-    with suppress(OSError):
-        for folder in list(parent.glob(f"{PREFIX}{purpose}-*")):
-            _remove_if_abandoned(folder, recover)
+def remove_abandoned(folders: Iterable[Path], recover: Recover | None = None) -> None:
+    """Recover and remove those of our own workspaces that nobody has locked; if that fails, the next run tries again.
 
-
-def _remove_if_abandoned(folder: Path, recover: Recover | None) -> None:
-    """Recover and remove our own workspace if nobody has it locked; if that fails, the next run tries again."""
-    with suppress(OSError):
-        status = folder.lstat()
-        # in a folder that everybody can write to, another user could plant a workspace that makes us move files
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-            return
-        lock = _lock(folder)
-        if lock is not None:
-            _discard(folder, lock, recover)
+    In a folder that everybody can write to, another user could plant a workspace that makes us move files.
+    """
+    with suppress(OSError):  # `folders` may be a glob that cannot be listed
+        for folder in list(folders):
+            with suppress(OSError):
+                status = folder.lstat()
+                is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+                if is_own and (lock := _lock(folder)) is not None:
+                    _discard(folder, lock, recover)
 
 
 def _claim(parent: Path, name: str, recover: Recover | None) -> tuple[Path, int]:
@@ -79,7 +75,7 @@ def _claim(parent: Path, name: str, recover: Recover | None) -> tuple[Path, int]
             try:
                 folder.mkdir(mode=0o700)
             except FileExistsError:
-                _remove_if_abandoned(folder, recover)
+                remove_abandoned([folder], recover)
                 continue
             try:
                 lock = _lock(folder)
@@ -177,6 +173,7 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
+@dataclass
 class Interrupts:
     """Defers SIGINT and SIGTERM while something must not be left half done.
 
@@ -184,9 +181,8 @@ class Interrupts:
     would not suffice: a thread of a library may receive the signal, and the main thread is interrupted all the same.
     """
 
-    def __init__(self) -> None:
-        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
-        self._pending: int | None = None
+    _handlers: dict[int, Callable[[int, FrameType | None], Any]] = field(default_factory=dict)
+    _pending: int | None = None
 
     def defer(self) -> None:
         """Defer interrupts from now on."""

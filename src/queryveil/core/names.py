@@ -59,7 +59,7 @@ class ParameterType:
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value is allowed."""
-        return isinstance(value, self.accepted) and self._accepts(value)
+        return isinstance(value, self.accepted)
 
     def convert(self, value: Any) -> Any:
         """Return a value of a front end as this type; what cannot be converted is returned as it is."""
@@ -67,9 +67,6 @@ class ParameterType:
 
     def _describe(self) -> str:
         return self.description
-
-    def _accepts(self, value: Any) -> bool:
-        return True
 
 
 @dataclass(frozen=True)
@@ -86,9 +83,11 @@ class _Number(ParameterType):
             return f"{self.description} of at least {self.minimum}"
         return self.description if self.maximum is None else f"{self.description} of at most {self.maximum}"
 
-    def _accepts(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
+        if not super().accepts(value) or isinstance(value, bool):
+            return False
         is_inside = (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
-        return is_inside and not isinstance(value, bool) and math.isfinite(value)
+        return is_inside and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,9 @@ class Real(_Number):
         most = "" if self.maximum is None else f" and at most {self.maximum}"
         return f"a number above {self.minimum}{most}"
 
-    def _accepts(self, value: Any) -> bool:
-        return super()._accepts(value) and not (self.above_minimum and value == self.minimum)
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is a number within the bounds."""
+        return super().accepts(value) and not (self.above_minimum and value == self.minimum)
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,9 @@ class Word(ParameterType):
     def _describe(self) -> str:
         return f"one of {', '.join(self.words())}"
 
-    def _accepts(self, value: Any) -> bool:
-        return value in self.words()
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is one of the words."""
+        return super().accepts(value) and value in self.words()
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,9 @@ class Text(ParameterType):
     def _describe(self) -> str:
         return self.form
 
-    def _accepts(self, value: Any) -> bool:
-        return re.fullmatch(self.pattern, value) is not None
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value has the form."""
+        return super().accepts(value) and re.fullmatch(self.pattern, value) is not None
 
 
 @dataclass(frozen=True)
@@ -374,7 +376,7 @@ def resolve(category: str, name: str | Name) -> ResolvedName:
         if (value := given.get(name, parameter.default)) is not None
     }
     for key, parameter in by_name.items():
-        is_given, is_wanted, reason = key in values, not parameter.is_optional, ""
+        is_given, is_wanted, reason = key in values, not parameter.optional, ""
         if parameter.goes_with is not None:
             other, value = parameter.goes_with
             is_wanted, reason = values.get(other) == value, f" with {other}={_text(value)}"

@@ -42,8 +42,9 @@ class CommaSeparated(ParameterType):
     description = "words separated by commas"
     accepted, annotation = tuple, Sequence[str]
 
-    def _accepts(self, value: Any) -> bool:
-        return all(isinstance(word, str) for word in value)
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is a tuple of texts."""
+        return super().accepts(value) and all(isinstance(word, str) for word in value)
 
     def convert(self, value: Any) -> Any:
         """Return the words as a tuple."""
@@ -96,7 +97,7 @@ class Option(Parameter):
     @property
     def is_required(self) -> bool:
         """Return whether a value must be given."""
-        return self.default is None and not self.is_optional
+        return self.default is None and not self.optional
 
     @property
     def is_path(self) -> bool:

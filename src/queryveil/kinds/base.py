@@ -72,34 +72,6 @@ class ReleaseContent:
 
 
 @dataclass(frozen=True)
-class FrameLayout:
-    """How rows are made from a data frame of a cluster that has one record per history or group, items as arrays."""
-
-    arrays: tuple[str, ...]  # the columns after the id, with their types
-    order: tuple[str, ...]  # the columns that the canonical order sorts by
-    select: tuple[str, ...] = ("*",)  # expressions that turn what a method keeps into these columns
-
-
-@dataclass(frozen=True)
-class ComparedFigure:
-    """A figure of releases, shown as a column of a table or an axis of a chart."""
-
-    measure: str  # the beginning of the measure's text name
-    label: str  # of one of the measure's figures; empty if it has only one
-    heading: str
-    factor: float = 1.0  # by which values are multiplied to become percentages in a chart
-
-
-@dataclass(frozen=True)
-class ComparisonView:
-    """How releases of a log are put side by side; kinds with the same view are compared with each other."""
-
-    title: str
-    kept: tuple[ComparedFigure, ...]  # the first is drawn
-    given_away: tuple[ComparedFigure, ...] = ()  # the last is drawn
-
-
-@dataclass(frozen=True)
 class DefaultMeasure:
     """A measure that is taken of a release of a kind unless others are named."""
 
@@ -131,7 +103,7 @@ class Kind(Declaration):
     deletes_terms: bool = False  # it is the log with terms deleted, so that there is a reason for every missing one
     fates: tuple[str, str] = ("released", "not released")  # what is said of an item that is, or is not, published
     after_heading: str = "After"  # of a person's released history
-    comparison: ComparisonView | None = None  # None: its releases are not put side by side
+    comparison: str = ""  # "module:view" in which its releases are put side by side; empty: they are not
     comparison_note: str = ""  # how its figures differ from those of other kinds with the same view
     figure: tuple[str, str] = ("", ",d")  # the column that weighs an item, and its format; "": its rows are counted
     usual_measures: tuple[DefaultMeasure, ...] = ()  # taken unless some are named
@@ -139,16 +111,7 @@ class Kind(Declaration):
     measures: tuple[str, ...] = ()  # measures that name other kinds and apply to this one as well
     attacks: tuple[str, ...] = ()  # likewise
     report_section: str = "kinds/scores.html.j2"  # the template of its part of the report, or "package:template"
-    frame: FrameLayout | None = None  # None: a cluster cannot make it
-
-    @property
-    def items(self) -> str:
-        """Return the word for several items."""
-        return PLURALS[self.unit]
-
-    def report_context(self) -> dict[str, Any]:
-        """Return what the templates of the report say differently for this kind."""
-        return {"unit": self.unit, "checked": self.checked, "needs_private": self.needs_private}
+    frame: str = ""  # "module:layout" by which a cluster makes its rows; empty: a cluster cannot make it
 
     # ---- making a release
 

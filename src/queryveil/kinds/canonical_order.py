@@ -67,11 +67,7 @@ def order_by_keys(keys: Sequence[bytes], is_released: BoolArray) -> IntArray:
     return np.array(sorted(np.flatnonzero(is_released).tolist(), key=keys.__getitem__), np.int64)
 
 
-def with_partition(
-    columns: dict[str, pa.Array], profiles: Profiles, histories: IntArray, lengths: IntArray
-) -> dict[str, pa.Array]:
-    """Add the column `partition` where the log was cut into partitions; `histories` are repeated by `lengths`."""
-    if profiles.partition is None:
-        return columns
-    values = pa.array(profiles.partition_values, pa.string())
-    return columns | {"partition": values.take(pa.array(np.repeat(profiles.partition[histories], lengths)))}
+def partition_column(profiles: Profiles, histories: IntArray, lengths: IntArray) -> pa.Array:
+    """Return the partition of every history of a log that was cut into partitions, repeated by `lengths`."""
+    number = np.zeros(0, np.int32) if profiles.partition is None else profiles.partition
+    return pa.array(profiles.partition_values, pa.string()).take(pa.array(np.repeat(number[histories], lengths)))

@@ -16,11 +16,8 @@ from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import (
-    ComparedFigure,
-    ComparisonView,
     Counts,
     DefaultMeasure,
-    FrameLayout,
     Kind,
     ReleaseContent,
 )
@@ -133,18 +130,6 @@ def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[Grou
     return members_of(profiles, release_ids, released), release_ids
 
 
-_WORST_TERM = "linking probability of the worst term"
-GROUPS_VIEW = ComparisonView(
-    "Groups of people",
-    kept=(
-        ComparedFigure("linkability", "cosine to the published profile", "cosine to the published profile", 100),
-        ComparedFigure("linkability", "people suppressed", "people suppressed"),
-    ),
-    given_away=(
-        ComparedFigure("linkability", "linking probability", "linking probability", 100),
-        ComparedFigure("linkability", _WORST_TERM, _WORST_TERM, 100),
-    ),
-)
 GROUPS = GroupsKind(
     name="groups",
     purpose="groups of people, each with terms and weights in place of the members' profiles",
@@ -158,12 +143,10 @@ GROUPS = GroupsKind(
     needs_whole_people=True,
     fates=("published of the group", "not published of the group"),
     after_heading="After: the group that stands for this person",
-    comparison=GROUPS_VIEW,
+    comparison="queryveil.kinds.comparison_views:GROUPS",
     figure=("weight", ".2f"),
     checked="Terms of groups checked",
     usual_measures=(DefaultMeasure("linkability(p={p})"), DefaultMeasure("search", frozenset({"index"}))),
     report_section="kinds/groups.html.j2",
-    frame=FrameLayout(
-        arrays=("entries ARRAY<STRING>", "weights ARRAY<DOUBLE>"), order=("entries", "weights", "block", "group")
-    ),
+    frame="queryveil.kinds.frames:GROUPS",
 )

@@ -16,16 +16,8 @@ from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import (
-    ComparedFigure,
-    ComparisonView,
-    Counts,
-    DefaultMeasure,
-    FrameLayout,
-    Kind,
-    ReleaseContent,
-)
-from queryveil.kinds.canonical_order import ids_of_order, order_rows, rank_texts, with_partition
+from queryveil.kinds.base import Counts, DefaultMeasure, Kind, ReleaseContent
+from queryveil.kinds.canonical_order import ids_of_order, order_rows, partition_column, rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
 
 
@@ -69,8 +61,9 @@ class HistoriesKind(Kind):
         order = order_rows(indptr, ranks, profiles.partition)
         released, positions = gather_rows(indptr, order)
         columns = {"user": pa.array(row_numbers(released)), "term": texts.take(pa.array(ranks[positions]))}
-        rows = pa.table(with_partition(columns, profiles, order, np.diff(released)))
-        return ReleaseContent(rows, ids_of_order(order, profiles.n_histories))
+        if profiles.partition is not None:
+            columns["partition"] = partition_column(profiles, order, np.diff(released))
+        return ReleaseContent(pa.table(columns), ids_of_order(order, profiles.n_histories))
 
     def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
         """Count the kept pairs."""
@@ -139,18 +132,7 @@ def person_of_users(units: IntArray, persons: IntArray) -> IntArray:
     return behind
 
 
-HISTORIES_VIEW = ComparisonView(
-    "Histories",
-    kept=(
-        ComparedFigure("retention", "log size", "log size kept"),
-        ComparedFigure("retention", "users", "people kept"),
-    ),
-    given_away=(
-        ComparedFigure("unique(m=1)", "", "singled out by 1 random term"),
-        ComparedFigure("unique(m=2)", "", "singled out by 2 random terms"),
-        ComparedFigure("unique(m=3)", "", "singled out by 3 random terms"),
-    ),
-)
+HISTORIES_VIEW = "queryveil.kinds.comparison_views:HISTORIES"
 HISTORIES_MEASURES = (
     DefaultMeasure("retention"),
     DefaultMeasure("market", frozenset({"market"})),
@@ -168,9 +150,5 @@ HISTORIES = HistoriesKind(
     comparison=HISTORIES_VIEW,
     usual_measures=HISTORIES_MEASURES,
     report_section="kinds/histories.html.j2",
-    frame=FrameLayout(
-        arrays=("entries ARRAY<STRING>", "part STRING"),
-        order=("part", "entries", "person", "history"),
-        select=("person", "history", "part", "entries"),
-    ),
+    frame="queryveil.kinds.frames:HISTORIES",
 )

@@ -17,7 +17,7 @@ from queryveil.histories.occurrences import find_occurrences as find_query_occur
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent
-from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, rank_texts, sort_keys, with_partition
+from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, partition_column, rank_texts, sort_keys
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes
@@ -83,8 +83,9 @@ def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences
     }
     query = pa.array(np.repeat(in_order, lengths))
     columns |= {name: values.take(query) for name, values in queries.extra.items()}
-    rows = pa.table(with_partition(columns, profiles, queries.history[in_order], lengths))
-    return ReleaseContent(rows, release_ids)
+    if profiles.partition is not None:
+        columns["partition"] = partition_column(profiles, queries.history[in_order], lengths)
+    return ReleaseContent(pa.table(columns), release_ids)
 
 
 def _order_queries(

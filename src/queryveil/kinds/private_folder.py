@@ -81,6 +81,12 @@ def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: 
     run.write(folder)
 
 
+def bind(folder: Path, content_sha256: str) -> None:
+    """Record in `run.json` which released rows a private folder belongs to."""
+    run = read_run(folder, (folder / RUN).read_bytes)
+    replace(run, content_sha256=content_sha256).write(folder)
+
+
 def write_contributors(folder: Path, group_of: Mapping[str, int]) -> None:
     """Write whose terms are in what is published of each group."""
     schema = pa.schema(_CONTRIBUTORS_TYPES)
@@ -122,17 +128,9 @@ class PrivateFolder:
 
     path: Path
 
-    def run_record(self) -> RunRecord:
-        """Read the run record."""
-        return read_run(self.path, (self.path / RUN).read_bytes)
-
-    def bind(self, content_sha256: str) -> None:
-        """Record in `run.json` which released rows the folder belongs to."""
-        replace(self.run_record(), content_sha256=content_sha256).write(self.path)
-
     def check_belongs(self, content_sha256: str) -> None:
         """Refuse the folder if it was made for other rows than a release's manifest names."""
-        check_belongs(self.path, self.run_record(), content_sha256)
+        check_belongs(self.path, read_run(self.path, (self.path / RUN).read_bytes), content_sha256)
 
     def owners(self, users: IntArray) -> tuple[Int32Array, IntArray]:
         """Return the person (as a number) and the original history of every released id."""

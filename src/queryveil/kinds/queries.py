@@ -10,12 +10,10 @@ import pyarrow as pa
 from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import KEEPABLE, PAIR_MEASURES, DefaultMeasure, FrameLayout, ReleaseContent
+from queryveil.kinds.base import KEEPABLE, PAIR_MEASURES, DefaultMeasure, ReleaseContent
 from queryveil.kinds.canonical_order import ids_of_order, order_rows, rank_texts
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
 from queryveil.kinds.log import find_occurrences, kept_column_keys
-
-_ISSUED = "flatten(transform(arrays_zip(entries, counts), each -> array_repeat(each.entries, each.counts)))"
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,5 @@ QUERIES = QueriesKind(
         *(DefaultMeasure(name, frozenset({"private", "map"}), when_made=False) for name in PAIR_MEASURES),
     ),
     report_section="kinds/histories.html.j2",
-    frame=FrameLayout(
-        arrays=("entries ARRAY<STRING>", "part STRING"),
-        order=("part", "entries", "person", "history"),
-        select=("person", "history", "part", f"{_ISSUED} AS entries"),
-    ),
+    frame="queryveil.kinds.frames:QUERIES",
 )

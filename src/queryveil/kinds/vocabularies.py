@@ -14,7 +14,7 @@ from queryveil.core.group_evidence import ReleasedVocabularies
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import ComparedFigure, ComparisonView, Counts, DefaultMeasure, ReleaseContent
+from queryveil.kinds.base import Counts, DefaultMeasure, ReleaseContent
 from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, rank_texts, sort_keys
 from queryveil.kinds.histories import HistoriesKind, history_faults, person_of_users
 from queryveil.kinds.private_folder import PrivateFolder
@@ -92,14 +92,6 @@ class VocabulariesKind(HistoriesKind):
         return released.number_equal(), person_of_users(units, persons)[released.users]
 
 
-VOCABULARIES_VIEW = ComparisonView(
-    "Shared vocabularies",
-    kept=(
-        ComparedFigure("blm", "occurrences published", "occurrences published"),
-        ComparedFigure("patterns", "recall of patterns", "recall of patterns"),
-        ComparedFigure("blm", "bLM", "loss of precision (bLM)"),
-    ),
-)
 VOCABULARIES = VocabulariesKind(
     name="vocabularies",
     purpose="for every history a bag of terms that several people share, as typed or generalised",
@@ -111,7 +103,7 @@ VOCABULARIES = VocabulariesKind(
     is_generalized=True,
     fates=("in the vocabulary that is shared", "not in the vocabulary that is shared"),
     after_heading="After: the vocabulary that is shared",
-    comparison=VOCABULARIES_VIEW,
+    comparison="queryveil.kinds.comparison_views:VOCABULARIES",
     figure=("count", ",d"),
     checked="Different vocabularies checked",
     usual_measures=(DefaultMeasure("blm"), DefaultMeasure("lm", when_made=False), DefaultMeasure("patterns")),

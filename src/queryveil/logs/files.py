@@ -6,6 +6,7 @@ import json
 import mmap
 import stat
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,15 +28,6 @@ _ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
 _SKIPPABLE_MAGIC = 0x184D2A50  # the last four bits vary
 _RLE_BLOCK = 1
-
-
-def detect_compression(path: Path) -> Compression:
-    """Return the compression of a file by its first bytes; a file's name may be wrong."""
-    with path.open("rb") as stream:
-        start = stream.read(4)
-    if start.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if start == _ZSTD_FRAME else "none"
 
 
 def open_decompressed(path: Path, compression: Compression) -> BinaryIO:
@@ -102,13 +94,9 @@ class Sample:
         return self.data.startswith(_PARQUET)
 
     @cached_property
-    def _text(self) -> str:
-        return self.data.decode("utf-8-sig", errors="replace")
-
-    @cached_property
     def lines(self) -> tuple[str, ...]:
         """Return the complete lines that are not empty, with undecodable bytes replaced."""
-        lines = self._text.split("\n")
+        lines = self.data.decode("utf-8-sig", errors="replace").split("\n")
         if len(self.data) == SAMPLE_BYTES and len(lines) > 1:
             lines.pop()  # most likely incomplete
         return tuple(line.rstrip("\r") for line in lines if line.strip())
@@ -131,7 +119,8 @@ class Sample:
     @property
     def n_blank_lines(self) -> int:
         """Count the empty lines before the first line."""
-        return self._text[: len(self._text) - len(self._text.lstrip("\r\n"))].count("\n")
+        start = self.data.removeprefix(BOM_UTF8)
+        return start[: len(start) - len(start.lstrip(b"\r\n"))].count(b"\n")
 
 
 def take_sample(path: Path) -> Sample:
@@ -142,7 +131,9 @@ def take_sample(path: Path) -> Sample:
             raise LogError(f"{path} is a folder, not a log file; name the files in it, for example {path}/*.")
         if not stat.S_ISREG(mode):
             raise LogError(f"{path} is not a regular file, and a log is read more than once; save it to a file first.")
-        compression = detect_compression(path)
+        with path.open("rb") as stream:
+            start = stream.read(4)  # decides the compression, since a file's name may be wrong
+        compression: Compression = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD_FRAME else "none"
         if compression == "zstd":
             check_zstd_complete(path)
         with open_decompressed(path, compression) as stream:

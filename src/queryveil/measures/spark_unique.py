@@ -22,7 +22,7 @@ from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.sql import history_counts
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
-from queryveil.kinds.base import Counts, Kind
+from queryveil.kinds.base import PLURALS, Counts, Kind
 from queryveil.measures.privacy.unique import MOST_HISTORIES, scores_of
 from queryveil.measures.utility.retention import RetentionCounts
 
@@ -73,7 +73,7 @@ class DistributedComparison:
         """Return the counts that the measure retention compares."""
         before, after = self.before, self.after
         return RetentionCounts(
-            self.kind.items,
+            PLURALS[self.kind.unit],
             (after.terms, before.terms),
             (self._released_occurrences(), before.occurrences),
             (after.people, before.people) if self.is_linked else (after.histories, before.histories),

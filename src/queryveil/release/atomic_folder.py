@@ -66,7 +66,7 @@ def move_into_place(workspace: Path, target: Path, *, force: bool) -> None:
 
 def recover_all(parent: Path) -> None:
     """Recover and remove the workspaces that killed runs left in a folder."""
-    files.remove_abandoned(parent, _PURPOSE, recover)
+    files.remove_abandoned(parent.glob(f"{files.PREFIX}{_PURPOSE}-*"), recover)
 
 
 def recover(workspace: Path) -> None:

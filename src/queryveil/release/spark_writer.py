@@ -21,8 +21,9 @@ from queryveil.core.files import scratch
 from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
-from queryveil.kinds.base import FrameLayout, Kind
-from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN, PrivateFolder, RunRecord
+from queryveil.kinds.base import Kind
+from queryveil.kinds.frames import FrameLayout
+from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN, RunRecord, bind
 from queryveil.release.atomic_folder import EXISTS
 from queryveil.release.manifest import NAME, FileEntry
 from queryveil.release.reader import content_digest
@@ -83,7 +84,7 @@ class RemoteStaging:
     def commit(self, content_sha256: str) -> None:
         """Move the private folder and then the release to their targets."""
         if self.private is not None and self.private_uri is not None:
-            PrivateFolder(self.private).bind(content_sha256)
+            bind(self.private, content_sha256)
             for file in sorted(self.private.glob("*.*")):
                 self.storage.upload(file, f"{self.workspace}/private/{file.name}")
             self._move_into_place(f"{self.workspace}/private", self.private_uri)

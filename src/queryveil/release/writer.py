@@ -15,7 +15,7 @@ import pyarrow as pa
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import Interrupts, sync_folder, write_file
-from queryveil.kinds.private_folder import RUN, PrivateFolder, check_apart
+from queryveil.kinds.private_folder import RUN, bind, check_apart
 from queryveil.release.atomic_folder import NEW, check_target, move_into_place, named, open_workspace, write_journal
 from queryveil.release.manifest import NAME, FileEntry
 from queryveil.release.reader import content_digest
@@ -57,7 +57,7 @@ class Staging:
         """Move the private folder and then the release to their targets; from now on an interrupt comes too late."""
         self._interrupts.defer()
         if self.private is not None and self._private_out is not None:
-            PrivateFolder(self.private).bind(content_sha256)
+            bind(self.private, content_sha256)
             sync_folder(self.private)
             write_journal(self.private.parent, self._private_out, RUN, self._out / NAME, self.release / NAME)
             move_into_place(self.private.parent, self._private_out, force=self._force)

@@ -168,9 +168,8 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             evidence = run.evidence(manifest)
             verdict = verify_or_raise(manifest, kind, evidence, engine=run.engine, progress=progress)
             scores = run.measure(evidence, manifest)
-            page = render_release_report(
-                manifest, verdict, scores, section=kind.report_section, context=kind.report_context()
-            )
+            context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
+            page = render_release_report(manifest, verdict, scores, section=kind.report_section, context=context)
             manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT, page.encode())))
             staged.write(NAME, manifest.encode())
             staged.commit(manifest.content_sha256)

@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
+from pkgutil import resolve_name
 
 from queryveil._version import __version__
 from queryveil.core.errors import InputError
@@ -17,7 +18,8 @@ from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.distributed import DistributedHistories, clean_histories
 from queryveil.histories.profile_files import is_profile_file
-from queryveil.kinds.base import Counts, FrameLayout
+from queryveil.kinds.base import Counts
+from queryveil.kinds.frames import FrameLayout
 from queryveil.kinds.private_folder import RunRecord
 from queryveil.measures.utility.retention import from_counts
 from queryveil.methods.base import method_of
@@ -148,7 +150,7 @@ def _check_supported(plan: ReleasePlan) -> FrameLayout:
     """Return how rows are made from data frames; refuse methods, kinds and options that have no Spark form."""
     request, kind = plan.request, plan.kind
     require_spark_support("method", plan.method)
-    if kind.frame is None:
+    if not kind.frame:
         first = method_of(plan.method).kinds[0]
         raise InputError(f"--kind {kind.name} has no Spark form; use --kind {first}, or --engine local.")
     for name in _LOCAL_ONLY:
@@ -159,7 +161,8 @@ def _check_supported(plan: ReleasePlan) -> FrameLayout:
     paths = [local_path(uri) for uri in plan.source.uris]
     if kind.reads_profile_files and any(path is not None and is_profile_file(path) for path in paths):
         raise InputError(f"{paths[0]} is a profile file, which has no Spark form; give a log, or use --engine local.")
-    return kind.frame
+    layout: FrameLayout = resolve_name(kind.frame)
+    return layout
 
 
 def _large_parts(cleaned: DistributedHistories, smallest: int) -> int:

@@ -159,7 +159,7 @@ class ClusterRelease:
             raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.")
         self.manifest: Manifest = decode_manifest(f"{release}/{NAME}", self._storage.read(f"{self.uri}/{NAME}"))
         self.kind: Kind = kind_of(self.manifest.kind)
-        if self.kind.frame is None:
+        if not self.kind.frame:
             raise InputError(f"{release} is of kind {self.kind.name}, which has no Spark form; use --engine local.")
 
     def rows(self) -> "DataFrame":

@@ -34,18 +34,13 @@ _READER_TIMES = {"iso": "TIMESTAMP", "offset": "TIMESTAMPTZ", "excite": "TIMESTA
 class LogFile:
     """One file of a log, or a table in memory, and its layout."""
 
-    path: Path
+    name: str  # of the file, for messages
     layout: Layout
     format: str
+    path: Path = Path()  # the file to read, or a copy of it with uniform line ends
     compression: Compression = "none"
     n_blank_lines: int = 0  # before the header
     in_memory: bool = False
-    normalized_copy: Path | None = None  # a copy with uniform line ends, where one was needed
-
-    @property
-    def location(self) -> tuple[Path, Compression]:
-        """Return the file to read and its compression."""
-        return (self.path, self.compression) if self.normalized_copy is None else (self.normalized_copy, "none")
 
 
 def find_files(source: LogSource) -> list[LogFile]:
@@ -53,19 +48,19 @@ def find_files(source: LogSource) -> list[LogFile]:
     roles, partition = source.reading.column_roles(), source.cleaning.partition_by
     if source.table is not None:
         layout = with_partition(arrow_layout(source.table, roles), partition, "the table")
-        return [LogFile(Path("the table"), layout, "table", in_memory=True)]
+        return [LogFile("the table", layout, "table", in_memory=True)]
     files: list[LogFile] = []
     for path in expand_paths(source.paths):
         sample = take_sample(path)
         found = find_format(sample, source.reading.format, roles)
         layout = found.layout(sample, roles) if found.layout else Layout("lines", {})
         layout = with_partition(layout, partition, str(path))
-        files.append(LogFile(path, layout, found.name, sample.compression, sample.n_blank_lines))
+        files.append(LogFile(str(path), layout, found.name, path, sample.compression, sample.n_blank_lines))
     timed = [each for each in files if "time" in each.layout.roles]
     if 0 < len(timed) < len(files):
         without = next(each for each in files if "time" not in each.layout.roles)
         raise LogError(
-            f"{without.path} has no time column and {timed[0].path} has one; name it with --columns time=COLUMN, "
+            f"{without.name} has no time column and {timed[0].name} has one; name it with --columns time=COLUMN, "
             "or read the files as two logs."
         )
     return files
@@ -103,7 +98,8 @@ def rows_sql(file: LogFile, columns: tuple[str, ...], *, first_person: int = 0, 
             parts = {"person": f"({first_person} + row_number() OVER ())::VARCHAR", "query": "c0"}
             return f"SELECT {', '.join(parts[name] for name in columns)} FROM {lines} WHERE trim(c0) <> ''"
         source = f"(SELECT CASE WHEN json_valid(c0) THEN c0 END AS record FROM {lines} WHERE trim(c0) <> '')"
-    return f"SELECT {', '.join(_column_sql(name, layout) for name in columns)} FROM {source}"
+    found, _ = column_expressions(layout)
+    return f"SELECT {', '.join(found[name] for name in columns)} FROM {source}"
 
 
 def line_breaks_sql(file: LogFile, memory_bytes: int) -> str:
@@ -132,7 +128,7 @@ def _csv_sql(file: LogFile, layout: Layout, types: list[str], memory_bytes: int,
     options = [
         f"delim={sql_literal(layout.delimiter)}, quote={quote}, escape={quote}, columns={{{names}}}",
         f"header={str(layout.header).lower()}, skip={file.n_blank_lines}",
-        f"compression={sql_literal(file.location[1])}, max_line_size={MAX_LINE_BYTES}, buffer_size={buffer}",
+        f"compression={sql_literal(file.compression)}, max_line_size={MAX_LINE_BYTES}, buffer_size={buffer}",
         "auto_detect=false, ignore_errors=true, strict_mode=true",
     ]
     if recorded:
@@ -140,44 +136,35 @@ def _csv_sql(file: LogFile, layout: Layout, types: list[str], memory_bytes: int,
         options.append("rejects_scan='bad_scans'")
     if layout.time == "excite":
         options.append("timestampformat='%y%m%d%H%M%S'")
-    return f"read_csv({sql_literal(glob.escape(str(file.location[0])))}, {', '.join(options)})"
+    return f"read_csv({sql_literal(glob.escape(str(file.path)))}, {', '.join(options)})"
 
 
-def _value_sql(name: str, layout: Layout) -> str:
-    """Return the SQL of a role's value as it is in the file."""
-    column = layout.roles[name]
-    if layout.shape == "json":
-        key = column.replace("\\", "\\\\").replace('"', '\\"')
-        path = f'$."{key}"'
-        return f"json_extract_string(record, {sql_literal(path)})"
-    if layout.shape == "delimited":
-        return f"c{layout.columns.index(column)}"
-    return '"' + column.replace('"', '""') + '"'
+def column_expressions(layout: Layout) -> tuple[dict[str, str], str]:
+    """Return the SQL of every role's value, and a condition for records whose time cannot be parsed.
 
-
-def _column_sql(name: str, layout: Layout) -> str:
-    value = _value_sql(name, layout)
-    if name == "person":
-        text = f"nullif(trim({value}::VARCHAR), '')"
-        unreadable = unreadable_time_sql(layout)
-        return f"CASE WHEN {unreadable} THEN NULL ELSE {text} END" if unreadable else text
-    if name == "time":
-        if _is_parsed_by_reader(layout):
-            return f"{value}::TIMESTAMP"
-        return _PARSED_TIMES[layout.time].format(f"{value}::VARCHAR")
-    return f"coalesce({value}::VARCHAR, '')" if name == "query" else f"{value}::VARCHAR"
-
-
-def _is_parsed_by_reader(layout: Layout) -> bool:
-    return layout.time == "stored" or (layout.shape == "delimited" and layout.time in _READER_TIMES)
-
-
-def unreadable_time_sql(layout: Layout) -> str:
-    """Return a condition for records whose time cannot be parsed; empty where the reader parses it."""
-    if "time" not in layout.roles or _is_parsed_by_reader(layout):
-        return ""
-    text = f"nullif(trim({_value_sql('time', layout)}::VARCHAR), '')"
-    return f"({text} IS NOT NULL AND {_column_sql('time', layout)} IS NULL)"
+    The condition is empty where there is no time, or where the reader parses it.
+    """
+    values: dict[str, str] = {}  # role → its value as it is in the file
+    for role, column in layout.roles.items():
+        if layout.shape == "json":
+            key = column.replace("\\", "\\\\").replace('"', '\\"')
+            path = f'$."{key}"'
+            values[role] = f"json_extract_string(record, {sql_literal(path)})"
+        elif layout.shape == "delimited":
+            values[role] = f"c{layout.columns.index(column)}"
+        else:
+            values[role] = '"' + column.replace('"', '""') + '"'
+    texts = {role: f"{value}::VARCHAR" for role, value in values.items()}
+    person, unreadable = f"nullif(trim({texts['person']}), '')", ""
+    found = texts | {"query": f"coalesce({texts['query']}, '')"}
+    if "time" in texts:
+        if layout.time == "stored" or (layout.shape == "delimited" and layout.time in _READER_TIMES):
+            found["time"] = f"{values['time']}::TIMESTAMP"
+        else:
+            found["time"] = _PARSED_TIMES[layout.time].format(texts["time"])
+            unreadable = f"(nullif(trim({texts['time']}), '') IS NOT NULL AND {found['time']} IS NULL)"
+    found["person"] = f"CASE WHEN {unreadable} THEN NULL ELSE {person} END" if unreadable else person
+    return found, unreadable
 
 
 def sql_literal(text: str) -> str:

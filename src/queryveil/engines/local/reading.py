@@ -5,8 +5,7 @@ otherwise they stay in `raw`, where row numbers identify the file, until all fil
 """
 
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
@@ -19,11 +18,11 @@ from queryveil.engines.local.connection import Connection, duckdb_errors_as_sent
 from queryveil.engines.local.files import (
     MEMORY_TABLE,
     LogFile,
+    column_expressions,
     find_files,
     line_breaks_sql,
     parquet_sql,
     rows_sql,
-    unreadable_time_sql,
 )
 from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
 from queryveil.logs.files import count_lines, line_at, write_with_unix_line_ends
@@ -41,16 +40,6 @@ _FAULTS = {
 }
 
 
-@dataclass(frozen=True)
-class LineCounts:
-    """The rows that one file added to `raw`, and its bad lines."""
-
-    start: int  # the file's first row in `raw`
-    n_rows: int
-    n_bad: int  # lines that gave no usable row
-    n_all: int  # lines
-
-
 def open_files(source: LogSource, *, progress: Progress = silent) -> QueryLog:
     """Read and clean the files of a log, or its table; the caller closes it."""
     files = find_files(source)
@@ -60,7 +49,7 @@ def open_files(source: LogSource, *, progress: Progress = silent) -> QueryLog:
     has_baskets = all(each.layout.shape == "lines" for each in files)
     with ExitStack() as stack:
         connection = stack.enter_context(closing(Connection(source.reading.memory_bytes())))
-        _create_raw(connection.database, columns)
+        connection.database.execute(f"CREATE TABLE raw ({', '.join(f'{name} {TYPES[name]}' for name in columns)})")
         if source.table is not None:
             connection.database.register(MEMORY_TABLE, source.table)
         n_bad = 0
@@ -80,14 +69,14 @@ def open_rows(table: pa.Table, layout: Layout, source: LogSource, *, has_times: 
 
     Whether the log has times is known only to the caller, who sees all of it.
     """
-    file = LogFile(Path("the log"), layout, "table", in_memory=True)
+    file = LogFile("the log", layout, "table", in_memory=True)
     columns = tuple(name for name in TYPES if name in layout.roles)
     with ExitStack() as stack:
         connection = stack.enter_context(closing(Connection(source.reading.memory_bytes())))
-        _create_raw(connection.database, columns)
+        connection.database.execute(f"CREATE TABLE raw ({', '.join(f'{name} {TYPES[name]}' for name in columns)})")
         connection.database.register(MEMORY_TABLE, table)
         with duckdb_errors_as_sentences("the log"):
-            n_bad = _append_rows(connection, file, columns, 0).n_bad
+            _, n_bad, _ = _append_rows(connection, file, columns, 0)
         log = _clean_rows(connection, [file], source, columns, n_bad, has_times=has_times, may_be_empty=True)
         stack.pop_all()
         return log
@@ -129,33 +118,40 @@ def _clean_rows(
     )
 
 
-def _create_raw(database: duckdb.DuckDBPyConnection, columns: tuple[str, ...]) -> None:
-    """Create the empty table that the files are read into."""
-    database.execute(f"CREATE TABLE raw ({', '.join(f'{name} {TYPES[name]}' for name in columns)})")
-
-
 def _read_file(connection: Connection, file: LogFile, reading: Reading, columns: tuple[str, ...]) -> int:
-    """Append the rows of a file or table to `raw` and count its bad lines; refuse one that has too many."""
-    with duckdb_errors_as_sentences(str(file.path)):
+    """Append the rows of a file or table to `raw` and count its bad lines; refuse one that has too many or no rows."""
+    is_parquet = file.layout.shape == "parquet"
+    with duckdb_errors_as_sentences(file.name):
         start = fetch_number(connection.database, "SELECT count(*) FROM raw")
+        n_rows = n_bad = n_all = 0
+        with_mixed_line_ends = False
         try:
-            lines = _append_rows(connection, file, columns, start)
+            n_rows, n_bad, n_all = _append_rows(connection, file, columns, start)
         except duckdb.InvalidInputException as error:
             if "state machine" not in str(error):
                 raise
-            lines = None
+            with_mixed_line_ends = True
         copy = connection.folder / "even"
-        if lines is None or (lines.n_rows == 0 and file.layout.shape != "parquet"):  # caused by mixed line ends
+        if with_mixed_line_ends or (n_rows == 0 and not is_parquet):
             write_with_unix_line_ends(file.path, file.compression, copy)
-            file = replace(file, normalized_copy=copy)
-            lines = _append_rows(connection, file, columns, start)
-        n_bad = _check_bad_lines(connection.database, file, reading, lines)
+            file = replace(file, path=copy, compression="none")
+            _, n_bad, n_all = _append_rows(connection, file, columns, start)
+        if n_all == 0:
+            raise LogError(f"{file.name} has no rows; give a log with at least one query.")
+        allowed = reading.allowed_bad_lines(n_all)
+        if n_bad == n_all or n_bad > allowed:
+            what, where = ("row", "table") if is_parquet else ("line", "file")
+            line, fault = _first_bad(connection.database, file, start)
+            raise LogError(
+                f"{file.name}: {n_bad:,} of {n_all:,} {what}s are bad and {allowed:,} may be; the first is {what} "
+                f"{line:,} ({fault}); mend the {where}, check --format and --columns, or raise --max-bad-lines."
+            )
         copy.unlink(missing_ok=True)
         return n_bad
 
 
-def _append_rows(connection: Connection, file: LogFile, columns: tuple[str, ...], start: int) -> LineCounts:
-    """Append a file's rows to `raw`; count them and the rejected lines, and refuse a file with NUL bytes."""
+def _append_rows(connection: Connection, file: LogFile, columns: tuple[str, ...], start: int) -> tuple[int, int, int]:
+    """Append a file's rows to `raw` and count them, its bad lines and all its lines; refuse a file with NUL bytes."""
     database = connection.database
     database.execute("DROP TABLE IF EXISTS bad_lines; DROP TABLE IF EXISTS bad_scans")
     sql = rows_sql(file, columns, first_person=start, memory_bytes=connection.memory_bytes)
@@ -168,43 +164,28 @@ def _append_rows(connection: Connection, file: LogFile, columns: tuple[str, ...]
         f" FROM raw WHERE rowid >= {start}"
     ).fetchall()[0]
     if is_binary:
-        raise LogError(f"{file.path} holds NUL bytes, so it is not a text log; convert it to UTF-8 text or Parquet.")
+        raise LogError(f"{file.name} holds NUL bytes, so it is not a text log; convert it to UTF-8 text or Parquet.")
     if is_text and file.layout.quote:
         # Every line is the header, a row, a rejected line, or part of a field with line breaks. Any other line was
         # inside an unclosed quote: DuckDB may drop such lines without reporting it.
-        missing = count_lines(*file.location) - int(file.layout.header) - n_rows - n_rejected
+        missing = count_lines(file.path, file.compression) - int(file.layout.header) - n_rows - n_rejected
         if missing > 0:
             n_rejected += max(0, missing - fetch_number(database, line_breaks_sql(file, connection.memory_bytes)))
-    return LineCounts(start, n_rows, n_unusable + n_rejected, n_rows + n_rejected)
+    return n_rows, n_unusable + n_rejected, n_rows + n_rejected
 
 
-def _check_bad_lines(database: duckdb.DuckDBPyConnection, file: LogFile, reading: Reading, lines: LineCounts) -> int:
-    """Return how many bad lines a file has; refuse it if they are too many or all."""
-    if lines.n_all == 0:
-        raise LogError(f"{file.path} has no rows; give a log with at least one query.")
-    allowed = reading.allowed_bad_lines(lines.n_all)
-    if lines.n_bad < lines.n_all and lines.n_bad <= allowed:
-        return lines.n_bad
-    what, where = ("row", "table") if file.layout.shape == "parquet" else ("line", "file")
-    line, fault = _first_bad(database, file, lines)
-    raise LogError(
-        f"{file.path}: {lines.n_bad:,} of {lines.n_all:,} {what}s are bad and {allowed:,} may be; the first is {what} "
-        f"{line:,} ({fault}); mend the {where}, check --format and --columns, or raise --max-bad-lines."
-    )
-
-
-def _first_bad(database: duckdb.DuckDBPyConnection, file: LogFile, lines: LineCounts) -> tuple[int, str]:
+def _first_bad(database: duckdb.DuckDBPyConnection, file: LogFile, start: int) -> tuple[int, str]:
     """Return the number and the fault of the first bad line or row."""
     if file.layout.shape == "parquet":
-        unusable = f"SELECT min(rowid) FROM raw WHERE rowid >= {lines.start} AND person IS NULL"
-        row = fetch_number(database, unusable) - lines.start
-        has_bad_time = f"SELECT ({unreadable_time_sql(file.layout) or 'false'})::INTEGER FROM {parquet_sql(file)}"
+        unusable = f"SELECT min(rowid) FROM raw WHERE rowid >= {start} AND person IS NULL"
+        row = fetch_number(database, unusable) - start
+        has_bad_time = f"SELECT ({column_expressions(file.layout)[1] or 'false'})::INTEGER FROM {parquet_sql(file)}"
         is_time = fetch_number(database, f"{has_bad_time} LIMIT 1 OFFSET {row}")
         return row + 1, UNREADABLE_TIME if is_time else NO_USER
-    found = [first_fault(*file.location, file.layout)] if file.layout.shape != "lines" else []
+    found = [first_fault(file.path, file.compression, file.layout)] if file.layout.shape != "lines" else []
     rejects = database.execute(
         "SELECT min(byte_position), min(error_type::VARCHAR) FROM bad_lines GROUP BY line ORDER BY 1 LIMIT 1"
     ).fetchall()
     for position, kind in rejects:  # DuckDB's own line numbers count a field with line breaks as one line
-        found.append((line_at(*file.location, int(position)), _FAULTS.get(str(kind), "a malformed line")))
+        found.append((line_at(file.path, file.compression, int(position)), _FAULTS.get(str(kind), "a malformed line")))
     return min((fault for fault in found if fault is not None), default=(1, "a malformed line"))

@@ -13,6 +13,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
+from queryveil.kinds.base import PLURALS
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
 
 HISTORIES_COUNTED = "histories, not people: which histories are one person's is known only with --private"
@@ -58,7 +59,7 @@ def _count(comparison: Comparison) -> RetentionCounts:
     occurrences = comparison.released_occurrences()
     n_before, n_after = (int(np.count_nonzero(np.bincount(profiles.ids))) for profiles in (original, released))
     return RetentionCounts(
-        comparison.kind.items,
+        PLURALS[comparison.kind.unit],
         (n_after, n_before),
         (None if occurrences is None else int(occurrences.sum()), int(original.counts.sum())),
         users,

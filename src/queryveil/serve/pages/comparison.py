@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from queryveil.core.errors import QueryveilError
 from queryveil.core.names import declarations, resolve
 from queryveil.core.results import Score
-from queryveil.kinds.base import ComparedFigure, ComparisonView, Kind, kind_of
+from queryveil.kinds.base import Kind, kind_of
+from queryveil.kinds.comparison_views import ComparedFigure, ComparisonView
 from queryveil.report.charts import axis_end, crowd_chart
 from queryveil.report.comparison import (
     CaptionedChart,
@@ -63,8 +65,8 @@ def compare_runs(rows: Sequence[RunRow], jobs: Jobs) -> list[FamilyComparison]:
     done = [(row, jobs.result(row.id)) for row in reversed(rows) if row.state == "done"]
     runs = [_released_run(row, result, jobs) for row, result in done if result is not None]
     views = dict.fromkeys(kind_of(name).comparison for name in declarations("kind"))
-    by_view = ((view, [run for run in runs if run.kind.comparison == view]) for view in views if view is not None)
-    return [_compare(view, members) for view, members in by_view if members]
+    by_view = ((view, [run for run in runs if run.kind.comparison == view]) for view in views if view)
+    return [_compare(resolve_name(view), members) for view, members in by_view if members]
 
 
 def _released_run(row: RunRow, result: Mapping[str, Any], jobs: Jobs) -> ReleasedRun:
