@@ -99,7 +99,7 @@ def _without_braces(text: str) -> str:
 
 def _parameter_row(parameter: Parameter) -> str:
     default = "required" if parameter.default is None else f"`{parameter.default}`"
-    if parameter.is_optional:
+    if parameter.may_be_omitted:
         default = "none"
     return f"| `{parameter.name}` | {parameter.type.describe()} | {default} | {parameter.purpose} |\n"
 

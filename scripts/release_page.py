@@ -41,11 +41,11 @@ MANIFEST = {  # field → key in the file, and what it says
         "cleaning",
         "the options, what each step did, and under `meaning` how terms were compared, where they were",
     ),
-    "before": (
-        "counts.before",
-        "people, histories, distinct terms (kind `queries`: queries), pairs and occurrences",
+    "counts": (
+        "counts",
+        "of the log (`before`) and of the release (`after`): people, histories, distinct terms (kind `queries`: "
+        "queries), pairs and occurrences; of groups also how many there are",
     ),
-    "after": ("counts.after", "the same of the release; of groups also how many there are"),
     "content_sha256": ("content_sha256", "SHA-256 over the rows, independent of how they are cut into files"),
     "files": ("files", "path, SHA-256 and number of rows of every file"),
     "lists": ("lists", "only of `ppp`: the SHA-256 of the list given by `--places`, or null"),

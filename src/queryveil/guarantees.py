@@ -127,7 +127,7 @@ LINKABILITY = Guarantee(
     name="linkability",
     purpose="people are published in groups, and a person can be tied to a term of the group only up to p",
     parameters=(
-        Parameter("p", Real(0, 1, above_minimum=True), "how likely a member of a group may be tied to a term"),
+        Parameter("p", Real(0, 1, excludes_minimum=True), "how likely a member of a group may be tied to a term"),
         Parameter(
             "principle",
             Word(tuple(LINKABILITY_PRINCIPLES)),

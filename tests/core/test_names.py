@@ -181,10 +181,10 @@ def test_types_describe_and_accept_their_values() -> None:
         False,
         False,
     ]
-    assert Real(0, 1, above_minimum=True).describe() == "a number above 0 and at most 1"
-    assert Real(0.5, above_minimum=True).describe() == "a number above 0.5"
+    assert Real(0, 1, excludes_minimum=True).describe() == "a number above 0 and at most 1"
+    assert Real(0.5, excludes_minimum=True).describe() == "a number above 0.5"
     assert Real(0, 1).describe() == "a number from 0 to 1"
-    share = Real(0, 1, above_minimum=True)
+    share = Real(0, 1, excludes_minimum=True)
     assert [share.accepts(value) for value in (0, 0.0, 1e-9, 1, 1.0)] == [False, False, True, True, True]
     assert [share.accepts(value) for value in (1.1, True, "x", float("nan"))] == [False] * 4
     assert not Real().accepts(float("inf"))
@@ -202,7 +202,7 @@ def test_a_default_is_left_out_of_the_text_of_any_declaration() -> None:
 
 
 def test_a_parameter_that_may_be_left_out_is_shown_so() -> None:
-    declaration = Declaration("x", "a test", (Parameter("k", Integer(), "how many", optional=True),))
+    declaration = Declaration("x", "a test", (Parameter("k", Integer(), "how many", is_optional=True),))
     assert declaration.signature() == "x(k=…)"
     assert str(ResolvedName(declaration, {})) == "x"
 

@@ -48,14 +48,14 @@ def test_rest_fields_have_type_range_default_and_help_of_their_options() -> None
     fields = AttackBody.model_json_schema()["properties"]
     assert fields["targets"] == {
         "default": 5_000,
-        "description": "At most so many people are attacked.",
+        "description": "The maximum number of people to attack.",
         "maximum": 9,
         "minimum": 1,
         "title": "Targets",
         "type": "integer",
     }
     assert fields["attacks"]["type"] == "array"
-    assert fields["attacks"]["description"] == "An attack (queryveil list attacks); else all."
+    assert fields["attacks"]["description"] == "An attack (queryveil list attacks); by default all."
     assert AttackBody.model_validate({"page": ""}).model_dump() == {"attacks": [], "targets": 5_000, "page": None}
     for wrong in ({"targets": 10}, {"attacks": "known_terms"}, {"attacks": ["x" * 1_001]}, {"page": 1}):
         with pytest.raises(ValidationError):

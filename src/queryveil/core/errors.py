@@ -65,7 +65,10 @@ class InternalError(QueryveilError):
 
 
 def sentence_of(error: Exception) -> str:
-    """Say in a sentence what went wrong; of our own bugs where they are, since their message may hold text of a log."""
+    """Return one sentence about an error.
+
+    For a bug of queryveil it gives the position in the code instead of the message, which may quote the log.
+    """
     if isinstance(error, QueryveilError):
         return str(error)
     if isinstance(error, OSError):
@@ -76,6 +79,6 @@ def sentence_of(error: Exception) -> str:
         at = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}"
         trace = trace.tb_next
     return (
-        f"a bug in queryveil ({type(error).__name__} at {at}); nothing was written. "
+        f"a bug in queryveil ({type(error).__name__} at {at}). "
         "Please report it with this line and the command, not with the log."
     )

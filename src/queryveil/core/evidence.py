@@ -18,7 +18,7 @@ class Views:
         self._providers: dict[type[Any], Callable[[], Any]] = {}
 
     def add(self, view: type[View], provider: Callable[[], View]) -> None:
-        """Register a provider, which builds an object."""
+        """Register a provider, which builds an object; it has no effect if the object exists already."""
         self._providers[view] = provider
 
     def remove(self, view: type[Any]) -> None:
@@ -26,8 +26,8 @@ class Views:
         self._providers.pop(view, None)
         self._views.pop(view, None)
 
-    def existing(self) -> tuple[object, ...]:
-        """Return all objects; those not used yet are built."""
+    def build_all(self) -> tuple[object, ...]:
+        """Build the objects that were not used yet, and return all."""
         return tuple(filter(None, (self.find(view) for view in {**self._views, **self._providers})))
 
     def find(self, view: type[View]) -> View | None:

@@ -9,6 +9,7 @@ import importlib
 import itertools
 import math
 import operator
+import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -108,17 +109,17 @@ class Real(_Number):
 
     description = "a number"
     accepted, annotation = int | float, float
-    above_minimum: bool = False  # the minimum itself is not allowed
+    excludes_minimum: bool = False  # the minimum itself is not allowed
 
     def _describe(self) -> str:
-        if not self.above_minimum:
+        if not self.excludes_minimum:
             return super()._describe()
         most = "" if self.maximum is None else f" and at most {self.maximum}"
         return f"a number above {self.minimum}{most}"
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value is a number within the bounds."""
-        return super().accepts(value) and not (self.above_minimum and value == self.minimum)
+        return super().accepts(value) and not (self.excludes_minimum and value == self.minimum)
 
 
 @dataclass(frozen=True)
@@ -171,19 +172,19 @@ class Parameter:
     type: ParameterType
     purpose: str
     default: Value | None = None
-    optional: bool = False  # it may be left out, and then has no value
+    is_optional: bool = False  # it may always be left out, and then has no value
     goes_with: tuple[str, Value] | None = None  # the value of another parameter with which it is given, and only then
 
     @property
-    def is_optional(self) -> bool:
+    def may_be_omitted(self) -> bool:
         """Return whether a name may lack the parameter, always or unless another parameter has a certain value."""
-        return self.optional or self.goes_with is not None
+        return self.is_optional or self.goes_with is not None
 
     def signature(self) -> str:
         """Return the name with the default, or with an ellipsis if there is none and it may be left out."""
         if self.default is not None:
             return f"{self.name}={_text(self.default)}"
-        return f"{self.name}=…" if self.is_optional else self.name
+        return f"{self.name}=…" if self.may_be_omitted else self.name
 
     def check(self, value: Value, subject: str) -> Value:
         """Return the value if it is allowed, else raise an error that begins with the subject."""
@@ -208,8 +209,7 @@ class Declaration:
 
     def load(self, engine: str = "local") -> Callable[..., Any]:
         """Import and return the function that implements it on an engine."""
-        module, _, attribute = self.functions[engine].partition(":")
-        function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+        function: Callable[..., Any] = pkgutil.resolve_name(self.functions[engine])
         return function
 
     def signature(self) -> str:
@@ -376,7 +376,7 @@ def resolve(category: str, name: str | Name) -> ResolvedName:
         if (value := given.get(name, parameter.default)) is not None
     }
     for key, parameter in by_name.items():
-        is_given, is_wanted, reason = key in values, not parameter.optional, ""
+        is_given, is_wanted, reason = key in values, not parameter.is_optional, ""
         if parameter.goes_with is not None:
             other, value = parameter.goes_with
             is_wanted, reason = values.get(other) == value, f" with {other}={_text(value)}"

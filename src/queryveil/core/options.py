@@ -97,7 +97,7 @@ class Option(Parameter):
     @property
     def is_required(self) -> bool:
         """Return whether a value must be given."""
-        return self.default is None and not self.optional
+        return self.default is None and not self.is_optional
 
     @property
     def is_path(self) -> bool:
@@ -115,7 +115,7 @@ class Option(Parameter):
     @property
     def keyword_help(self) -> str:
         """Return the help with keywords in place of flags: `--start-from` becomes `start_from`."""
-        without_repetition = re.sub(r"[;,] again for more", "", self.help)
+        without_repetition = re.sub(r"[;,] may be repeated", "", self.help)
         return re.sub(r"--([a-z][a-z-]*)", lambda match: match.group(1).replace("-", "_"), without_repetition)
 
     @property
@@ -165,7 +165,7 @@ class OptionGroup:
                 default = None if each.default is MISSING else each.default
                 is_optional = each.default is None
                 flag = "" if declared.is_argument else declared.flag or "--" + each.name.replace("_", "-")
-                found.append(replace(declared, name=each.name, default=default, optional=is_optional, flag=flag))
+                found.append(replace(declared, name=each.name, default=default, is_optional=is_optional, flag=flag))
         return tuple(found)
 
     @classmethod

@@ -58,7 +58,7 @@ class Verdict:
         return f"{self.claim} is violated: {'; '.join(parts)}."
 
     def record(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return the verdict for JSON, without `unit` and the support that was required."""
         record, found = asdict(self), self.counterexample
         del record["unit"]
         return record | {
@@ -78,7 +78,7 @@ class Score:
     value: float | None  # None: it cannot be computed from what was given
     original: float | None = None  # the same figure of the original log, if it has one
     unit: str = "%"
-    units_counted: int = 0  # the number of people, terms or pairs
+    units_counted: int = 0  # the number of people, terms or pairs that the figure is computed from
     interval: tuple[float, float] | None = None
     better: Literal["higher", "lower", ""] = "higher"  # "": neither
     note: str = ""
@@ -144,7 +144,7 @@ class AttackResult:
     controls: int
     controlled_by: str  # who is attacked in the control
     crowd: float | None = None  # the median number of people that a found target hides among
-    smallest: int | None = None  # and the smallest
+    smallest: int | None = None  # the smallest such number
     note: str = ""
 
     def record(self) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Engines read, clean and query logs: `local` on one machine with DuckDB, `spark` on a cluster."""
 
+import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ class Engine(Declaration):
     """An engine: the options that it takes, and what makes, verifies and measures releases on it."""
 
     options: tuple[str, ...] = ()
-    workflows: Mapping[str, str] = field(default_factory=dict)  # action → "module:function"
+    workflows: Mapping[str, str] = field(default_factory=dict)  # action → "module:function" or "module:class"
 
 
 LOCAL = Engine(
@@ -93,7 +94,7 @@ class EngineOptions(OptionGroup):
         engine = declarations("engine")[self.engine]
         if not isinstance(engine, Engine):
             raise TypeError(f"{self.engine} is registered as an engine but is not an Engine")
-        return replace(engine, functions=engine.workflows).load(action)
+        return pkgutil.resolve_name(engine.workflows[action])
 
     def cluster(self) -> "SparkCluster":
         """Return the cluster to run on."""

@@ -1,7 +1,8 @@
 """Measures: what a release keeps and what it gives away; one declaration each, the code is imported when it runs."""
 
+import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
@@ -33,7 +34,8 @@ class Measure(Declaration):
 
     def load_by_person(self) -> Callable[..., Any]:
         """Import and return the function that computes the figure of every person."""
-        return replace(self, functions={"local": self.by_person}).load()
+        function: Callable[..., Any] = pkgutil.resolve_name(self.by_person)
+        return function
 
 
 RETENTION = Measure(
@@ -73,7 +75,7 @@ CORRELATIONS = Measure(
 LINKABILITY = Measure(
     "linkability",
     "how likely members of published groups are tied to its terms, how large groups are, and how like members",
-    (Parameter("p", Real(0, 1, above_minimum=True), "the share of members above which a person's term is counted"),),
+    (Parameter("p", Real(0, 1, excludes_minimum=True), "the share of members above which a person's term is counted"),),
     ZHU,
     {"local": "queryveil.measures.privacy.linkability:measure_linkability"},
     kinds=("groups",),
@@ -159,7 +161,7 @@ EXPOSED = _pair_measure(
 WORST = _pair_measure(
     "worst",
     "what is exposed of the q-th percentile person, and the SPI that q % of people have at least",
-    Parameter("q", Real(0, 100, above_minimum=True), "the percentile of people", 95),
+    Parameter("q", Real(0, 100, excludes_minimum=True), "the percentile of people", 95),
     needs_model=True,
     by_person="",
     paper="",

@@ -44,15 +44,17 @@ LINKABILITY = Method(
             "what is published of a group: its terms by their mean weight over all members, or over their holders",
             "centroid",
         ),
-        Parameter("shrink", Real(0, 1), "how far the smallest group's weights go towards all people's", optional=True),
         Parameter(
-            "min_similarity", Real(0, 1), "nobody is put into a group less alike than this cosine", optional=True
+            "shrink", Real(0, 1), "how far the smallest group's weights go towards all people's", is_optional=True
+        ),
+        Parameter(
+            "min_similarity", Real(0, 1), "nobody is put into a group less alike than this cosine", is_optional=True
         ),
         Parameter(
             "floor",
             Integer(minimum=1),
             "terms held by fewer people are left out; 1/p rounded up if not given, 1 as in the paper",
-            optional=True,
+            is_optional=True,
         ),
     ),
     paper=guarantees.LINKABILITY.paper,
@@ -69,7 +71,7 @@ _FLOOR = Parameter(
     "floor",
     Integer(minimum=1),
     "terms held by fewer people are not published; k if not given, 1 as in the paper",
-    optional=True,
+    is_optional=True,
 )
 
 VOCABULARY = Method(
@@ -82,7 +84,7 @@ VOCABULARY = Method(
             "omega",
             Integer(minimum=1, maximum=1_000),
             "what an unmatched term costs; eps + 1 if not given",
-            optional=True,
+            is_optional=True,
         ),
         Parameter(
             "model",
@@ -142,12 +144,12 @@ QUERY_K = Method(
     name="query_k",
     purpose="release the queries that at least k people issued, each as one whole",
     parameters=(
-        Parameter("k", Integer(minimum=1), "how many people must have issued a query", optional=True),
+        Parameter("k", Integer(minimum=1), "how many people must have issued a query", is_optional=True),
         Parameter(
             "share",
-            Real(0, 1, above_minimum=True),
+            Real(0, 1, excludes_minimum=True),
             "instead of k: the smallest k that releases at most this share of all issued queries",
-            optional=True,
+            is_optional=True,
         ),
     ),
     paper=guarantees.QUERY_K.paper,

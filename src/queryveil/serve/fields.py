@@ -140,7 +140,7 @@ def form_field(parameter: Parameter, choices: Sequence[str] | None = None) -> Fi
         values=kind.describe(),
         purpose=parameter.purpose,
         default=None if isinstance(parameter.default, tuple) else parameter.default,
-        required=parameter.default is None and not parameter.is_optional,
+        required=parameter.default is None and not parameter.may_be_omitted,
         goes_with=None if parameter.goes_with is None else list(parameter.goes_with),
         minimum=getattr(kind, "minimum", None),
         maximum=getattr(kind, "maximum", None),
@@ -157,7 +157,7 @@ def local_methods() -> list[Method]:
 def suggested_value(parameter: Parameter) -> str:
     """Return the text that a form field starts with: the default, or the suggestion for a required parameter."""
     value = parameter.default
-    if value is None and not parameter.is_optional:
+    if value is None and not parameter.may_be_omitted:
         value = SUGGESTED_VALUES.get(parameter.name)
     if value is None:
         return ""
@@ -166,7 +166,7 @@ def suggested_value(parameter: Parameter) -> str:
 
 def suggested_name(declaration: Declaration) -> str:
     """Return a declaration's text name with the suggested values of its required parameters."""
-    required = (p.name for p in declaration.parameters if p.default is None and not p.is_optional)
+    required = (p.name for p in declaration.parameters if p.default is None and not p.may_be_omitted)
     given = tuple((name, SUGGESTED_VALUES[name]) for name in required if name in SUGGESTED_VALUES)
     return str(Name(declaration.name, given))
 

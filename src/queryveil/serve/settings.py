@@ -39,7 +39,7 @@ class Settings(OptionGroup):
     )
     token_file: Path | None = option(None, LocalPath(), "A file with the token to ask for; or set QUERYVEIL_TOKEN.")
     max_upload: str = option("500MB", FreeText(), "The largest log that may be sent, such as 500MB or 2GB.")
-    jobs: int = option(2, Integer(minimum=0), "At most so many runs at once.")
+    jobs: int = option(2, Integer(minimum=0), "The maximum number of runs at once.")
     index: Path | None = option(None, LocalPath(), "An index for the search page; else the bundled corpus.")
     search: Path | None = option(
         None, LocalPath(), "Serve searches in this index alone, for applications; with --groups."

@@ -164,7 +164,7 @@ def _run(
     profiles, views = bench.prepared(plan)
     name, mask = start or (None, None)
     if mask is not None:
-        views = Views(*views.existing(), StartingPoint(mask))
+        views = Views(*views.build_all(), StartingPoint(mask))
     method, began = str(plan.method), time.monotonic()
     try:
         outcome = run_method(MethodTask(profiles, plan.method, rng, views, progress))

@@ -1,14 +1,14 @@
 """The inputs that methods take besides profiles.
 
 A method names its inputs in its declaration. Each is opened before the log is read, so that a bad file is reported at
-once. Then each in turn adds what the method needs and may change the profiles, for the inputs after it as well.
+once. Then they are applied in order: each may add objects for the method and replace the profiles that later ones see.
 """
 
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -165,4 +165,4 @@ def open_inputs(
     for inputs, option, sentence in _REFUSALS:
         if not set(inputs.split()) & set(taken) and attrgetter(option)(request) not in _NOT_GIVEN:
             raise InputError(sentence.format(method))
-    return tuple(resolve_name(INPUTS[name])(request, method, kind, progress) for name in taken)
+    return tuple(pkgutil.resolve_name(INPUTS[name])(request, method, kind, progress) for name in taken)

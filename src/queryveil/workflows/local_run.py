@@ -163,7 +163,7 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
         if profiles.n_people < smallest:
             n_suppressed += 1
             continue
-        inputs = task.inputs if start is None else Views(*task.inputs.existing(), StartingPoint(start.mask[pairs]))
+        inputs = task.inputs if start is None else Views(*task.inputs.build_all(), StartingPoint(start.mask[pairs]))
         outcome = method(MethodTask(profiles, task.method, task.rng, inputs, task.progress))
         mask[pairs] = outcome.mask
         chosen[outcome.summary.get("chosen", outcome.summary.get("algorithm", task.method.declaration.name))] += 1

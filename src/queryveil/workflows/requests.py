@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 COUNT = Integer(minimum=0)
 _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _PLACES = "More places, one on each line, for methods that look for places."
-_MEASURES = "What to measure (queryveil list measures); again for more."
+_MEASURES = "What to measure (queryveil list measures); may be repeated."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,17 +97,19 @@ class ReleaseRequest(OpenRequest):
     )
     values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
     market: Path | None = option(None, LocalPath(), _MARKET)
-    seed: int | None = option(None, COUNT, "Make the run repeatable; else the system's randomness is used.")
+    seed: int | None = option(None, COUNT, "Seed of the random generator, to repeat a run; by default a random one.")
     start_from: Path | None = option(
-        None, LocalPath(), "A release of this log with smaller k or m; look only at what it kept."
+        None, LocalPath(), "A release of this log with smaller k or m; only what it kept is considered."
     )
     start_from_private: Path | None = option(None, LocalPath(), "The private folder of the --start-from release.")
     groups: Path | None = option(
-        None, LocalPath(), "An older release of groups to go on from: newcomers join, nobody moves without need."
+        None,
+        LocalPath(),
+        "An earlier release whose groups are extended: new people join, others move only if the guarantee requires it.",
     )
     groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
     places: Path | None = option(None, LocalPath(), _PLACES)
-    force: bool = option(False, Flag(), "Replace an older release and private folder.")
+    force: bool = option(False, Flag(), "Replace an existing release and its private folder.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
 
@@ -151,7 +153,7 @@ class PairingOptions(OptionGroup):
 class MeasureRequest(OptionGroup):
     """Score a release, or anybody's released log, against the original log."""
 
-    release: Location = required(EnginePath(), "A release folder, or anybody's released log.", is_argument=True)
+    release: Location = required(EnginePath(), "A release folder, or any released log.", is_argument=True)
     against: tuple[Location, ...] = required(EnginePath(), "Files of the log it was made from.", is_repeatable=True)
     private: Location | None = option(None, EnginePath(), "The release's private folder.")
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
@@ -161,7 +163,7 @@ class MeasureRequest(OptionGroup):
     trec: Path | None = option(None, LocalPath(), "A new folder for the rankings of search, as run and qrels files.")
     people: Path | None = option(None, LocalPath(), "A CSV file for the figures of every person; it names people.")
     seed: int = option(0, COUNT, "Seed of the random draws.")
-    force: bool = option(False, Flag(), "Replace an older file of --people.")
+    force: bool = option(False, Flag(), "Replace an existing file of --people.")
     pairing: PairingOptions = field(default_factory=PairingOptions)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: Reading = field(default_factory=Reading)
@@ -177,20 +179,20 @@ class AttackRequest(OptionGroup):
     attacks: tuple[str | Name, ...] = option(
         (),
         TextName("attack"),
-        "An attack (queryveil list attacks), again for more; else all.",
+        "An attack (queryveil list attacks); may be repeated; by default all.",
         flag="--attack",
         is_repeatable=True,
     )
     control: tuple[Path, ...] = option(
         (),
         LocalPath(),
-        "Files of a log of other people, for the control; else people are taken out of the release.",
+        "Files of a log of other people, for the control; by default people are taken out of the release.",
         is_repeatable=True,
     )
-    targets: int = option(5_000, COUNT, "At most so many people are attacked.")
+    targets: int = option(5_000, COUNT, "The maximum number of people to attack.")
     seed: int = option(0, COUNT, "Seed of the random draws.")
     page: Path | None = option(None, LocalPath(), "An HTML page to write.", flag="--out")
-    force: bool = option(False, Flag(), "Replace an older page.")
+    force: bool = option(False, Flag(), "Replace an existing page.")
     reading: Reading = field(default_factory=Reading)
 
 
@@ -200,7 +202,7 @@ class CompareRequest(LogRequest):
 
     methods: tuple[str | Name, ...] = required(
         TextName("method"),
-        "A method or a sweep, such as 'km(k=2|10, m=2|3)'; again for more.",
+        "A method or a sweep, such as 'km(k=2|10, m=2|3)'; may be repeated.",
         flag="--method",
         is_repeatable=True,
     )
@@ -213,7 +215,7 @@ class CompareRequest(LogRequest):
     places: Path | None = option(None, LocalPath(), _PLACES)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
-    force: bool = option(False, Flag(), "Replace an older page.")
+    force: bool = option(False, Flag(), "Replace an existing page.")
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
 
 
@@ -223,7 +225,7 @@ class ReproduceRequest(LogRequest):
 
     paper: str = required(FreeText(), "The paper: burghardt, zhu, liu or carpineto.", is_argument=True)
     log: Any = option(
-        (), AnyObject(), "Files of a log of your own; again for more (burghardt: with --market).", is_repeatable=True
+        (), AnyObject(), "Files of a log of your own; may be repeated (burghardt: with --market).", is_repeatable=True
     )
     market: Path | None = option(None, LocalPath(), "The log's market table (columns term, bid, clicks, impressions).")
     like: str | None = option(None, FreeText(), "What a generated log resembles; as the paper unless given.")
@@ -232,7 +234,7 @@ class ReproduceRequest(LogRequest):
     seed: int = option(1, COUNT, "Seed of a generated log and of random runs.")
     algorithm: str = option("paper", FreeText(), "The algorithm of km.")
     out: Path | None = option(None, LocalPath(), "A folder for a page with charts and all numbers as JSON.")
-    force: bool = option(False, Flag(), "Replace an older folder.")
+    force: bool = option(False, Flag(), "Replace an existing folder.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +242,7 @@ class ProfilesRequest(LogRequest):
     """Write the profiles of a log to a file."""
 
     out: Path = required(LocalPath(), "The file: .csv, .tsv or .parquet.")
-    force: bool = option(False, Flag(), "Replace an older file.")
+    force: bool = option(False, Flag(), "Replace an existing file.")
     weighting: WeightOptions = field(default_factory=WeightOptions)
 
 
@@ -258,7 +260,7 @@ class GenerateRequest(OptionGroup):
         metavar="FILE",
     )
     seed: int = option(1, COUNT, "The same seed gives the same log.")
-    force: bool = option(False, Flag(), "Replace older files.")
+    force: bool = option(False, Flag(), "Replace existing files.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,7 +288,7 @@ class IndexRequest(OptionGroup):
         "", FreeText(), "The form of the documents (queryveil list corpora); else it is guessed.", flag="--format"
     )
     add: bool = option(False, Flag(), "Add the documents to the index there is.")
-    force: bool = option(False, Flag(), "Replace an older index.")
+    force: bool = option(False, Flag(), "Replace an existing index.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,14 +297,14 @@ class SearchRequest(OptionGroup):
 
     index: Path = required(LocalPath(), "An index (queryveil index).", is_argument=True)
     query: str = required(FreeText(), "What to search for.", is_argument=True)
-    plain: bool = option(False, Flag(), "As nobody: the engine's own order.")
+    plain: bool = option(False, Flag(), "Search without a profile: the engine's own order.")
     group: int | None = option(None, COUNT, "As a group of --groups.", flag="--as-group")
     groups: Path | None = option(None, LocalPath(), "A release of groups.")
     person: str | None = option(None, FreeText(), "As a person of --profiles.", flag="--as-user")
     profiles: Path | None = option(None, LocalPath(), "A file of profiles (user, term, weight).")
     n: int = option(10, COUNT, "How many documents.", flag="--number", short="-n")
     depth: int = option(100, COUNT, "How many of the engine's documents are re-ranked.")
-    blend: float = option(0.0, Real(), "How much the engine's own score counts against the profile, from 0 to 1.")
+    blend: float = option(0.0, Real(), "The weight of the engine's own score against the profile, from 0 to 1.")
     explain: bool = option(False, Flag(), "Show which terms moved a document.")
 
     def __post_init__(self) -> None:
@@ -331,7 +333,7 @@ class SensitivityRequest(OptionGroup):
     model: Path | None = option(None, LocalPath(), "explain: a model file; the bundled one unless given.")
     words: Path | None = option(None, LocalPath(), "explain: sensitive words of your own, one on each line.")
     seed: int = option(0, COUNT, "train: seed of the folds.")
-    force: bool = option(False, Flag(), "train: replace an older model file.")
+    force: bool = option(False, Flag(), "train: replace an existing model file.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -78,7 +78,7 @@ def expand_paths(paths: Sequence[Path]) -> list[Path]:
         else:
             files.append(path)
     if not files:
-        raise LogError("no log is file; name at least one file.")
+        raise LogError("no log is given; name at least one file.")
     return files
 
 
