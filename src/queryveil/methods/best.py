@@ -72,7 +72,7 @@ def best(
             raise
     found = {"paper": published, "growth": grown}
     if rule.m == 2 and aim.kept(published) >= aim.kept(grown):
-        log = problem.kept(published)
+        log = problem.log_of(published[problem.place])
         improve(problem, log, own, problem.by_gain, progress)
         found["paper, improved"] = problem.mask(log)
     kept = {name: aim.kept(mask) for name, mask in found.items()}
@@ -102,46 +102,27 @@ class GrowthProblem:
     gain: FloatArray  # (pairs,)
     by_length: IntArray  # histories, the longest first
     by_gain: IntArray  # terms, the one with the highest total gain first
+    potential: FloatArray  # (pairs,): the gain of all terms of the history that go with the pair's term
 
-    def potential(self) -> FloatArray:
-        """Return what keeping a pair can bring with it: the gain of all terms that go with its term there."""
-        gain = np.zeros(len(self.pair_of))
-        gain[self.place] = self.gain
-        potential = np.zeros(len(gain))
-        cuts = np.linspace(0, self.profiles.n_histories, _RUNS + 1).astype(np.int64).tolist()
-        with ThreadPoolExecutor(_WORKERS) as threads:
-            rows = (self.profiles.indptr, self.profiles.ids, self.tree, gain, self.n_terms)
-            work = [threads.submit(potentials, *rows, *run, potential) for run in pairwise(cuts)]
-            for run in work:
-                run.result()
-        return potential[self.place]
-
-    def mask(self, log: Grown) -> NDArray[np.bool_]:
+    def mask(self, log: Grown) -> Mask:
         """Return which pairs of the log are kept."""
         mask = np.zeros(len(self.pair_of), np.bool_)
         mask[self.place[log.kept]] = True
         return mask
 
-    def empty(self) -> tuple[Grown, Tree]:
-        """Return a log of which nothing is kept, and supports to match."""
-        tree = self.tree._replace(support2=np.zeros_like(self.tree.support2))
-        return self._log(np.zeros(len(self.place), np.bool_), np.zeros(self.n_terms, np.int32)), tree
-
-    def kept(self, mask: NDArray[np.bool_]) -> Grown:
-        """Return a log of which something is kept."""
-        alive = self.profiles.select(mask)
-        people = count_people(alive.indptr, alive.ids, alive.owner, self.n_terms)
-        return self._log(mask[self.place], people.astype(np.int32))
-
-    def without(self, log: Grown, tree: Tree, gone: NDArray[np.bool_]) -> tuple[Grown, Tree]:
+    def without(self, log: Grown, tree: Tree, gone: Mask) -> tuple[Grown, Tree]:
         """Return a log and its supports without some terms in any history: nothing else becomes infrequent by that."""
         support2 = tree.support2 * ~(gone[row_numbers(tree.start2)] | gone[tree.term2])
-        return self._log(log.kept & ~gone[self.term], log.support1 * ~gone), tree._replace(support2=support2)
+        return self.log_of(log.kept & ~gone[self.term]), tree._replace(support2=support2)
 
-    def _log(self, kept: NDArray[np.bool_], support1: NDArray[np.int32]) -> Grown:
+    def log_of(self, kept: Mask) -> Grown:
+        """Return the log in which some of the pairs of term and history are kept."""
         indptr, owner = self.profiles.indptr, self.profiles.owner
         row, at = np.empty(len(self.pair_of), np.int32), np.empty(len(self.pair_of), np.int64)
         pair = np.flatnonzero(kept)
+        person = owner[self.history[pair]]
+        is_first = (np.diff(self.term[pair], prepend=-1) != 0) | (np.diff(person, prepend=-1) != 0)
+        support1 = np.bincount(self.term[pair[is_first]], minlength=self.n_terms).astype(np.int32)
         pair = pair[np.argsort(self.history[pair], kind="stable")]
         history = self.history[pair]
         size = np.bincount(history, minlength=self.profiles.n_histories).astype(np.int64)
@@ -173,7 +154,14 @@ def growth_problem(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: F
     term = row_numbers(start, np.int32)
     by_length = np.argsort(-np.diff(profiles.indptr), kind="stable")
     by_gain = np.argsort(-np.bincount(term, weights=gain[place], minlength=n_terms), kind="stable")
-    arrays = (start, term, history, place, pair_of, gain[place], by_length, by_gain)
+    potential = np.zeros(len(profiles.ids))
+    cuts = np.linspace(0, profiles.n_histories, _RUNS + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(_WORKERS) as threads:
+        rows = (profiles.indptr, profiles.ids, tree, gain, n_terms)
+        work = [threads.submit(potentials, *rows, *run, potential) for run in pairwise(cuts)]
+        for run in work:
+            run.result()
+    arrays = (start, term, history, place, pair_of, gain[place], by_length, by_gain, potential[place])
     return GrowthProblem(profiles, k, tree, n_terms, *arrays)
 
 
@@ -216,7 +204,7 @@ def _grow_best(
 
     In small logs, terms are taken out of the best log so far and grow again in another order.
     """
-    by_potential = problem.gain * np.sqrt(problem.potential())
+    by_potential = problem.gain * np.sqrt(problem.potential)
     rarest_first = np.arange(problem.n_terms)[::-1].copy()
     starts = [(problem.by_gain, by_potential)]  # orders of terms and weights of pairs to grow by
     if aim.target == "users":
@@ -225,18 +213,17 @@ def _grow_best(
         starts = [(rarest_first, 1.0 / people[problem.term]), (rarest_first, by_potential)]
     work = len(problem.gain) + _PER_HISTORY * problem.profiles.n_histories
     n_tries = len(starts) + min(_MOST_TRIES, _TRIED_WORK // work)
-    most, (best_log, best_tree) = (-np.inf, 0.0), problem.empty()
+    most, best_log, best_tree = (-np.inf, 0.0), problem.log_of(np.zeros(len(problem.place), np.bool_)), problem.tree
     for number in range(n_tries):
         if number < len(starts):
-            (order, weight), (log, tree) = starts[number], problem.empty()
-            gone = np.ones(problem.n_terms, np.bool_)
+            (order, weight), gone = starts[number], np.ones(problem.n_terms, np.bool_)
         else:
             order, weight = starts[0]
             gone = rng.random(problem.n_terms) < rng.uniform(*_TAKEN_OUT)
             place = np.arange(1, len(order) + 1) * np.exp(_SPREAD * rng.standard_normal(len(order)))
             order = order[np.argsort(place, kind="stable")]
-            log, tree = problem.without(best_log, best_tree, gone)
             weight = weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
+        log, tree = problem.without(best_log, best_tree, gone)
         grow_terms(problem, log, tree, weight, order[gone[order]], progress)
         improve(problem, log, tree, order, progress)
         kept = aim.kept(problem.mask(log))
