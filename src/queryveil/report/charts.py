@@ -60,6 +60,7 @@ _GRID_AXIS: Spec = {
     "labelPadding": 6,
 }
 _BAR: Spec = {"type": "bar", "height": BAR_HEIGHT, "cornerRadius": 2}
+_BAR_LENGTH: Spec = {"type": "quantitative", "axis": None, "stack": None}
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,11 @@ def warm_up() -> None:
 def bar_chart(rows: Sequence[tuple[str, float]], description: str, *, end: float, on_track: bool = False) -> Markup:
     """Draw one bar of a percentage per row; with `on_track`, each on a lighter bar that stands for `end`."""
     values = [{"row": label, "value": value, "text": percent(value), "end": end} for label, value in rows]
-    track = [{"mark": {**_BAR, "color": "var(--track)"}, "encoding": {"x": _bar_length("end", end)}}]
-    bar = {"mark": {**_BAR, "color": "var(--after)"}, "encoding": {"x": _bar_length("value", end)}}
-    text_x = _bar_length("end" if on_track else "value", end)
-    text = {"mark": "text", "encoding": {"x": text_x, "text": {"field": "text"}}}
+    length = {**_BAR_LENGTH, "field": "value", "scale": {"domain": [0, end]}}
+    whole = {**length, "field": "end"}
+    track = [{"mark": {**_BAR, "color": "var(--track)"}, "encoding": {"x": whole}}]
+    bar = {"mark": {**_BAR, "color": "var(--after)"}, "encoding": {"x": length}}
+    text = {"mark": "text", "encoding": {"x": whole if on_track else length, "text": {"field": "text"}}}
     spec = {
         "height": {"step": BAR_HEIGHT + BAR_GAP},
         "encoding": {"y": _row_labels([label for label, _ in rows])},
@@ -117,7 +119,7 @@ def grouped_bar_chart(
         "encoding": {
             "y": {**_row_labels([label for label, _ in rows]), "scale": {"paddingInner": 0.25}},
             "yOffset": {"field": "series", "type": "nominal", "sort": list(colours)},
-            "x": _bar_length("value", 100.0),
+            "x": {**_BAR_LENGTH, "field": "value", "scale": {"domain": [0, 100]}},
         },
         "layer": [bars, text],
     }
@@ -237,11 +239,6 @@ def _row_labels(labels: Sequence[str]) -> Spec:
     """Return the encoding of one row per label in the given order, with room for the longest label."""
     width = LABEL_MARGIN + CHARACTER_WIDTH * max(map(len, labels), default=0)
     return {"field": "row", "type": "nominal", "sort": None, "axis": {"labelPadding": width, "labelLimit": width}}
-
-
-def _bar_length(field: str, end: float) -> Spec:
-    """Return the encoding of a bar's length from zero, without an axis."""
-    return {"field": field, "type": "quantitative", "scale": {"domain": [0, end]}, "axis": None, "stack": None}
 
 
 def _axis(field: str, title: str, scale: Spec, **options: Any) -> Spec:
