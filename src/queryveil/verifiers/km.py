@@ -72,12 +72,11 @@ def check_combinations(
     ranks = np.empty(len(terms), dtype=np.int32)  # each term's place in the order of the texts
     ranks[text_order] = np.arange(len(terms), dtype=np.int32)
     histories = Histories(_writable(indptr), _writable(ids), _writable(owner), ranks)
-    rows, bounds = _parts(owner, partition)
     total = sum(_occurrences(indptr, size) for size in range(1, m + 1))
     checked = done = 0
     for size in range(1, m + 1):
         with uncompiled(total <= FEW_OCCURRENCES):
-            tally = _count(histories, _lists(rows, bounds, histories, size), k, done, total, progress)
+            tally = _count(histories, _lists(histories, partition, size), k, done, total, progress)
         done += _occurrences(indptr, size)
         checked += int(tally.figures[COMBINATIONS])
         if tally.figures[VIOLATIONS]:
@@ -110,20 +109,17 @@ def _count(histories: Histories, lists: Lists, k: int, done: int, total: int, pr
     return tally
 
 
-def _parts(
-    owner: NDArray[np.int32], partition: NDArray[np.int32] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows by partition and owner, and where in them each partition begins and ends."""
-    if partition is None:
-        return np.argsort(owner, kind="stable"), np.array([0, len(owner)], dtype=np.int64)
-    rows = np.lexsort((owner, partition))
-    parts = partition[rows]
-    cuts = np.flatnonzero(parts[1:] != parts[:-1]) + 1
-    return rows, np.concatenate(([0], cuts, [len(owner)]))
+def _lists(histories: Histories, partition: NDArray[np.int32] | None, size: int) -> Lists:
+    """Make the lists that a walk starts from, one for each partition, and memory for the most the levels above take.
 
-
-def _lists(rows: NDArray[np.int64], bounds: NDArray[np.int64], histories: Histories, size: int) -> Lists:
-    """Make the lists that a walk starts from, one for each partition, and memory for the most the levels above take."""
+    Each list has the rows of a partition by their owners.
+    """
+    owner = histories.owner
+    rows, bounds = np.argsort(owner, kind="stable"), np.array([0, len(owner)], dtype=np.int64)
+    if partition is not None:
+        rows = np.lexsort((owner, partition))
+        cuts = np.flatnonzero(np.diff(partition[rows])) + 1
+        bounds = np.concatenate(([0], cuts, [len(owner)]))
     n_pairs, n_terms = len(histories.ids), len(histories.rank)
     levels_above = size - 1
     lists = Lists(
