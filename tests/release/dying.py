@@ -28,7 +28,7 @@ from tests.releases import manifest_of, write_release
 
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.chmod", "os.truncate"}
 DONE, WRONG, INTERRUPTED, KILLED = 0, 99, 130, -signal.SIGKILL
-Action = Callable[[], None]
+Action = Callable[[], object]
 
 
 def is_change(event: str, arguments: tuple[Any, ...]) -> bool:

@@ -87,14 +87,12 @@ def recover(workspace: Path) -> None:
     (workspace / _JOURNAL).unlink(missing_ok=True)
 
 
-def named(place: Path) -> Path:
-    """Return a path that ends in the folder's name, which `.` and `..` do not."""
-    return place.resolve() if place.name in ("", "..") else place
+def check_target(place: Path, needed: str, *, force: bool) -> Path:
+    """Refuse a path where no folder can or must be written; one that may be replaced holds the file `needed`.
 
-
-def check_target(place: Path, needed: str, *, force: bool) -> None:
-    """Refuse a path where no folder can or must be written; one that may be replaced holds the file `needed`."""
-    place = named(place)
+    Returns the path with the folder's name at its end, which `.` and `..` do not have.
+    """
+    place = place.resolve() if place.name in ("", "..") else place
     parent = place.parent
     if parent.exists() and not parent.is_dir():
         raise OutputError(f"cannot write {place}: {parent} is a file, not a folder; choose another place.")
@@ -108,23 +106,26 @@ def check_target(place: Path, needed: str, *, force: bool) -> None:
     recover_all(parent)
     if (parent / f"{files.PREFIX}{_workspace_name(place)}").exists():
         raise OutputError(f"another run is writing {place}; wait for it, or choose another place.")
-    if not os.path.lexists(place):
-        return
-    if not force:
-        raise OutputError(EXISTS.format(place))
-    if not place.is_dir() or place.is_symlink() or (any(place.iterdir()) and not (place / needed).is_file()):
-        raise OutputError(f"{place} was not made by queryveil, so --force does not replace it; choose another place.")
+    if os.path.lexists(place):
+        if not force:
+            raise OutputError(EXISTS.format(place))
+        if not place.is_dir() or place.is_symlink() or (any(place.iterdir()) and not (place / needed).is_file()):
+            raise OutputError(
+                f"{place} was not made by queryveil, so --force does not replace it; choose another place."
+            )
+    return place
 
 
-def write_folder(out: Path, contents: Mapping[str, bytes], *, force: bool, secret: bool) -> None:
+def write_folder(out: Path, contents: Mapping[str, bytes], needed: str, *, force: bool, secret: bool) -> None:
     """Write files into a new folder of results; only its owner can read a secret one."""
+    target = check_target(out, needed, force=force)
     try:
-        with open_workspace(named(out)) as workspace:
+        with open_workspace(target) as workspace:
             new = workspace / NEW
             new.mkdir(mode=0o700 if secret else 0o755)
             for name, data in contents.items():
                 files.write_file(new / name, data, 0o600 if secret else 0o644)
             files.sync_folder(new)
-            move_into_place(workspace, named(out), force=force)
+            move_into_place(workspace, target, force=force)
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was written.") from None

@@ -142,7 +142,11 @@ def content_digest(columns: Sequence[str], tables: Iterable[pa.Table]) -> str:
     for rows in tables:
         for start in range(0, rows.num_rows, _HASH_ROWS):
             part = rows.slice(start, _HASH_ROWS).combine_chunks()
-            tab, nothing, line_feed = (_repeat(text, part.num_rows) for text in (b"\t", b"", b"\n"))
+            n, numbers = part.num_rows, np.arange(part.num_rows + 1, dtype=np.int32)
+            tab, nothing, line_feed = (  # a scalar would import pandas where it is installed, as slow as verifying
+                pa.StringArray.from_buffers(n, pa.py_buffer(numbers * np.int32(len(text))), pa.py_buffer(text * n))
+                for text in (b"\t", b"", b"\n")
+            )
             values = (*map(_escape, part.columns), tab)
             joined = pc.binary_join_element_wise(*values, null_handling="replace", null_replacement="\\N")
             for chunk in pc.binary_join_element_wise(joined, nothing, line_feed).chunks:
@@ -150,12 +154,6 @@ def content_digest(columns: Sequence[str], tables: Iterable[pa.Table]) -> str:
                 first, end = np.frombuffer(offsets, np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
                 digest.update(memoryview(data)[first:end])
     return digest.hexdigest()
-
-
-def _repeat(text: bytes, n: int) -> pa.Array:
-    """Return a column of one text; a scalar would import pandas where it is installed, as slow as verifying."""
-    offsets = np.arange(n + 1, dtype=np.int32) * len(text)
-    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text * n))
 
 
 def _escape(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -16,7 +16,7 @@ from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import Interrupts, sync_folder, write_file
 from queryveil.kinds.private_folder import RUN, bind, check_apart
-from queryveil.release.atomic_folder import NEW, check_target, move_into_place, named, open_workspace, write_journal
+from queryveil.release.atomic_folder import NEW, check_target, move_into_place, open_workspace, write_journal
 from queryveil.release.manifest import NAME, FileEntry
 from queryveil.release.reader import content_digest
 
@@ -68,30 +68,28 @@ class Staging:
 @contextmanager
 def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging]:
     """Check the targets, recover what a killed run left, and make the folders to write into."""
-    check_targets(out, private, force=force)
+    target, private_target = check_targets(out, private, force=force)
     interrupts = Interrupts()
     with ExitStack() as stack:
         stack.callback(interrupts.resume, deliver=False)
         try:
-            workspace = stack.enter_context(open_workspace(named(out)))
+            workspace = stack.enter_context(open_workspace(target))
             (workspace / NEW / "data").mkdir(parents=True)
-            private_out = secret = None
-            if private is not None:
-                private_out = named(private)
-                secret = stack.enter_context(open_workspace(private_out)) / NEW
+            secret = None
+            if private_target is not None:
+                secret = stack.enter_context(open_workspace(private_target)) / NEW
                 secret.mkdir(mode=0o700)
-            yield Staging(workspace / NEW, secret, workspace / "work", named(out), private_out, force, interrupts)
+            yield Staging(workspace / NEW, secret, workspace / "work", target, private_target, force, interrupts)
         except OSError as error:
             raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was released.") from None
 
 
-def check_targets(out: Path, private: Path | None, *, force: bool) -> None:
-    """Refuse folders that cannot or must not be written, before any work is done."""
-    if private is not None:
-        check_apart(private, out)
-    check_target(out, NAME, force=force)
-    if private is not None:
-        check_target(private, RUN, force=force)
+def check_targets(out: Path, private: Path | None, *, force: bool) -> tuple[Path, Path | None]:
+    """Refuse folders that cannot or must not be written, before any work is done; return their paths."""
+    if private is None:
+        return check_target(out, NAME, force=force), None
+    check_apart(private, out)
+    return check_target(out, NAME, force=force), check_target(private, RUN, force=force)
 
 
 def write_rows(staged: Staging, rows: pa.Table) -> WrittenRows:

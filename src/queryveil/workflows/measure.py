@@ -330,4 +330,4 @@ def _write_rankings(out: Path, rankings: "SearchEvaluation", evidence: Evidence,
     from queryveil.search.evaluation.variants import trec_files
 
     documents = evidence.get(SearchInputs).index.documents
-    write_folder(out, trec_files(rankings, documents.ids, rng), force=False, secret=True)
+    write_folder(out, trec_files(rankings, documents.ids, rng), _QRELS, force=False, secret=True)

@@ -127,4 +127,4 @@ def _write(done: Reproduction, out: Path, *, force: bool, is_secret: bool) -> No
         NUMBERS: (json.dumps(done.numbers, indent=2, ensure_ascii=False) + "\n").encode(),
         PAGE: render_reproduction(done).encode(),
     }
-    write_folder(out, contents, force=force, secret=is_secret)
+    write_folder(out, contents, NUMBERS, force=force, secret=is_secret)
