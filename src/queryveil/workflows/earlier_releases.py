@@ -26,7 +26,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contributors
 from queryveil.logs.options import Cleaning
-from queryveil.methods.base import method_of
+from queryveil.methods.base import StartingPoint, method_of
 from queryveil.release.reader import Release, load_release
 from queryveil.release.verification import collect_evidence, verify
 from queryveil.workflows.inputs import MethodInput
@@ -112,6 +112,26 @@ def _why_not(made_by: ResolvedName, method: ResolvedName) -> str:
         return f"{method} can start only from a release made in the same way, with k and m no larger."
     limits = " and ".join(f"{name} of at most {method[name]}" for name in growing)
     return f"its guarantee is stronger than that of {method}; start from a release with {limits}."
+
+
+class WeakerReleaseInput(MethodInput):
+    """A release of the same log under a weaker guarantee, from which the run starts."""
+
+    def __post_init__(self) -> None:
+        """Read and verify the release."""
+        place, private = self.request.start_from, self.request.start_from_private
+        if place is None:
+            raise InputError("--start-from-private goes with --start-from; give that too, or leave it out.")
+        cleaning = self.request.source.cleaning
+        self._weaker = open_weaker_release(place, private, self.method, self.kind, cleaning, self.progress)
+        manifest = self._weaker.release.manifest
+        self.record = {"start_from": {"method": manifest.method, "content_sha256": manifest.content_sha256}}
+
+    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+        """Add the pairs that the weaker release kept."""
+        mask = self._weaker.mask(profiles)
+        views.add(StartingPoint, lambda: StartingPoint(mask))
+        return profiles
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
@@ -21,14 +21,11 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import FIGURES, Market, read_market, read_values
-from queryveil.methods.base import StartingPoint, method_of
+from queryveil.methods.base import method_of
 from queryveil.methods.targets import TermValues, check_term_values
 from queryveil.release.atomic_folder import file_digest
 from queryveil.semantics import SemanticOptions
 from queryveil.workflows.requests import ReleaseRequest
-
-if TYPE_CHECKING:
-    from queryveil.workflows.earlier_releases import WeakerRelease
 
 _NO_START = "--start-from is for methods that delete terms, and {} does not; leave it out."
 _NO_TAXONOMY = "--taxonomy is for methods that compare meanings, and {} does not; leave it out."
@@ -106,36 +103,11 @@ class WordListsInput(MethodInput):
         return profiles
 
 
-class WeakerReleaseInput(MethodInput):
-    """A release of the same log under a weaker guarantee, from which the run starts."""
-
-    def __post_init__(self) -> None:
-        """Read and verify the release."""
-        request = self.request
-        self._weaker: WeakerRelease | None = None
-        if request.start_from is not None:
-            from queryveil.workflows.earlier_releases import open_weaker_release
-
-            place, private, cleaning = request.start_from, request.start_from_private, request.source.cleaning
-            self._weaker = open_weaker_release(place, private, self.method, self.kind, cleaning, self.progress)
-            manifest = self._weaker.release.manifest
-            self.record = {"start_from": {"method": manifest.method, "content_sha256": manifest.content_sha256}}
-        elif request.start_from_private is not None:
-            raise InputError("--start-from-private goes with --start-from; give that too, or leave it out.")
-
-    def provide(self, profiles: Profiles, views: Views) -> Profiles:
-        """Add the pairs that the weaker release kept."""
-        if self._weaker is not None:
-            mask = self._weaker.mask(profiles)
-            views.add(StartingPoint, lambda: StartingPoint(mask))
-        return profiles
-
-
 INPUTS: Mapping[str, str] = MappingProxyType(  # imported when a method takes them
     {
         "term_values": "queryveil.workflows.inputs:TermValuesInput",
         "word_lists": "queryveil.workflows.inputs:WordListsInput",
-        "weaker_release": "queryveil.workflows.inputs:WeakerReleaseInput",
+        "weaker_release": "queryveil.workflows.earlier_releases:WeakerReleaseInput",
         "network": "queryveil.workflows.semantic_inputs:NetworkInput",
         "hierarchy": "queryveil.workflows.semantic_inputs:HierarchyInput",
         "weights": "queryveil.workflows.semantic_inputs:WeightsInput",
@@ -155,14 +127,18 @@ _REFUSALS = (
     ("previous_groups", "groups_private", _NO_GROUPS),
 )
 _NOT_GIVEN = (None, SemanticOptions().weights)  # values of options that were not given
+_OPTIONAL = ("weaker_release",)  # inputs that are opened only if one of their options was given
 
 
 def open_inputs(
     request: ReleaseRequest, method: ResolvedName, kind: Kind, progress: Progress
 ) -> tuple[MethodInput, ...]:
     """Open the inputs of a method; options of inputs that it does not take are refused."""
-    taken = method_of(method).inputs
+    taken, given = method_of(method).inputs, set[str]()
     for inputs, option, sentence in _REFUSALS:
-        if not set(inputs.split()) & set(taken) and attrgetter(option)(request) not in _NOT_GIVEN:
-            raise InputError(sentence.format(method))
-    return tuple(pkgutil.resolve_name(INPUTS[name])(request, method, kind, progress) for name in taken)
+        if attrgetter(option)(request) not in _NOT_GIVEN:
+            if not set(inputs.split()) & set(taken):
+                raise InputError(sentence.format(method))
+            given.update(inputs.split())
+    opened = (name for name in taken if name in given or name not in _OPTIONAL)
+    return tuple(pkgutil.resolve_name(INPUTS[name])(request, method, kind, progress) for name in opened)
