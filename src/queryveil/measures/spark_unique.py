@@ -23,6 +23,7 @@ from queryveil.engines.spark.sql import history_counts
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
 from queryveil.kinds.base import PLURALS, Counts, Kind
+from queryveil.measures.base import Ownership
 from queryveil.measures.privacy.unique import MOST_HISTORIES, scores_of
 from queryveil.measures.utility.retention import RetentionCounts
 
@@ -60,14 +61,11 @@ class DistributedComparison:
         return Counts(*history_counts(self.released, "owner"))
 
     @property
-    def one_history_each(self) -> bool:
-        """Return whether every person of the original has one history, so that a released history is a person."""
-        return self.before.histories == self.before.people
-
-    @property
-    def counts_people(self) -> bool:
-        """Return whether it is known which released histories belong to the same person."""
-        return self.is_linked or self.one_history_each
+    def ownership(self) -> Ownership:
+        """Return what is known about whose the released histories are."""
+        if self.before.histories == self.before.people:
+            return "one each"
+        return "known" if self.is_linked else "unknown"
 
     def retention(self) -> RetentionCounts:
         """Return the counts that the measure retention compares."""
@@ -78,7 +76,7 @@ class DistributedComparison:
             (self._released_occurrences(), before.occurrences),
             (after.people, before.people) if self.is_linked else (after.histories, before.histories),
             (after.pairs, before.pairs),
-            self.counts_people,
+            self.ownership != "unknown",
         )
 
     def _released_occurrences(self) -> int | None:
@@ -108,9 +106,7 @@ def measure_uniqueness(
     progress("counting who is singled out", 1, 2)
     after = _count_singled_out(comparison.released, comparison.after.histories, m, seed)
     progress("counting who is singled out", 2, 2)
-    return scores_of(
-        measure, comparison.kind.unit, before, after, comparison.one_history_each, comparison.counts_people
-    )
+    return scores_of(measure, comparison.kind.unit, before, after, comparison.ownership)
 
 
 def _count_singled_out(histories: "DataFrame", n_histories: int, m: int, seed: int) -> tuple[int, int]:

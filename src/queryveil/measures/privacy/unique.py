@@ -19,7 +19,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
 from queryveil.kinds.base import PLURALS
-from queryveil.measures.base import Comparison
+from queryveil.measures.base import Comparison, Ownership
 
 COMBINATIONS_PER_CALL = 5_000  # takes less than a second, so that an interrupt is noticed
 MOST_HISTORIES = 100_000  # sampled: the 95 % interval is at most 0.62 percentage points wide
@@ -35,18 +35,11 @@ def measure_uniqueness(
     comparison, m = evidence.get(Comparison), measure.integer("m")
     before = count_singled_out(comparison.original, comparison.original.owner, m, rng, progress)
     after = count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
-    return scores_of(
-        measure, comparison.kind.unit, before, after, comparison.one_history_each, comparison.counts_people
-    )
+    return scores_of(measure, comparison.kind.unit, before, after, comparison.ownership)
 
 
 def scores_of(
-    measure: ResolvedName,
-    unit: str,
-    before: tuple[int, int],
-    after: tuple[int, int],
-    one_history_each: bool,
-    counts_people: bool,
+    measure: ResolvedName, unit: str, before: tuple[int, int], after: tuple[int, int], ownership: Ownership
 ) -> list[Score]:
     """Return the score of (singled out, drawn) in the original and in the release."""
     m, n_after = measure.integer("m"), after[1]
@@ -54,7 +47,7 @@ def scores_of(
     if n_after:
         low, high = wilson(*after)
         value, interval = 100.0 * after[0] / n_after, (100.0 * low, 100.0 * high)
-        note = "" if one_history_each else PER_HISTORY if counts_people else HISTORIES_COUNTED
+        note = {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership]
     label = f"singled out by {m} random {unit if m == 1 else PLURALS[unit]}"
     original = 100.0 * before[0] / before[1]
     return [Score(str(measure), label, value, original, "%", n_after, interval, better="lower", note=note)]

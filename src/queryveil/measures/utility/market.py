@@ -128,7 +128,7 @@ def measure_correlations(
     progress("correlating", 0, 1)
     original, released = comparison.original, comparison.released
     before = correlations(known_to_market(figures_of_terms(original, original.counts, original.owner, market)))
-    owner = comparison.released_owner() if comparison.counts_people else None
+    owner = comparison.released_owner() if comparison.ownership != "unknown" else None
     after = correlations(known_to_market(figures_of_terms(released, comparison.released_occurrences(), owner, market)))
     left = {(each.first, each.second): each.value for each in after}
     progress("correlating", 1, 1)

@@ -64,7 +64,7 @@ def _count(comparison: Comparison) -> RetentionCounts:
         (None if occurrences is None else int(occurrences.sum()), int(original.counts.sum())),
         users,
         (len(released.ids), len(original.ids)),
-        comparison.counts_people,
+        comparison.ownership != "unknown",
     )
 
 
