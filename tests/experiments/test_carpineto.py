@@ -5,6 +5,7 @@ import pytest
 
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.progress import silent
+from queryveil.core.rows import row_numbers
 from queryveil.experiments import carpineto
 from queryveil.experiments.carpineto.runs import (
     CommonQueriesFirst,
@@ -62,7 +63,7 @@ def test_larger_releases_contain_smaller_ones_and_keep_to_their_size() -> None:
 def test_k_is_the_smallest_number_of_people_of_a_released_query() -> None:
     setup = setup_of()
     profiles, (mask, k) = setup.profiles, CommonQueriesFirst(setup).take_share(60.0)
-    owner = profiles.owner[profiles.row_numbers()]
+    owner = profiles.owner[row_numbers(profiles.indptr)]
     assert min(len(set(owner[profiles.ids == query])) for query in set(profiles.ids[mask])) == k
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queryveil.core.rows import row_numbers
 from tests.builders import profiles_of
 
 HISTORIES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=5), min_size=1, max_size=8)
@@ -15,7 +16,7 @@ def test_rows_owners_and_holders(histories: list[list[str]]) -> None:
     profiles = profiles_of(histories, owners)
     distinct = [set(history) for history in histories]
     assert np.diff(profiles.indptr).tolist() == [len(terms) for terms in distinct]
-    assert profiles.row_numbers(np.int32).tolist() == [h for h, terms in enumerate(distinct) for _ in terms]
+    assert row_numbers(profiles.indptr, np.int32).tolist() == [h for h, terms in enumerate(distinct) for _ in terms]
     assert profiles.owner_per_pair().tolist() == [owners[h] for h, terms in enumerate(distinct) for _ in terms]
     people = {term: {owners[h] for h, terms in enumerate(distinct) if term in terms} for term in "abcde"}
     assert profiles.holders().tolist() == [len(people[term]) for term in profiles.vocabulary]
@@ -28,7 +29,7 @@ def test_selected_pairs_stay_in_their_histories(histories: list[list[str]]) -> N
     mask = profiles.ids % 2 == 0
     kept = profiles.select(mask)
     assert kept.n_histories == profiles.n_histories
-    assert kept.row_numbers().tolist() == profiles.row_numbers()[mask].tolist()
+    assert row_numbers(kept.indptr).tolist() == row_numbers(profiles.indptr)[mask].tolist()
     assert (kept.ids.tolist(), kept.counts.tolist()) == (profiles.ids[mask].tolist(), profiles.counts[mask].tolist())
 
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,8 @@ from queryveil.kinds.queries import QUERIES as QUERIES_KIND
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.methods.base import method_of
 from queryveil.methods.query_k import smallest_k
+from queryveil.workflows.anonymize import plan_release
+from queryveil.workflows.requests import ReleaseRequest
 from tests.builders import histories_in, profiles_of, run_method, verify_histories
 from tests.twins.queries import private, released, shared
 
@@ -89,9 +93,8 @@ def test_a_share_is_settled_as_k() -> None:
 
 @pytest.mark.parametrize("name", ["query_k", "query_k(k=2, share=0.5)"])
 def test_k_or_share_but_not_both(name: str) -> None:
-    method = resolve("method", name)
     with pytest.raises(UnknownNameError, match="takes k or share"):
-        method_of(method).check(method)
+        plan_release(ReleaseRequest(log=(), method=name, out=Path()))
 
 
 def test_k_above_the_number_of_people() -> None:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from queryveil.core.arrow import break_ties
 from queryveil.core.errors import NoTermsError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of
+from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import QueryLog, Step
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer, WholeTexts, text_bytes, tokenize
@@ -145,7 +145,7 @@ def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArra
         partition=None,
         partition_values=(),
     )
-    position = np.lexsort((selected.ids, selected.row_numbers()))
+    position = np.lexsort((selected.ids, row_numbers(selected.indptr)))
     sorted_rows = replace(selected, ids=selected.ids[position], counts=selected.counts[position])
     return sorted_rows, inside[position]
 
@@ -153,5 +153,5 @@ def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArra
 def find_pairs(profiles: Profiles, history: IntArray, term: IntArray) -> IntArray:
     """Return the position in `ids` of every (history, term)."""
     n_terms = len(profiles.vocabulary)
-    keys = profiles.row_numbers() * n_terms + profiles.ids  # sorted: rows ascend, ids ascend within a row
+    keys = row_numbers(profiles.indptr) * n_terms + profiles.ids  # sorted: rows ascend, ids ascend within a row
     return np.searchsorted(keys, history * n_terms + term)

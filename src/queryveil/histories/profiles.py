@@ -42,7 +42,7 @@ class Profiles(Tabular):
 
         person = pa.array(self.persons, pa.string()).take(pa.array(self.owner_per_pair()))
         entry = pa.array(self.vocabulary, pa.string()).take(pa.array(self.ids))
-        return pa.table({"history": self.row_numbers(), "person": person, "entry": entry, "count": self.counts})
+        return pa.table({"history": row_numbers(self.indptr), "person": person, "entry": entry, "count": self.counts})
 
     def _repr_html_(self) -> str:
         return (
@@ -54,10 +54,6 @@ class Profiles(Tabular):
     def n_people(self) -> int:
         """Return the number of people who have a history."""
         return count_runs(self.owner)
-
-    def row_numbers(self, dtype: Any = np.int64) -> NDArray[Any]:
-        """Return the history of every pair."""
-        return row_numbers(self.indptr, dtype)
 
     def owner_per_pair(self) -> Int32Array:
         """Return the person of every pair."""

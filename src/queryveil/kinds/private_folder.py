@@ -16,7 +16,7 @@ import pyarrow as pa
 from queryveil.core.arrow import as_array, parquet_bytes
 from queryveil.core.errors import OutputError, ReleaseError
 from queryveil.core.files import write_file
-from queryveil.core.rows import Int32Array, IntArray, count_holders
+from queryveil.core.rows import Int32Array, IntArray, count_holders, row_numbers
 from queryveil.histories.profiles import Profiles
 
 _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
@@ -98,7 +98,7 @@ def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
     """Return the owners of histories (`person, history`) and their content (`history, term, count`, weights if any)."""
     persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
     entries = pa.array(profiles.vocabulary, pa.string()).take(pa.array(profiles.ids))
-    pairs = {"history": profiles.row_numbers(), "term": entries, "count": profiles.counts}
+    pairs = {"history": row_numbers(profiles.indptr), "term": entries, "count": profiles.counts}
     if profiles.weights is not None:
         pairs["weight"] = profiles.weights
     return pa.table({"person": persons, "history": np.arange(profiles.n_histories)}), pa.table(pairs)

@@ -1,16 +1,19 @@
 """What most measures look at: an original log, the histories released of it, and what its terms are worth."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from queryveil.core.errors import InputError
-from queryveil.core.rows import Int32Array, IntArray
+from queryveil.core.rows import Int32Array, IntArray, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind
 from queryveil.market.table import Market
 from queryveil.measures import NEEDS_MARKET
 
+# whether every person has one history; else whether it is known which released histories belong to the same person
+Ownership = Literal["one each", "known", "unknown"]
 UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 
 
@@ -25,14 +28,11 @@ class Comparison:
     market: Market | None = None  # what terms are worth, if given
 
     @property
-    def one_history_each(self) -> bool:
-        """Return whether every person of the original has one history, so that a released history is a person."""
-        return self.original.n_histories == self.original.n_people
-
-    @property
-    def counts_people(self) -> bool:
-        """Return whether it is known which released histories belong to the same person."""
-        return self.history_of is not None or self.one_history_each
+    def ownership(self) -> Ownership:
+        """Return what is known about whose the released histories are."""
+        if self.original.n_histories == self.original.n_people:
+            return "one each"
+        return "unknown" if self.history_of is None else "known"
 
     def released_owner(self) -> Int32Array:
         """Return the person of each released history; if unknown, each history counts as a person."""
@@ -48,7 +48,7 @@ class Comparison:
         number = {entry: i for i, entry in enumerate(original.vocabulary)}
         original_id = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int64)
         width = len(original.vocabulary) + 1  # one more id, for terms that the original does not have
-        keys = original.row_numbers() * width + original.ids  # (history, id) as one number, ascending
+        keys = row_numbers(original.indptr) * width + original.ids  # (history, id) as one number, ascending
         wanted = np.repeat(self.history_of, np.diff(released.indptr)) * width + original_id[released.ids] % width
         position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[position] == wanted, original.counts[position], 0)

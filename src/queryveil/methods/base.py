@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.errors import UnknownNameError
 from queryveil.core.evidence import Views
 from queryveil.core.names import Declaration, Name, ResolvedName, Value, declarations, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.guarantees import guarantee_of
 from queryveil.histories.profiles import Profiles
 
 
@@ -28,25 +26,12 @@ class Method(Declaration):
     one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
     spark_only: Mapping[str, Value] = field(default_factory=dict)  # the only values that a cluster supports
 
-    def check(self, method: ResolvedName) -> None:
-        """Refuse parameters that exclude each other."""
-        given = [name for name in self.one_of if name in method.values]
-        if self.one_of and len(given) != 1:
-            names = " or ".join(self.one_of)
-            raise UnknownNameError(
-                f"{method}: {self.name} takes {names}, and one of them only; give that one.", field=self.one_of[0]
-            )
-
     def claim(self, method: ResolvedName, found: Mapping[str, int] | None = None) -> ResolvedName:
         """Return the guarantee that a run claims; `found` are parameters of the claim that the run determined."""
         parameters = declarations("guarantee")[self.guarantee].parameters
         values = {**method.values, **(found or {})}
         shared = tuple((p.name, values[p.name]) for p in parameters if p.name in values)
         return resolve("guarantee", Name(self.guarantee, shared))
-
-    def floor(self, method: ResolvedName, claim: ResolvedName) -> int:
-        """Return how many people of the log must hold every published item."""
-        return int(method.values.get("floor", guarantee_of(claim).smallest_crowd(claim)))
 
 
 @dataclass(frozen=True, eq=False)

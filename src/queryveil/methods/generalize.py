@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
-from queryveil.core.rows import IntArray, gather_rows, indptr_of
+from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.generalize import Holdings, count_owners, find_holdings, gains_of, look_up, shared_counts
 from queryveil.methods.base import MethodTask
@@ -49,7 +49,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
     task.progress("making a tree of the terms", 0, 1)
     tree = term_tree(task.inputs.get(Network), profiles.vocabulary)
     leaves = tree.leaf[profiles.ids]
-    order = np.lexsort((leaves, profiles.row_numbers()))  # nodes ascend within a history
+    order = np.lexsort((leaves, row_numbers(profiles.indptr)))  # nodes ascend within a history
     indptr, leaves, counts = profiles.indptr, leaves[order], profiles.counts[order]
     parts = divide(indptr, leaves, profiles.owner, tree, method.integer("k"), task.progress)
     numbers = {name: i for i, name in enumerate(profiles.vocabulary)}  # of names, terms of the log first

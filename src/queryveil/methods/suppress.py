@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
+from queryveil.core.rows import row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.histories import gather
@@ -31,7 +32,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
     vocabularies = [left.ids[a:b].tobytes() for a, b in pairwise(left.indptr)]
     labels: dict[bytes, int] = {}
     label = np.array([labels.setdefault(each, len(labels)) for each in vocabularies], np.int64)
-    cell = label[left.row_numbers()] * np.int64(max(n_terms, 1)) + left.ids
+    cell = label[row_numbers(left.indptr)] * np.int64(max(n_terms, 1)) + left.ids
     _, place = np.unique(cell, return_inverse=True)
     shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(shared, place, left.counts)
@@ -50,7 +51,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
 def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
     """Return how many of the most common terms can be kept so that k people share every vocabulary."""
     most = int(np.count_nonzero(profiles.holders() >= floor_of(method)))
-    starts, holders = gather(profiles.ids, profiles.row_numbers(dtype=np.int32), len(profiles.vocabulary))
+    starts, holders = gather(profiles.ids, row_numbers(profiles.indptr, np.int32), len(profiles.vocabulary))
     group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is kept of them
     for term in range(most):
         those = holders[starts[term] : starts[term + 1]]

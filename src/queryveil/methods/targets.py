@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import Declaration
-from queryveil.core.rows import FloatArray
+from queryveil.core.rows import FloatArray, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import COLUMNS, FIGURES, Market
 
@@ -42,7 +42,7 @@ class Objective:
         """Return the share of the target that a result keeps, in percent, and its log size."""
         log_size = float(self.profiles.counts[mask].sum())
         if self.target == "users":
-            owner = self.profiles.owner[self.profiles.row_numbers()[mask]]
+            owner = self.profiles.owner[row_numbers(self.profiles.indptr)[mask]]
             n_people = int(np.count_nonzero(np.diff(owner, prepend=-1)))
             return 100 * n_people / self.profiles.n_people, log_size
         if self.target == "distinct":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queryveil.core.display import Tabular
-from queryveil.core.errors import InputError
+from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
@@ -54,7 +54,11 @@ def plan_release(request: ReleaseRequest) -> ReleasePlan:
     """Resolve a request, and refuse what does not go together before any input or output."""
     method, source = resolve("method", request.method), request.source
     declared = method_of(method)
-    declared.check(method)
+    if declared.one_of and sum(name in method.values for name in declared.one_of) != 1:
+        names = " or ".join(declared.one_of)
+        raise UnknownNameError(
+            f"{method}: {declared.name} takes {names}, and one of them only; give that one.", field=declared.one_of[0]
+        )
     name = request.kind or declared.kinds[0]
     if name not in declared.kinds:
         raise InputError(
@@ -108,16 +112,16 @@ class AppliedMethod:
 
 def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRows) -> Manifest:
     """Return the manifest of a release, with the promise and its limits in words."""
-    declared = method_of(plan.method)
-    claim = declared.claim(plan.method, applied.found)
-    promise, limits = guarantee_of(claim).sentences(claim)
+    claim = method_of(plan.method).claim(plan.method, applied.found)
+    guarantee = guarantee_of(claim)
+    promise, limits = guarantee.sentences(claim)
     return Manifest(
         kind=plan.kind.name,
         method=str(plan.method),
         guarantee=str(claim),
         promise=promise,
         limits=limits,
-        floor=declared.floor(plan.method, claim),
+        floor=int(plan.method.values.get("floor", guarantee.smallest_crowd(claim))),
         uncovered_columns=tuple(plan.source.keep),
         partition=applied.partition,
         columns=written.columns,

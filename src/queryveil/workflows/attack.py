@@ -243,7 +243,7 @@ def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], count
 def _table(profiles: Profiles, number: dict[str, int]) -> ItemTable:
     """Return the terms of a log's histories by the common numbers."""
     numbers = np.array([number.setdefault(entry, len(number)) for entry in profiles.vocabulary], np.int64)
-    row = profiles.row_numbers()
+    row = row_numbers(profiles.indptr)
     return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
 
 

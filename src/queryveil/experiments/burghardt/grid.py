@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
-from queryveil.core.rows import FloatArray
+from queryveil.core.rows import FloatArray, row_numbers
 from queryveil.experiments.burghardt import printed
 from queryveil.experiments.burghardt.examples import smith_log
 from queryveil.experiments.paper import confirm_kept, mean_figures, run_method
@@ -107,7 +107,7 @@ def run_once(
     profiles, mask = setup.profiles, kept.mask
     shares = {  # % of the original
         "distinct terms": 100.0 * len(np.unique(profiles.ids[mask])) / len(profiles.vocabulary),
-        "users": 100.0 * len(np.unique(profiles.owner[profiles.row_numbers()[mask]])) / profiles.n_people,
+        "users": 100.0 * len(np.unique(profiles.owner[row_numbers(profiles.indptr)[mask]])) / profiles.n_people,
     }
     for measure, value in setup.values.items():
         values = value[profiles.ids] * profiles.counts

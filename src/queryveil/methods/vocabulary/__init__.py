@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import indptr_of
+from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.centres import FAR, HEIGHT_BITS, Bags, Cluster, DistanceCache
@@ -133,7 +133,7 @@ class BagNames:
             words = self.cache.below[self.cache.below_indptr[node] : self.cache.below_indptr[node + 1]] >> HEIGHT_BITS
             is_below = np.zeros(len(self.cache.slot) + 1, np.bool_)  # the last one is for terms the network lacks
             is_below[words] = True
-            history = self.profiles.row_numbers()[is_below[self.bags.word[self.profiles.ids]]]
+            history = row_numbers(self.profiles.indptr)[is_below[self.bags.word[self.profiles.ids]]]
             self._people[node] = len(np.unique(self.profiles.owner[history]))
         return self._people[node]
 
