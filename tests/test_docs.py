@@ -48,6 +48,15 @@ def run(command: list[str], folder: Path, code: int) -> str:
     return done.stdout
 
 
+def test_the_design_page_names_files_and_functions_that_exist() -> None:
+    page = (ROOT / "docs" / "explanation" / "design.md").read_text()
+    named = re.findall(r"`((?:\w+/)+\w+\.py)(?:: (\w+))?`", page)
+    assert len(named) > 30
+    for file, name in named:
+        source = ROOT / ("" if file.startswith("tests/") else "src/queryveil") / file
+        assert not name or re.search(rf"^(def|class) {name}\b", source.read_text(), re.MULTILINE), (file, name)
+
+
 def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     [shown] = [text for kind, text in blocks(ROOT / "README.md") if kind == "text"]
     assert shown in run([sys.executable, str(ROOT / "scripts" / "demo.py")], tmp_path, 0)

@@ -16,7 +16,7 @@ from queryveil.kinds.groups import GROUPS, load_members
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.methods.distributed import linkability
 from queryveil.methods.linkability.blocks import merge_small
-from queryveil.release.verification import verify
+from queryveil.release.verification import verify_claim
 from queryveil.verifiers.linkability import check_groups as verify_here
 from queryveil.workflows.spark_verify import group_evidence
 from tests.spark.conftest import back_here
@@ -129,7 +129,7 @@ def test_the_verdict_is_that_of_one_machine(
         inside, _ = load_members(PrivateFolder(folder / "p1"), released)
         here = verify_here(resolve("guarantee", claim), released, inside, floor=floor)
         evidence = group_evidence(GROUPS, spark.read.parquet(str(place)), Floor(floor), members, pairs)
-        assert verify(resolve("guarantee", claim), GROUPS, evidence, engine="spark") == here
+        assert verify_claim(resolve("guarantee", claim), GROUPS, evidence, engine="spark") == here
         return here.state
 
     for how in ("unordered", "unweighed", "invented"):

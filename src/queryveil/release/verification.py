@@ -18,7 +18,7 @@ from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release
 
 
-def verify(
+def verify_claim(
     claim: ResolvedName,
     kind: Kind,
     evidence: Evidence,
@@ -28,7 +28,7 @@ def verify(
     progress: Progress = silent,
 ) -> Verdict:
     """Return whether a claim holds; a release that is not what it says it is (`faults`) violates every claim."""
-    check_claim(claim, kind)
+    refuse_inapplicable_claim(claim, kind)
     verdict: Verdict = claim.declaration.load(engine)(claim, evidence, progress=progress)
     if not faults:
         return verdict
@@ -36,7 +36,7 @@ def verify(
     return replace(verdict, state="violated", reason="; ".join(reasons))
 
 
-def check_claim(claim: ResolvedName, kind: Kind, what: str = "this release holds") -> None:
+def refuse_inapplicable_claim(claim: ResolvedName, kind: Kind, what: str = "this release holds") -> None:
     """Refuse a claim that cannot be made about a kind of release."""
     if kind.name not in guarantee_of(claim).kinds:
         raise InputError(f"{claim} is no claim about {kind.content}, which {what}; claim {kind.example_claim}.")
@@ -46,7 +46,7 @@ def verify_or_raise(
     manifest: Manifest, kind: Kind, evidence: Evidence, *, engine: str = "local", progress: Progress
 ) -> Verdict:
     """Return the verdict on a release of our own, which must hold: one that its verifier refuses is our bug."""
-    verdict = verify(manifest.claim, kind, evidence, engine=engine, progress=progress)
+    verdict = verify_claim(manifest.claim, kind, evidence, engine=engine, progress=progress)
     if not verdict.holds:
         raise InternalError(
             f"the release made for {manifest.method} was refused by its own verifier ({verdict.state}), so "

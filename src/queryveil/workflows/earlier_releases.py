@@ -28,7 +28,7 @@ from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contr
 from queryveil.logs.options import Cleaning
 from queryveil.methods.base import StartingPoint, method_of
 from queryveil.release.reader import Release, load_release
-from queryveil.release.verification import collect_evidence, verify
+from queryveil.release.verification import collect_evidence, verify_claim
 from queryveil.workflows.inputs import MethodInput
 
 
@@ -100,7 +100,7 @@ def open_weaker_release(
             f"{where}: its log was cleaned in another way ({', '.join(different)}); give the same options."
         )
     evidence, faults = collect_evidence(release, folder)
-    verdict = verify(manifest.claim, kind, evidence, faults=faults, progress=progress)
+    verdict = verify_claim(manifest.claim, kind, evidence, faults=faults, progress=progress)
     if not verdict.holds:
         raise InputError(f"{where} cannot be relied on: {verdict.sentence()}")
     return WeakerRelease(release, folder)

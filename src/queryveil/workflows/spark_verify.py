@@ -25,7 +25,7 @@ from queryveil.methods.base import Method
 from queryveil.release.manifest import NAME, Manifest, decode_manifest
 from queryveil.release.reader import WRONG_ROWS, content_digest, file_faults
 from queryveil.release.spark_writer import tables_of
-from queryveil.release.verification import check_claim, verify, wrong_counts
+from queryveil.release.verification import refuse_inapplicable_claim, verify_claim, wrong_counts
 from queryveil.workflows.requests import VerifyRequest
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
     with open_session(request.engine_options.cluster()) as spark, ExitStack() as stack:
         folder = ClusterRelease(spark, str(request.release))
         kind, claim = folder.kind, claim or folder.manifest.claim
-        check_claim(claim, kind)
+        refuse_inapplicable_claim(claim, kind)
         require_spark_support("guarantee", claim)
         if kind.needs_private:
             evidence, faults = _check_groups(folder, private)
         else:
             evidence, faults = _check_histories(folder, private, stack)
-        return verify(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
+        return verify_claim(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
 
 
 def _check_groups(folder: "ClusterRelease", private: str | None) -> tuple[Evidence, list[str]]:

@@ -19,8 +19,7 @@ from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.logs.options import Cleaning, Reading
 from queryveil.release.reader import Release, load_release
-from queryveil.release.verification import check_claim, collect_evidence
-from queryveil.release.verification import verify as verify_evidence
+from queryveil.release.verification import collect_evidence, refuse_inapplicable_claim, verify_claim
 from queryveil.workflows.requests import VerifyRequest, arrow_table
 
 _AS_IT_STANDS = Cleaning(scrub=False, duplicates="keep", bots=0)
@@ -59,13 +58,13 @@ def verify_release(
 ) -> Verdict:
     """Return whether a release keeps a claim, its own unless given, and is what its manifest and private folder say."""
     claim = release.manifest.claim if claim is None else claim
-    check_claim(claim, release.kind)
+    refuse_inapplicable_claim(claim, release.kind)
     evidence, faults = collect_evidence(release, None if private is None else PrivateFolder(private))
     made_with = (release.manifest.lists or {}).get("places") or ""
     missing = _add_word_lists(evidence, claim, places, made_with)
     if missing:
         return Verdict(str(claim), "unchecked", "nothing", reason=missing)
-    return verify_evidence(claim, release.kind, evidence, faults=faults, progress=progress)
+    return verify_claim(claim, release.kind, evidence, faults=faults, progress=progress)
 
 
 def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None, made_with: str | None) -> str:
@@ -108,7 +107,7 @@ def verify_file(
         n_bad = log.steps["bad lines"].count
     evidence = Evidence(released, Floor())
     _add_word_lists(evidence, claim, places, None)
-    verdict = verify_evidence(claim, kind, evidence, progress=progress)
+    verdict = verify_claim(claim, kind, evidence, progress=progress)
     if verdict.holds and n_bad:  # what was not read may break the claim
         reason = f"the lines that can be read keep it, but {n_bad:,} cannot be read; mend the file"
         return replace(verdict, state="unchecked", reason=reason)
@@ -123,7 +122,7 @@ def _kind_of_file(claim: ResolvedName) -> Kind:
     for kind in readable:
         if kind.name in guarantee.kinds:
             return kind
-    check_claim(claim, readable[0], "these rows hold")
+    refuse_inapplicable_claim(claim, readable[0], "these rows hold")
     raise InputError(f"{claim} cannot be checked on a file; give a release.")
 
 
