@@ -14,7 +14,7 @@ from queryveil.core.arrow import open_parquet
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.kinds.base import Kind, kind_of
-from queryveil.release.manifest import NAME, FileEntry, Manifest, load_manifest
+from queryveil.release.manifest import NAME, Manifest, load_manifest
 
 WRONG_ROWS = "the rows do not have the digest that the manifest gives"
 _HASH_ROWS = 200_000
@@ -72,8 +72,17 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
         except OSError:
             continue
         digests[entry.path] = hashlib.sha256(data).hexdigest()
-        if entry.path.endswith(".parquet"):
-            parts += _read_table(entry, data, table_faults)
+        if not entry.path.endswith(".parquet"):
+            continue
+        try:
+            table = open_parquet(data).read()
+            table.validate(full=True)
+        except (OSError, pa.ArrowException):
+            table_faults.append(f"{entry.path} is not a readable Parquet file")
+            continue
+        if table.num_rows != entry.rows:
+            table_faults.append(f"{entry.path} has not the number of rows that the manifest gives")
+        parts.append(table.replace_schema_metadata(None))
     present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
     unlisted = present - {entry.path for entry in manifest.files} - {NAME}
     kind = kind_of(manifest.kind)
@@ -101,19 +110,6 @@ def file_faults(manifest: Manifest, digests: Mapping[str, str]) -> list[str]:
             faults.append(f"{entry.path} has been changed since it was released")
     unlisted = digests.keys() - {entry.path for entry in manifest.files}
     return faults + [f"{name} is not in the manifest" for name in sorted(unlisted)]
-
-
-def _read_table(entry: FileEntry, data: bytes, faults: list[str]) -> list[pa.Table]:
-    """Return the table in a data file, adding a fault where there is none or it has another number of rows."""
-    try:
-        table = open_parquet(data).read()
-        table.validate(full=True)
-    except (OSError, pa.ArrowException):
-        faults.append(f"{entry.path} is not a readable Parquet file")
-        return []
-    if table.num_rows != entry.rows:
-        faults.append(f"{entry.path} has not the number of rows that the manifest gives")
-    return [table.replace_schema_metadata(None)]
 
 
 def _concatenate(path: Path, parts: Sequence[pa.Table], kind: Kind) -> pa.Table:
