@@ -18,7 +18,6 @@ from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.growth import Grown, holders, potentials
 from queryveil.kernels.km.supports import Tree
 from queryveil.market.table import Market, make_market
-from queryveil.methods.base import StartingPoint
 from queryveil.methods.best import GrowthProblem, _cleaned, grow_terms, growth_problem, improve
 from queryveil.methods.deletion import count_combinations, delete, rule_for
 from queryveil.methods.targets import TermValues, objective
@@ -72,7 +71,7 @@ def made(
     start: Mask | None = None,
     progress: Progress = silent,
 ) -> KeptPairs:
-    inputs = (term_values,) if start is None else (term_values, StartingPoint(start))
+    inputs = (term_values,) if start is None else (term_values, KeptPairs(start))
     kept: KeptPairs = run_method(profiles, name, *inputs, seed=seed, progress=progress)
     return kept
 

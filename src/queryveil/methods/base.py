@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.evidence import Views
 from queryveil.core.names import Declaration, Name, ResolvedName, Value, declarations, resolve
@@ -35,20 +34,13 @@ class Method(Declaration):
 
 
 @dataclass(frozen=True, eq=False)
-class StartingPoint:
-    """The pairs that a run under a weaker guarantee kept: a method need not look at the others."""
-
-    mask: NDArray[np.bool_]  # (pairs of the profiles,)
-
-
-@dataclass(frozen=True, eq=False)
 class MethodTask:
     """What a method works on."""
 
     profiles: Profiles
     method: ResolvedName  # its name and parameters
     rng: np.random.Generator
-    inputs: Views = field(default_factory=Views)  # by type, such as `TermValues` or `Network`
+    inputs: Views = field(default_factory=Views)  # by type, such as `TermValues`, or `KeptPairs` of a weaker run
     progress: Progress = silent
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.methods.base import MethodTask, StartingPoint
+from queryveil.methods.base import MethodTask
 from queryveil.methods.best import best
 from queryveil.methods.deletion import count_combinations, delete, rule_for
 from queryveil.methods.targets import TermValues, objective
@@ -23,7 +23,7 @@ from queryveil.methods.targets import TermValues, objective
 def run(task: MethodTask) -> KeptPairs:
     """Return which (history, term) pairs stay so that the log is (k,m)-anonymous.
 
-    If the task has a `StartingPoint`, only the pairs that the weaker run kept are considered.
+    If the inputs have the `KeptPairs` of a run under a weaker guarantee, only these pairs are considered.
     """
     profiles, method, progress = task.profiles, task.method, task.progress
     k, m, target = method.integer("k"), method.integer("m"), method.word("target")
@@ -31,7 +31,7 @@ def run(task: MethodTask) -> KeptPairs:
         raise GuaranteeError(
             f"{method}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
         )
-    term_values, start = task.inputs.find(TermValues) or TermValues(), task.inputs.find(StartingPoint)
+    term_values, start = task.inputs.find(TermValues) or TermValues(), task.inputs.find(KeptPairs)
     rows = profiles if start is None else profiles.select(start.mask)
     people = rows.holders()
     people = people[: int(np.flatnonzero(people >= k).max(initial=-1)) + 1]  # of the terms that can stay

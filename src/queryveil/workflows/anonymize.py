@@ -8,7 +8,7 @@ A step that differs by kind of release is a method of the kind, one that differs
 import secrets
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, replace
 from html import escape
@@ -137,12 +137,8 @@ class ReleaseRun(ExitStack):
     """An engine's part in making a release; used in a `with` block."""
 
     engine: str
+    plan: ReleasePlan
     locations: tuple[Path | str, Path | str | None]  # of the release and its private folder: paths here, or URIs
-
-    def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
-        """Resolve and check the request."""
-        super().__init__()
-        self.plan, self.progress = plan_release(request), progress
 
     @abstractmethod
     def apply_method(self) -> AppliedMethod:
@@ -164,8 +160,8 @@ class ReleaseRun(ExitStack):
 def make_release(request: ReleaseRequest, progress: Progress = silent) -> "ReleaseResult":
     """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
-    run_type: type[ReleaseRun] = request.engine_options.workflow("release")
-    with run_type(request, progress) as run:
+    open_run: Callable[[ReleaseRequest, Progress], ReleaseRun] = request.engine_options.workflow("release")
+    with open_run(request, progress) as run:
         kind, applied = run.plan.kind, run.apply_method()
         with run.stage() as (staged, written):
             manifest = build_manifest(run.plan, applied, written)

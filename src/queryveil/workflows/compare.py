@@ -24,7 +24,7 @@ from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, Kind
 from queryveil.market.table import Market
-from queryveil.methods.base import MethodTask, StartingPoint, method_of
+from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.manifest import CleaningRecord
 from queryveil.release.verification import verify_or_raise
 from queryveil.release.writer import WrittenRows
@@ -164,7 +164,7 @@ def _run(
     profiles, views = bench.prepared(plan)
     name, mask = start or (None, None)
     if mask is not None:
-        views = Views(*views.build_all(), StartingPoint(mask))
+        views = Views(*views.build_all(), KeptPairs(mask))
     method, began = str(plan.method), time.monotonic()
     try:
         outcome = run_method(MethodTask(profiles, plan.method, rng, views, progress))

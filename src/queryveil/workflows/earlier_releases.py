@@ -21,12 +21,12 @@ from queryveil.core.rows import FloatArray, IntArray
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import find_pairs
 from queryveil.histories.groups import Grouping, PreviousGroups
-from queryveil.histories.outcomes import Outcome
+from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contributors
 from queryveil.logs.options import Cleaning
-from queryveil.methods.base import StartingPoint, method_of
+from queryveil.methods.base import method_of
 from queryveil.release.reader import Release, load_release
 from queryveil.release.verification import collect_evidence, verify_claim
 from queryveil.workflows.inputs import MethodInput
@@ -130,7 +130,7 @@ class WeakerReleaseInput(MethodInput):
     def provide(self, profiles: Profiles, views: Views) -> Profiles:
         """Add the pairs that the weaker release kept."""
         mask = self._weaker.mask(profiles)
-        views.add(StartingPoint, lambda: StartingPoint(mask))
+        views.add(KeptPairs, lambda: KeptPairs(mask))
         return profiles
 
 

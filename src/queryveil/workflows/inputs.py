@@ -19,7 +19,6 @@ from queryveil.core.progress import Progress
 from queryveil.histories.outcomes import Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
-from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import FIGURES, Market, read_market, read_values
 from queryveil.methods.base import method_of
 from queryveil.methods.targets import TermValues, check_term_values
@@ -88,25 +87,10 @@ class TermValuesInput(MethodInput):
         return profiles
 
 
-class WordListsInput(MethodInput):
-    """The lists of names, places and private words."""
-
-    def __post_init__(self) -> None:
-        """Read the lists."""
-        from queryveil.sensitivity.lists import load_lists
-
-        self._lists = load_lists(self.request.places)
-
-    def provide(self, profiles: Profiles, views: Views) -> Profiles:
-        """Add the lists."""
-        views.add(PersonalWordLists, lambda: self._lists)
-        return profiles
-
-
 INPUTS: Mapping[str, str] = MappingProxyType(  # imported when a method takes them
     {
         "term_values": "queryveil.workflows.inputs:TermValuesInput",
-        "word_lists": "queryveil.workflows.inputs:WordListsInput",
+        "word_lists": "queryveil.workflows.semantic_inputs:WordListsInput",
         "weaker_release": "queryveil.workflows.earlier_releases:WeakerReleaseInput",
         "network": "queryveil.workflows.semantic_inputs:NetworkInput",
         "hierarchy": "queryveil.workflows.semantic_inputs:HierarchyInput",

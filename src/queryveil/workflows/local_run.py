@@ -28,14 +28,14 @@ from queryveil.kinds.base import Counts, Kind, ReleaseContent
 from queryveil.kinds.private_folder import RunRecord, write_private
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import Market
-from queryveil.methods.base import MethodTask, StartingPoint, method_of
+from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import read_files
 from queryveil.release.writer import Staging, WrittenRows, check_targets, staging, write_rows
 from queryveil.report import warm_up
 from queryveil.semantics import SemanticOptions
-from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun
+from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
 from queryveil.workflows.inputs import open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures
 from queryveil.workflows.requests import ReleaseRequest
@@ -51,7 +51,8 @@ class LocalRun(ReleaseRun):
 
     def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
         """Check the folders to write and open the method's inputs, before the log is read."""
-        super().__init__(request, progress)
+        super().__init__()
+        self.plan, self.progress = plan_release(request), progress
         self.locations = Path(request.out), None if request.private is None else Path(request.private)
         check_targets(*self.locations, force=request.force)
         self._inputs = open_inputs(request, self.plan.method, self.plan.kind, progress)
@@ -157,13 +158,13 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
     claim = method_of(task.method).claim(task.method)
     smallest = guarantee_of(claim).smallest_crowd(claim)
     mask = np.zeros(len(task.profiles.ids), np.bool_)
-    n_suppressed, chosen, start = 0, Counter[str](), task.inputs.find(StartingPoint)
+    n_suppressed, chosen, start = 0, Counter[str](), task.inputs.find(KeptPairs)
     for part in range(len(task.profiles.partition_values)):
         profiles, pairs = partition_profiles(task.profiles, part)
         if profiles.n_people < smallest:
             n_suppressed += 1
             continue
-        inputs = task.inputs if start is None else Views(*task.inputs.build_all(), StartingPoint(start.mask[pairs]))
+        inputs = task.inputs if start is None else Views(*task.inputs.build_all(), KeptPairs(start.mask[pairs]))
         outcome = method(MethodTask(profiles, task.method, task.rng, inputs, task.progress))
         mask[pairs] = outcome.mask
         chosen[outcome.summary.get("chosen", outcome.summary.get("algorithm", task.method.declaration.name))] += 1

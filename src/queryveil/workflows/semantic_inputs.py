@@ -1,4 +1,4 @@
-"""The inputs of methods that compare terms by their meaning: a semantic network, and the weights of terms."""
+"""Inputs about what terms mean: a semantic network, the weights of terms, and lists of personal words."""
 
 from dataclasses import replace
 
@@ -9,6 +9,7 @@ from queryveil.core.evidence import Views
 from queryveil.core.names import declarations
 from queryveil.core.progress import Progress
 from queryveil.histories.profiles import Profiles
+from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.release.atomic_folder import file_digest
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import weighted
@@ -88,3 +89,18 @@ class WeightsInput(MethodInput):
         if weights == "paper":
             return replace(profiles, weights=np.ones(len(profiles.ids)))
         return weighted(profiles, "counts" if weights == "counts" else "tfidf")
+
+
+class WordListsInput(MethodInput):
+    """The lists of names, places and private words."""
+
+    def __post_init__(self) -> None:
+        """Read the lists."""
+        from queryveil.sensitivity.lists import load_lists
+
+        self._lists = load_lists(self.request.places)
+
+    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+        """Add the lists."""
+        views.add(PersonalWordLists, lambda: self._lists)
+        return profiles

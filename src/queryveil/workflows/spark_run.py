@@ -29,7 +29,7 @@ from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.spark_writer import StagedRelease, cluster_staging, ranked, write_private, write_rows
 from queryveil.release.writer import WrittenRows, check_targets
-from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun
+from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun, plan_release
 from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
 
@@ -45,7 +45,8 @@ class SparkRun(ReleaseRun):
         """Refuse what a cluster cannot do, and folders that cannot be written, before Spark is started."""
         if request.keep:
             raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
-        super().__init__(request, progress)
+        super().__init__()
+        self.plan, self.progress = plan_release(request), progress
         self._layout = _check_supported(self.plan)
         self._out, self._private = str(request.out), None if request.private is None else str(request.private)
         folder, secret = local_path(self._out), None if self._private is None else local_path(self._private)

@@ -18,7 +18,6 @@ from queryveil.experiments.paper import confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
-from queryveil.methods.base import StartingPoint
 from queryveil.methods.targets import TermValues, value_of_terms
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")
@@ -63,7 +62,7 @@ class KmSetup:
     ) -> tuple[ResolvedName, KeptPairs]:
         """Run a method and return its name, too; `start` is the mask of a run under a weaker guarantee."""
         method = resolve("method", f"km(k={k}, m={m}, target={target}, algorithm={self.algorithm})")
-        begin = None if start is None else StartingPoint(start)
+        begin = None if start is None else KeptPairs(start)
         return method, run_method(method, self.profiles, self.rng, self.term_values, begin, progress=progress)
 
 
