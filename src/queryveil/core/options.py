@@ -6,7 +6,7 @@ pages. An `OptionGroup` may contain other groups; their options then belong to i
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import GenericAlias
@@ -171,14 +171,11 @@ class OptionGroup:
     @classmethod
     def options(cls) -> tuple[Option, ...]:
         """Return all options: arguments and required ones first, then the class's own, then those of nested groups."""
-        found = [*cls.own_options(), *(each for _, group in cls._groups() for each in group.options())]
-        return tuple(sorted(found, key=lambda each: (not each.is_argument, not each.is_required)))
-
-    @classmethod
-    def _groups(cls) -> Iterator[tuple[str, "type[OptionGroup]"]]:
+        found = [*cls.own_options()]
         for each in fields(cls):
             if isinstance(each.type, type) and issubclass(each.type, OptionGroup):
-                yield each.name, each.type
+                found += each.type.options()
+        return tuple(sorted(found, key=lambda one: (not one.is_argument, not one.is_required)))
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
@@ -189,9 +186,10 @@ class OptionGroup:
             raise UnknownNameError(f"there is no option {unknown!r}; {nearest(unknown, known)}", field=unknown)
         given = {name: value for name, value in values.items() if value is not None}
         found = {each.name: each.convert(given[each.name]) for each in cls.own_options() if each.name in given}
-        for name, group in cls._groups():
-            names = {each.name for each in group.options()}
-            found[name] = group.from_values({key: value for key, value in given.items() if key in names})
+        for nested in fields(cls):
+            if isinstance(nested.type, type) and issubclass(nested.type, OptionGroup):
+                names = {each.name for each in nested.type.options()}
+                found[nested.name] = nested.type.from_values({name: given[name] for name in given if name in names})
         return cls(**found)
 
     def as_record(self) -> dict[str, Any]:

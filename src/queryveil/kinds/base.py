@@ -63,13 +63,6 @@ class ReleaseContent:
     rows: pa.Table
     release_ids: IntArray  # (histories of the profiles,): -1 where nothing is released
 
-    @property
-    def histories(self) -> IntArray:
-        """Return the history of every release id, if each id is one history."""
-        is_released = self.release_ids >= 0
-        order = np.argsort(np.where(is_released, self.release_ids, len(is_released)), kind="stable")
-        return order[: np.count_nonzero(is_released)]
-
 
 @dataclass(frozen=True)
 class DefaultMeasure:

@@ -71,7 +71,9 @@ class HistoriesKind(Kind):
 
     def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the decoded rows, and the owners as the profiles have them."""
-        owners = Owners(profiles.owner[content.histories], content.histories, profiles.holders_by_text)
+        n_unreleased = np.count_nonzero(content.release_ids < 0)
+        histories = np.argsort(content.release_ids, kind="stable")[n_unreleased:]  # by their release ids
+        owners = Owners(profiles.owner[histories], histories, profiles.holders_by_text)
         return Evidence(self.decode(rows), owners, Floor(floor), profiles)
 
     def decode(self, rows: pa.Table) -> Any:

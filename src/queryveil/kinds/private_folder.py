@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.core.arrow import as_array, parquet_bytes
-from queryveil.core.errors import OutputError, ReleaseError
+from queryveil.core.errors import ReleaseError
 from queryveil.core.files import write_file
 from queryveil.core.rows import Int32Array, IntArray, count_holders, row_numbers
 from queryveil.histories.profiles import Profiles
@@ -102,15 +102,6 @@ def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
     if profiles.weights is not None:
         pairs["weight"] = profiles.weights
     return pa.table({"person": persons, "history": np.arange(profiles.n_histories)}), pa.table(pairs)
-
-
-def check_apart(private: Path, release: Path) -> None:
-    """Refuse a private folder that is inside the release, around it, or the same folder."""
-    inner, outer = private.resolve(), release.resolve()
-    if inner == outer or outer in inner.parents:
-        raise OutputError(f"the private folder {private} would lie inside the release {release}; put it elsewhere.")
-    if inner in outer.parents:
-        raise OutputError(f"the release {release} would lie inside the private folder {private}; put it elsewhere.")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pyarrow as pa
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import Interrupts, sync_folder, write_file
-from queryveil.kinds.private_folder import RUN, bind, check_apart
+from queryveil.kinds.private_folder import RUN, bind
 from queryveil.release.atomic_folder import NEW, check_target, move_into_place, open_workspace, write_journal
 from queryveil.release.manifest import NAME, FileEntry
 from queryveil.release.reader import content_digest
@@ -88,7 +88,11 @@ def check_targets(out: Path, private: Path | None, *, force: bool) -> tuple[Path
     """Refuse folders that cannot or must not be written, before any work is done; return their paths."""
     if private is None:
         return check_target(out, NAME, force=force), None
-    check_apart(private, out)
+    inner, outer = private.resolve(), out.resolve()
+    if inner == outer or outer in inner.parents:
+        raise OutputError(f"the private folder {private} would lie inside the release {out}; put it elsewhere.")
+    if inner in outer.parents:
+        raise OutputError(f"the release {out} would lie inside the private folder {private}; put it elsewhere.")
     return check_target(out, NAME, force=force), check_target(private, RUN, force=force)
 
 

@@ -16,8 +16,11 @@ MIN_MEMORY = 30_000_000
 _THREAD_MEMORY = 64_000_000  # with less memory, a thread spends its time spilling
 
 
-class Connection:
-    """An in-memory database with a memory limit; what exceeds it is spilled to a private folder."""
+class Connection(ExitStack):
+    """An in-memory database with a memory limit; what exceeds it is spilled to a private folder.
+
+    Closing it closes the database and removes the folder.
+    """
 
     def __init__(self, memory_bytes: int) -> None:
         if memory_bytes < MIN_MEMORY:
@@ -25,9 +28,9 @@ class Connection:
                 f"--memory-limit must be at least {MIN_MEMORY // 1_000_000}MB to read a log; "
                 "raise it, or leave it out for 2GB."
             )
+        super().__init__()
         self.memory_bytes = memory_bytes
-        self._stack = ExitStack()
-        self.folder = self._stack.enter_context(scratch("spill"))
+        self.folder = self.enter_context(scratch("spill"))
         try:
             threads = max(1, min(len(os.sched_getaffinity(0)), memory_bytes // _THREAD_MEMORY))
             settings: dict[str, str | bool | int | float | list[str]] = {
@@ -38,15 +41,11 @@ class Connection:
                 "autoload_known_extensions": False,
             }
             self.database = duckdb.connect(config=settings)
-            self._stack.callback(self.database.close)
+            self.callback(self.database.close)
             self.database.execute("SET TimeZone = 'UTC'")  # days and times must not depend on where this runs
         except BaseException:
-            self._stack.close()
+            self.close()
             raise
-
-    def close(self) -> None:
-        """Close the database and remove its folder."""
-        self._stack.close()
 
     def query_table(self, sql: str) -> pa.Table:
         """Return the result of a query as an Arrow table."""

@@ -4,7 +4,7 @@ A bad line is one that DuckDB's reader rejects or whose person is NULL. A file w
 otherwise they stay in `raw`, where row numbers identify the file, until all files are read.
 """
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 
 import duckdb
@@ -48,7 +48,7 @@ def open_files(source: LogSource, *, progress: Progress = silent) -> QueryLog:
     columns = tuple(name for name in TYPES if all(name in {*each.layout.roles, "person"} - unwanted for each in files))
     has_baskets = all(each.layout.shape == "lines" for each in files)
     with ExitStack() as stack:
-        connection = stack.enter_context(closing(Connection(source.reading.memory_bytes())))
+        connection = stack.enter_context(Connection(source.reading.memory_bytes()))
         connection.database.execute(f"CREATE TABLE raw ({', '.join(f'{name} {TYPES[name]}' for name in columns)})")
         if source.table is not None:
             connection.database.register(MEMORY_TABLE, source.table)
@@ -72,7 +72,7 @@ def open_rows(table: pa.Table, layout: Layout, source: LogSource, *, has_times: 
     file = LogFile("the log", layout, "table", in_memory=True)
     columns = tuple(name for name in TYPES if name in layout.roles)
     with ExitStack() as stack:
-        connection = stack.enter_context(closing(Connection(source.reading.memory_bytes())))
+        connection = stack.enter_context(Connection(source.reading.memory_bytes()))
         connection.database.execute(f"CREATE TABLE raw ({', '.join(f'{name} {TYPES[name]}' for name in columns)})")
         connection.database.register(MEMORY_TABLE, table)
         with duckdb_errors_as_sentences("the log"):
