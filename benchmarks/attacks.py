@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.common import SEED, Figures, make_log
 from queryveil.api import anonymize
-from queryveil.attacks.base import Game, Setting, View, build_game
+from queryveil.attacks.base import AttackedView, AttackInputs, Scenario, build_scenario
 from queryveil.attacks.finding import BEYOND, match_crowds
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
@@ -22,7 +22,7 @@ from queryveil.core.results import AttackResult
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import Reading
 from queryveil.release.reader import load_release
-from queryveil.workflows.attack import build_setting, read_side
+from queryveil.workflows.attack import build_inputs, read_log_data
 
 PEOPLE, K, M = 5_000, 10, 2
 ATTACKS = (
@@ -46,10 +46,10 @@ def measure() -> Figures:
         figures[f"{name}, s (bar: seconds)"] = round(seconds, 3)
         if name.startswith("known_terms"):
             figures |= _bounds(name, results)
-    return {**figures, **_against_sets(build_game(setting, setting.terms))}
+    return {**figures, **_against_sets(build_scenario(setting, setting.terms))}
 
 
-def _setting() -> Setting:
+def _setting() -> AttackInputs:
     """Make a log and a release, and lay them out."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -59,11 +59,11 @@ def _setting() -> Setting:
         )
         release = load_release(done.release)
         cleaning = release.manifest.cleaning.cleaning()
-        side = read_side([log], cleaning, Reading(), frozenset({"times", "names"}), silent)
-        return build_setting(release, PrivateFolder(place / "p"), side, None, PEOPLE)
+        side = read_log_data([log], cleaning, Reading(), frozenset({"times", "names"}), silent)
+        return build_inputs(release, PrivateFolder(place / "p"), side, None, PEOPLE)
 
 
-def _run(setting: Setting, name: str) -> tuple[list[AttackResult], float]:
+def _run(setting: AttackInputs, name: str) -> tuple[list[AttackResult], float]:
     attack = resolve("attack", name)
     started = time.perf_counter()
     results: list[AttackResult] = attack.declaration.load()(Evidence(setting), attack, rng=np.random.default_rng(SEED))
@@ -83,14 +83,14 @@ def _bounds(name: str, results: list[AttackResult]) -> Figures:
     return figures
 
 
-def _against_sets(game: Game) -> Figures:
+def _against_sets(scenario: Scenario) -> Figures:
     """Count the same crowds by intersecting sets."""
-    rows = game.people.draw_rows(M, PEOPLE, np.random.default_rng(SEED))
-    known = game.people.draw_knowledge(rows, M, np.random.default_rng(SEED))
+    rows = scenario.people.draw_rows(M, PEOPLE, np.random.default_rng(SEED))
+    known = scenario.people.draw_knowledge(rows, M, np.random.default_rng(SEED))
     started = time.perf_counter()
-    found = match_crowds(game.original, known, exact=True)
+    found = match_crowds(scenario.original, known, exact=True)
     ours = time.perf_counter() - started
-    holders = _holders(game.original)
+    holders = _holders(scenario.original)
     started = time.perf_counter()
     sizes = [len(set.intersection(*(holders[item] for item in items))) for items in known.items.tolist()]
     obvious = time.perf_counter() - started
@@ -99,7 +99,7 @@ def _against_sets(game: Game) -> Figures:
     return {f"crowds of {len(rows):,} people in the log: sets / ours, time": round(obvious / ours, 1)}
 
 
-def _holders(view: View) -> list[set[int]]:
+def _holders(view: AttackedView) -> list[set[int]]:
     published = view.published
     bounds = zip(published.post_start[:-1].tolist(), published.post_start[1:].tolist(), strict=True)
     return [set(published.owner[published.post_unit[a:b]].tolist()) for a, b in bounds]

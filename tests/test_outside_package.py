@@ -102,7 +102,7 @@ def test_measure_and_attack_look_at_the_new_kind(folder: Path, release: Path) ->
     words = ("attack", "release", "--against", "log.txt", "--private", "private", "--out", "attack.html")
     printed = queryveil(folder, *words)
     assert "guess_term" in printed
-    assert "not run: known_terms(m=2): it is of releases of kind" in printed
+    assert "not run: known_terms(m=2): it applies to releases of kind" in printed
     assert "guess_term" in (folder / "attack.html").read_text()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from queryveil.attacks.base import ItemTable, ItemTables, Queries, Setting
+from queryveil.attacks.base import AttackInputs, ItemTable, ItemTables, Queries
 from queryveil.core.names import Name, resolve
 
 Rows = Sequence[Iterable[int]]
@@ -34,8 +34,8 @@ def setting(
     terms: Sequence[str] = (),
     queries: Sequence[tuple[int, str]] = (),
     moments: ItemTables | None = None,
-    most_targets: int = 1_000,
-) -> Setting:
+    max_targets: int = 1_000,
+) -> AttackInputs:
     """Return a setting in which `histories` names the original history behind every released one, in that order."""
     owners = list(range(len(original))) if owners is None else owners
     histories = list(range(len(released))) if histories is None else histories
@@ -44,7 +44,7 @@ def setting(
     owner_of[behind] = behind
     release = table(released, behind)
     texts = sorted({text for _, text in queries})
-    return Setting(
+    return AttackInputs(
         kind="histories",
         claim=resolve("guarantee", claim),
         terms=ItemTables(
@@ -56,7 +56,7 @@ def setting(
         held=np.ones(len(release.keys), np.int64),
         history_of=np.array(histories, np.int64),
         part=np.zeros(len(released), np.int32),
-        most_targets=most_targets,
+        max_targets=max_targets,
         moments=moments,
         queries=Queries(
             tuple(texts),
@@ -67,7 +67,7 @@ def setting(
     )
 
 
-def groups(original: Rows, group: Sequence[int], published: Rows) -> Setting:
+def groups(original: Rows, group: Sequence[int], published: Rows) -> AttackInputs:
     """Return a setting of groups; everybody's group is given, -1 for none."""
     release = table(published, range(len(published)))
     rows = np.repeat(np.arange(len(published)), np.diff(release.indptr)).tolist()
@@ -75,7 +75,7 @@ def groups(original: Rows, group: Sequence[int], published: Rows) -> Setting:
         sum(key in set(original[person]) for person in range(len(original)) if group[person] == row)
         for row, key in zip(rows, release.keys.tolist(), strict=True)
     ]
-    return Setting(
+    return AttackInputs(
         kind="groups",
         claim=resolve("guarantee", Name("linkability", (("p", 0.5),))),
         terms=ItemTables(release, table(original, range(len(original)))),
@@ -85,5 +85,5 @@ def groups(original: Rows, group: Sequence[int], published: Rows) -> Setting:
         held=np.array(held, np.int64),
         history_of=np.full(len(published), -1, np.int64),
         part=np.zeros(len(published), np.int32),
-        most_targets=1_000,
+        max_targets=1_000,
     )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import ABSENT, LEFT_OUT, Game, Knowledge, build_game
+from queryveil.attacks.base import ABSENT, LEFT_OUT, Knowledge, Scenario, build_scenario
 from queryveil.attacks.finding import BEYOND, attack_by_terms, match_crowds
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence
@@ -37,18 +37,18 @@ def test_crowds_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], da
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
     released = [data.draw(st.sets(st.sampled_from(sorted(row)))) for row in original]
-    game = build_game(setting_ := setting(original, released, owners=owners), setting_.terms)
-    view = game.release
-    items = list(range(len(game.keys)))
+    scenario = build_scenario(setting_ := setting(original, released, owners=owners), setting_.terms)
+    view = scenario.release
+    items = list(range(len(scenario.keys)))
     right = data.draw(st.lists(st.sampled_from(items), min_size=1, max_size=3, unique=True))
     wrong = data.draw(st.lists(st.sampled_from([i for i in items if i not in right] or items), max_size=1))
     me = data.draw(st.sampled_from(owners))
     shown = [frozenset(view.published.ids[a:b].tolist()) for a, b in pairs(view.published.indptr)]
     units = list(zip(owners, shown, strict=True))
     knowledge = Knowledge(np.array([[*right, *wrong]], np.int32), len(right), np.array([me], np.int32))
-    for exact, left_out in product((True, False), repeat=2):
-        found = match_crowds(view, knowledge, exact=exact, left_out=left_out)
-        seen = twin.without(units, me) if left_out else units
+    for exact, is_absent in product((True, False), repeat=2):
+        found = match_crowds(view, knowledge, exact=exact, is_absent=is_absent)
+        seen = twin.without(units, me) if is_absent else units
         crowd = {owners[n] for n in twin.crowd(seen, right, wrong, view.weights.tolist(), exact=exact)}
         assert (found.people[0], found.owners[0], found.is_in[0]) == (len(crowd), len(crowd), me in crowd)
 
@@ -154,23 +154,23 @@ def test_an_m_above_all_histories_is_refused() -> None:
 @settings(max_examples=100)
 @given(st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=9), st.integers(0, 2**32))
 def test_draws_are_distinct_and_wrong_items_are_not_held(log: list[set[int]], seed: int) -> None:
-    game: Game = build_game(built := setting(log, log), built.terms)
+    scenario: Scenario = build_scenario(built := setting(log, log), built.terms)
     rng = np.random.default_rng(seed)
     for width in (1, 2, 3):
-        drawn_rows = game.people.draw_rows(width, 4, rng)
+        drawn_rows = scenario.people.draw_rows(width, 4, rng)
         assert len(drawn_rows) == min(4, sum(len(row) >= width for row in log))
-        drawn = game.people.draw_items(drawn_rows, width, rng)
-        wrong = game.people.draw_wrong(game.people.ids, drawn_rows, 2, rng)
+        drawn = scenario.people.draw_items(drawn_rows, width, rng)
+        wrong = scenario.people.draw_wrong(scenario.people.ids, drawn_rows, 2, rng)
         for row, items, false in zip(drawn_rows.tolist(), drawn.tolist(), wrong.tolist(), strict=True):
-            mine = {int(np.searchsorted(game.keys, key)) for key in log[row]}
+            mine = {int(np.searchsorted(scenario.keys, key)) for key in log[row]}
             assert set(items) <= mine
             assert len(set(items)) == width
             assert not {item for item in false if item >= 0} & mine
-        assert game.people.holds(drawn_rows, drawn[:, 0]).all()
-        assert not game.people.holds(drawn_rows, wrong[:, 0]).any()
+        assert scenario.people.holds(drawn_rows, drawn[:, 0]).all()
+        assert not scenario.people.holds(drawn_rows, wrong[:, 0]).any()
 
 
 def test_released_items_are_those_the_release_shows() -> None:
-    game = build_game(built := setting([[0, 1], [2]], [[1]], histories=[0]), built.terms)
-    shown = game.released_items()
+    scenario = build_scenario(built := setting([[0, 1], [2]], [[1]], histories=[0]), built.terms)
+    shown = scenario.released_items()
     assert (shown.indptr.tolist(), shown.ids.tolist()) == ([0, 1, 1], [1])

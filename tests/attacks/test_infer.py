@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import build_game
-from queryveil.attacks.infer import Secrets, infer, infer_terms, prior_of
+from queryveil.attacks.base import build_scenario
+from queryveil.attacks.infer import HiddenTerms, infer, infer_terms, prior_of
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
@@ -33,26 +33,28 @@ def test_beliefs_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], d
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
     released = [data.draw(st.sets(st.sampled_from(sorted(row)))) for row in original]
-    game = build_game(built := setting(original, released, owners=owners), built.terms)
-    prior, view = prior_of(game), game.release
+    scenario = build_scenario(built := setting(original, released, owners=owners), built.terms)
+    prior, view = prior_of(scenario), scenario.release
     n_people = len(set(owners))
-    for item in range(len(game.keys)):
-        holders = {owner for owner, row in zip(owners, original, strict=True) if game.keys[item] in row}
+    for item in range(len(scenario.keys)):
+        holders = {owner for owner, row in zip(owners, original, strict=True) if scenario.keys[item] in row}
         assert prior[item] == len(holders) / n_people
     row = data.draw(st.sampled_from(range(len(log))))
-    *known, secret = data.draw(st.permutations(game.people.ids[slice(*pairs(game.people.indptr)[row])].tolist()))[:3]
-    secrets = Secrets(np.array([known], np.int32), np.array([secret], np.int32), np.array([row]), game.people)
+    *known, secret = data.draw(
+        st.permutations(scenario.people.ids[slice(*pairs(scenario.people.indptr)[row])].tolist())
+    )[:3]
+    hidden = HiddenTerms(np.array([known], np.int32), np.array([secret], np.int32), np.array([row]), scenario.people)
     units = [
         (owner, frozenset(view.published.ids[a:b].tolist()))
         for owner, (a, b) in zip(owners, pairs(view.published.indptr), strict=True)
     ]
-    for left_out in (False, True):
-        found = infer_terms(view, secrets, left_out, prior)
-        seen = twin.without(units, owners[row]) if left_out else units
+    for is_absent in (False, True):
+        found = infer_terms(view, hidden, is_absent, prior)
+        seen = twin.without(units, owners[row]) if is_absent else units
         share, guess = twin.beliefs(seen, known, view.weights.tolist(), dict(enumerate(prior.tolist())))
         assert found.belief[0] == pytest.approx(share[secret])
         assert found.guess[0] == guess
-        assert found.is_right[0] == (guess >= 0 and game.keys[guess] in original[row])
+        assert found.is_right[0] == (guess >= 0 and scenario.keys[guess] in original[row])
 
 
 def test_the_original_reveals_every_term() -> None:
@@ -77,23 +79,23 @@ def test_a_crowd_that_shares_a_secret_gives_it_away() -> None:
 def test_groups_by_hand() -> None:
     original = [[0, 1], [0, 2], [0, 3], [4, 5], [4, 6]]
     built = groups(original, [0, 0, 0, 1, 1], [[0, 1, 2, 3], [4, 5, 6]])
-    game = build_game(built, built.terms)
+    scenario = build_scenario(built, built.terms)
     known, secret = np.array([[0], [4]], np.int32), np.array([1, 5], np.int32)
-    secrets = Secrets(known, secret, np.array([0, 3]), game.people)
-    with_target = infer_terms(game.release, secrets, False, prior_of(game))
+    hidden = HiddenTerms(known, secret, np.array([0, 3]), scenario.people)
+    with_target = infer_terms(scenario.release, hidden, False, prior_of(scenario))
     assert with_target.belief.tolist() == pytest.approx([1 / 3, 1 / 2])  # the share of members who hold the term
     assert with_target.guess.tolist() == [1, 5]  # the first of equal ones
-    without = infer_terms(game.release, secrets, True, prior_of(game))
+    without = infer_terms(scenario.release, hidden, True, prior_of(scenario))
     assert without.belief.tolist() == [0.0, 0.0]  # nobody else brought the term into the group
     # Equation 1: what was gained is the share in the group less the share of all people
-    assert (with_target.belief - prior_of(game)[secret]).tolist() == pytest.approx([1 / 3 - 1 / 5, 1 / 2 - 1 / 5])
+    assert (with_target.belief - prior_of(scenario)[secret]).tolist() == pytest.approx([1 / 3 - 1 / 5, 1 / 2 - 1 / 5])
 
 
 def test_without_a_crowd_the_belief_is_the_prior() -> None:
     built = setting([[0, 1], [0, 1], [2, 3]], [[0], [0]], histories=[0, 1])
-    game = build_game(built, built.terms)
-    secrets = Secrets(np.array([[2]], np.int32), np.array([3], np.int32), np.array([2]), game.people)
-    found = infer_terms(game.release, secrets, False, prior_of(game))
+    scenario = build_scenario(built, built.terms)
+    hidden = HiddenTerms(np.array([[2]], np.int32), np.array([3], np.int32), np.array([2]), scenario.people)
+    found = infer_terms(scenario.release, hidden, False, prior_of(scenario))
     assert (found.belief.tolist(), found.guess.tolist(), found.is_right.tolist()) == ([1 / 3], [-1], [False])
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.attacks.base import ItemTables, build_game
+from queryveil.attacks.base import ItemTables, build_scenario
 from queryveil.attacks.finding import (
     attack_by_counts,
     attack_by_moments,
@@ -99,13 +99,13 @@ logs = st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size
 def test_judgements_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], k: int, m: int) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
     owners, released = [numbers[owner] for owner, _ in log], [row for _, row in log]
-    game = build_game(built := setting(released, released, owners=owners), built.terms)
-    published = game.release.published
+    scenario = build_scenario(built := setting(released, released, owners=owners), built.terms)
+    published = scenario.release.published
     units = [
         (owner, frozenset(published.ids[a:b].tolist()))
         for owner, (a, b) in zip(owners, pairs(published.indptr), strict=True)
     ]
-    questions = [(unit, item) for unit in range(len(units)) for item in range(len(game.keys))]
+    questions = [(unit, item) for unit in range(len(units)) for item in range(len(scenario.keys))]
     if not questions:
         return
     unit, item = (np.array(column) for column in zip(*questions, strict=True))
@@ -116,11 +116,11 @@ def test_judgements_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]]
 
 
 def test_partitions_are_counted_separately() -> None:
-    game = build_game(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
+    scenario = build_scenario(built := setting([[0, 1], [0, 1], [0]], [[0, 1], [0, 1], [0]]), built.terms)
     questions = np.array([2]), np.array([1], np.int32)
     together, apart = np.zeros(3, np.int32), np.array([0, 0, 1], np.int32)
-    assert classify_items(game.release.published, together, *questions, 3, 2).tolist() == [COULD_HAVE_STAYED]
-    assert classify_items(game.release.published, apart, *questions, 3, 2).tolist() == [BLOCKED]
+    assert classify_items(scenario.release.published, together, *questions, 3, 2).tolist() == [COULD_HAVE_STAYED]
+    assert classify_items(scenario.release.published, apart, *questions, 3, 2).tolist() == [BLOCKED]
 
 
 def test_minimality_distinguishes_deleted_terms_from_terms_never_held() -> None:

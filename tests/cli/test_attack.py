@@ -31,7 +31,7 @@ def test_a_table_on_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert lines[0].split()[:3] == ["attack", "known", "success"]
     assert lines[1].startswith("known_terms(m=2)  2 terms ")
     assert any(line.startswith("vanity ") for line in lines)
-    assert "not run: time: it is of releases of kind log or queries, and this one is of kind histories" in lines
+    assert "not run: time: it applies to releases of kind log or queries, and this one is of kind histories" in lines
     assert shown.err.startswith("done in")
 
 

@@ -219,7 +219,7 @@ def test_a_release_of_another_kind(place: Place, tmp_path: Path, capsys: pytest.
     queryveil.anonymize(tmp_path / "log.tsv", "km(k=2, m=1)", tmp_path / "release", seed=1)
     command = ["measure", str(tmp_path / "release"), "--against", str(tmp_path / "log.tsv")]
     assert run([*command, "--index", str(place.index), "--measure", "search"]) == 2
-    assert "the measure search is of releases of kind groups, not histories" in capsys.readouterr().err
+    assert "the measure search applies to releases of kind groups, not histories" in capsys.readouterr().err
     assert run([*command, "--index", str(place.index)]) == 2
     assert "--index is for the measure search, of releases of groups" in capsys.readouterr().err
 

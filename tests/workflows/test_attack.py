@@ -192,10 +192,10 @@ def test_results_as_tables_and_records(folder: Path) -> None:
         (
             "histories",
             "multiplicity",
-            "it is of releases of kind log or queries or vocabularies, and this one is of kind",
+            "it applies to releases of kind log or queries or vocabularies, and this one is of kind",
         ),
-        ("histories", "time", "it is of releases of kind log or queries, and this one is of kind histories"),
-        ("groups", "minimality", "it is of releases of kind histories or log, and this one is of kind groups"),
+        ("histories", "time", "it applies to releases of kind log or queries, and this one is of kind histories"),
+        ("groups", "minimality", "it applies to releases of kind histories or log, and this one is of kind groups"),
         ("histories", "known_terms(m=9)", "m must be a whole number from 1 to 4, not 9"),
         ("histories", "known_term(m=2)", "there is no attack 'known_term'; did you mean known_terms?"),
     ],

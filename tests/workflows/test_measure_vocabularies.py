@@ -69,7 +69,7 @@ def test_patterns_of_histories(folder: Path, capsys: pytest.CaptureFixture[str])
     assert run([*command, "patterns(n=5)"]) == 0
     assert "recall of patterns" in capsys.readouterr().out
     assert run([*command, "blm"]) == 2
-    assert "the measure blm is of releases of kind vocabularies, not histories" in capsys.readouterr().err
+    assert "the measure blm applies to releases of kind vocabularies, not histories" in capsys.readouterr().err
 
 
 def test_bad_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

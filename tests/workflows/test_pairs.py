@@ -160,7 +160,7 @@ BAD = {
     "model": (["--model", "log.csv"], "log.csv is not a sensitivity model, or it is damaged"),
     "no model": (["--model", "none"], "there is no sensitivity model none; check the path."),
     "words": (["--words", "none"], "there is no word list none; check the path."),
-    "measure": (["--measure", "retention"], "the measure retention is of releases of kind histories or log"),
+    "measure": (["--measure", "retention"], "the measure retention applies to releases of kind histories or log"),
     "private": (["--private", "x"], "--private goes with a queryveil release, not with another log; leave it out."),
     "market": (["--market", "x"], "--market goes with a queryveil release, not with another log; leave it out."),
     "people": (["--measure", "worst", "--people", "p.csv"], "--people: none of the measures has a figure for every"),
@@ -215,5 +215,5 @@ def test_a_release_of_groups_is_refused_and_the_kinds_are_named(
     )
     command = ["measure", str(tmp_path / "groups"), "--against", str(made / "log.tsv"), "--measure", "spi"]
     assert run([*command, "--private", str(tmp_path / "private")]) == 2
-    expected = "the measure spi is of releases of kind queries or log or histories, not groups"
+    expected = "the measure spi applies to releases of kind queries or log or histories, not groups"
     assert expected in capsys.readouterr().err

@@ -143,5 +143,5 @@ def test_retention_is_measured_in_queries(log: Path, tmp_path: Path) -> None:
         ("distinct queries", 50.0),
         ("log size", pytest.approx(100 * 5 / 7)),
     ]
-    with pytest.raises(InputError, match="is of releases of kind histories or log"):
+    with pytest.raises(InputError, match="applies to releases of kind histories or log"):
         queryveil.measure(tmp_path / "out", log, measures=["correlations"])

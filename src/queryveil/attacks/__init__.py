@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # listing attacks imports nothing heavy
     from queryveil.kinds.base import Kind
 
 TERM_KINDS = ("histories", "log", "queries", "vocabularies")
-MOST_KNOWN = 6  # terms: more would find nearly everybody in any log
+MAX_KNOWN = 6  # terms: more would find nearly everybody in any log
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Attack(Declaration):
     kinds: tuple[str, ...] = (*TERM_KINDS, "groups")
     needs: Literal["", "counts", "times", "names"] = ""  # what the log must have besides terms
     guarantee: str = ""  # the guarantee whose method it exploits; "": none
-    knows_as_claimed: bool = False  # by default the attacker knows as many items as the guarantee covers
+    defaults_to_claimed_m: bool = False  # by default the attacker knows as many items as the guarantee covers
 
     def applies_to(self, kind: "Kind") -> bool:
         """Return whether a kind of release can be attacked in this way."""
         return kind.name in self.kinds or self.name in kind.attacks
 
 
-_KNOWN = Parameter("m", Integer(1, MOST_KNOWN - 2), "how many terms of a person are known")
+_KNOWN = Parameter("m", Integer(1, MAX_KNOWN - 2), "how many terms of a person are known")
 _OF = "what terms are known of: all that a person searched for, or those that the release still shows of it"
 _FOUND = "If the person is among the people found, success is one divided by their number, else nothing."
 
@@ -49,7 +49,7 @@ KNOWN_TERMS = Attack(
         Parameter("of", Word(("log", "release")), _OF, "log"),
     ),
     functions={"local": "queryveil.attacks.finding:attack_by_terms"},
-    knows_as_claimed=True,
+    defaults_to_claimed_m=True,
     risk_of="singling out",
     threat=(
         "Somebody knows a few random terms that a person searched for, and looks for those who share all of them; who "
@@ -64,7 +64,7 @@ INFER = Attack(
     parameters=(_KNOWN,),
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
     functions={"local": "queryveil.attacks.infer:infer"},
-    knows_as_claimed=True,
+    defaults_to_claimed_m=True,
     risk_of="inference",
     threat=(
         "Somebody knows a few random terms that a person searched for, finds those who match them best, and believes "
@@ -76,9 +76,9 @@ INFER = Attack(
 MULTIPLICITY = Attack(
     name="multiplicity",
     purpose="find a person of whom it is known how often m terms were searched for",
-    parameters=(Parameter("m", Integer(1, MOST_KNOWN), "how many terms and numbers are known", 2),),
+    parameters=(Parameter("m", Integer(1, MAX_KNOWN), "how many terms and numbers are known", 2),),
     functions={"local": "queryveil.attacks.finding:attack_by_counts"},
-    knows_as_claimed=True,
+    defaults_to_claimed_m=True,
     risk_of="linkability",
     threat=(
         "Somebody has another record of a person, such as the counters of a web site, and knows of a few random terms "
@@ -92,7 +92,7 @@ TIME = Attack(
     name="time",
     purpose="find a person of whom m moments of searching are known",
     parameters=(
-        Parameter("m", Integer(1, MOST_KNOWN), "how many moments are known", 1),
+        Parameter("m", Integer(1, MAX_KNOWN), "how many moments are known", 1),
         Parameter("unit", Word(("second", "minute", "hour", "day")), "how precisely they are known", "minute"),
     ),
     functions={"local": "queryveil.attacks.finding:attack_by_moments"},

@@ -1,7 +1,7 @@
-"""What every attack shares: the setting, the release and the log over the same numbered items, and rates of success.
+"""What attacks share: their inputs, the release and the log over the same numbered items, and rates of success.
 
 Things that can be known of a person (terms, terms with counts, moments) are numbered; an attack chooses one sort of
-them and builds a `Game`, in which the release and the log have the same form. It then runs against the release and
+them and builds a `Scenario`, in which the release and the log have the same form. It then runs against the release and
 against the log, and, unless it finds people, against a control: people who are not in the release.
 """
 
@@ -77,25 +77,25 @@ class Queries:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class AttackInputs:
     """A release, its log, and everything else that attacks may use."""
 
     kind: str
     claim: ResolvedName
     terms: ItemTables  # keys are numbers of terms
     term_number: Mapping[str, int]
-    owner_of: Int32Array  # (people of the log,): the owner in the release, -1 where nothing was released
+    owner_of: Int32Array  # (people of the log,): the person or group that shows it, -1 for none
     people: IntArray  # (owners in the release,): the number of people each stands for: 1, or a group's members
     held: IntArray  # (pairs of terms.release,): people of the unit who hold the term
     history_of: IntArray  # (units of terms.release,): the original history, -1 for groups
     part: Int32Array  # (units of terms.release,): the partition of the log
-    most_targets: int
+    max_targets: int
     moments: ItemTables | None = None  # keys are seconds
     queries: Queries | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class AttackedView:
     """One thing that is attacked: the release, or the log with pseudonyms."""
 
     published: Published
@@ -125,7 +125,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnowableItems:
     """Everything that can be known of people: rows of items."""
 
     indptr: IntArray
@@ -186,16 +186,18 @@ def draw_at_most(candidates: NDArray[Scalar], most: int, rng: np.random.Generato
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
+class Scenario:
     """A release and its log over the same numbered items, and what can be known of people."""
 
-    release: View
-    original: View
-    people: Known
-    others: Known | None
+    release: AttackedView
+    original: AttackedView
+    people: KnowableItems
+    others: KnowableItems | None
     keys: IntArray  # (items,)
 
-    def three_runs(self, targets: Targets, strangers: Targets | None) -> tuple[tuple[View, Targets, bool], ...]:
+    def runs_with_control(
+        self, targets: Targets, strangers: Targets | None
+    ) -> tuple[tuple[AttackedView, Targets, bool], ...]:
         """Return what is attacked, who, and whether each target is taken out first: release, control and log.
 
         Without strangers, the control attacks the same people after each is taken out of the release.
@@ -203,38 +205,38 @@ class Game:
         control = (self.release, targets, True) if strangers is None else (self.release, strangers, False)
         return (self.release, targets, False), control, (self.original, targets, False)
 
-    def released_items(self) -> Known:
+    def released_items(self) -> KnowableItems:
         """Return people's histories without the items that the release does not show of their owner."""
         people, published = self.people, self.release.published
         width = len(self.keys)
         owner = self.release.owners_of(np.repeat(people.owner, np.diff(people.indptr))).astype(np.int64)
         units = np.repeat(published.owner, np.diff(published.indptr)).astype(np.int64)
         is_shown = (owner >= 0) & np.isin(owner * width + people.ids, units * width + published.ids)
-        return Known(select_entries(people.indptr, is_shown), people.ids[is_shown], people.owner)
+        return KnowableItems(select_entries(people.indptr, is_shown), people.ids[is_shown], people.owner)
 
 
-def build_game(setting: Setting, tables: ItemTables) -> Game:
+def build_scenario(inputs: AttackInputs, tables: ItemTables) -> Scenario:
     """Number the items of all tables together and index what the release and the log publish."""
     keys, ids = np.unique(np.concatenate([table.keys for table in tables.all()]), return_inverse=True)
     cuts = np.cumsum([len(table.keys) for table in tables.all()])[:-1]
     released, original, *others = np.split(ids.astype(np.int32), cuts)
-    held = setting.held if tables.release is setting.terms.release else np.ones(len(released), np.int64)
-    everybody = np.arange(len(setting.owner_of), dtype=np.int32)
+    held = inputs.held if tables.release is inputs.terms.release else np.ones(len(released), np.int64)
+    everybody = np.arange(len(inputs.owner_of), dtype=np.int32)
     ones = np.ones(max(len(original), len(everybody)), np.int64)
 
-    def view(table: ItemTable, ids: Int32Array, held: IntArray, people: IntArray, owner_of: Int32Array) -> View:
+    def view(table: ItemTable, ids: Int32Array, held: IntArray, people: IntArray, owner_of: Int32Array) -> AttackedView:
         start, pairs = gather(ids, np.arange(len(ids), dtype=np.int32), len(keys))  # sorted by item
         posted = (start, row_numbers(table.indptr, np.int32)[pairs], held[pairs])
         published = Published(table.indptr, ids, held, table.owner, people, *posted)
-        return View(published, owner_of, 1 / np.log1p(np.maximum(1, np.diff(published.post_start))))
+        return AttackedView(published, owner_of, 1 / np.log1p(np.maximum(1, np.diff(published.post_start))))
 
     strangers = None
     if tables.others is not None:
-        strangers = Known(tables.others.indptr, others[0], np.full(len(tables.others.owner), -1, np.int32))
-    return Game(
-        view(tables.release, released, held, setting.people, setting.owner_of),
+        strangers = KnowableItems(tables.others.indptr, others[0], np.full(len(tables.others.owner), -1, np.int32))
+    return Scenario(
+        view(tables.release, released, held, inputs.people, inputs.owner_of),
         view(tables.original, original, ones[: len(original)], ones[: len(everybody)], everybody),
-        Known(tables.original.indptr, original, tables.original.owner),
+        KnowableItems(tables.original.indptr, original, tables.original.owner),
         strangers,
         keys,
     )

@@ -24,14 +24,14 @@ import numpy as np
 
 from queryveil.attacks.base import (
     LEFT_OUT,
-    Game,
+    AttackedView,
+    AttackInputs,
     ItemTable,
     ItemTables,
     Knowledge,
     Queries,
-    Setting,
-    View,
-    build_game,
+    Scenario,
+    build_scenario,
     draw_at_most,
     in_batches,
     make_result,
@@ -69,11 +69,11 @@ class CrowdMatches:
 
 
 def match_crowds(
-    view: View,
+    view: AttackedView,
     knowledge: Knowledge,
     *,
     exact: bool,
-    left_out: bool = False,
+    is_absent: bool = False,
     progress: Progress = silent,
     stage: str = "",
 ) -> CrowdMatches:
@@ -81,7 +81,7 @@ def match_crowds(
     owner = view.owners_of(knowledge.person)
     found = in_batches(
         lambda part: find_crowds(
-            view.published, knowledge.items[part], knowledge.n_right, owner[part], view.weights, exact, left_out
+            view.published, knowledge.items[part], knowledge.n_right, owner[part], view.weights, exact, is_absent
         ),
         len(knowledge),
         progress,
@@ -91,7 +91,7 @@ def match_crowds(
 
 
 def attack_crowds(
-    game: Game,
+    scenario: Scenario,
     attack: ResolvedName,
     label: str,
     known: Knowledge,
@@ -102,7 +102,7 @@ def attack_crowds(
 ) -> list[AttackResult]:
     """Attack with the given knowledge; a release of groups also gets a result about finding the person's group."""
     match = partial(match_crowds, knowledge=known, exact=exact, progress=progress, stage=f"attacking: {attack}")
-    found, original = match(game.release), match(game.original).success()
+    found, original = match(scenario.release), match(scenario.original).success()
     crowd = found.people[found.is_in]
     result = partial(
         make_result,
@@ -111,15 +111,15 @@ def attack_crowds(
         smallest=int(crowd.min()) if len(crowd) else None,
         note=note,
     )
-    results = [result(label, found.success(), None, original, _guess(game.release, known))]
-    if (game.release.published.people > 1).any():  # a group is there without the person too
-        successes = (found.success("groups"), match(game.release, left_out=True).success("groups"), original)
-        guess = _guess(game.release, known, "groups")
+    results = [result(label, found.success(), None, original, _guess(scenario.release, known))]
+    if (scenario.release.published.people > 1).any():  # a group is there without the person too
+        successes = (found.success("groups"), match(scenario.release, is_absent=True).success("groups"), original)
+        guess = _guess(scenario.release, known, "groups")
         results.append(result(f"{label}: the group", *successes, guess, risk_of="linkability", controlled_by=LEFT_OUT))
     return results
 
 
-def _guess(view: View, known: Knowledge, by: CrowdUnit = "people") -> Rate:
+def _guess(view: AttackedView, known: Knowledge, by: CrowdUnit = "people") -> Rate:
     """Return the success of pointing at a random person (or group) of the release."""
     owners = np.unique(view.published.owner)
     size = view.published.people[owners].sum() if by == "people" else len(owners)
@@ -130,13 +130,13 @@ def attack_by_terms(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m, m + 1 and m + 2 terms: by those who share all of them, and by score with wrong ones added."""
-    setting = evidence.get(Setting)
-    m, n_wrong, game = attack.integer("m"), attack.integer("wrong"), build_game(setting, setting.terms)
-    people = game.people if attack.word("of") == "log" else game.released_items()
-    claimed = setting.claim.values.get("m")
+    inputs = evidence.get(AttackInputs)
+    m, n_wrong, scenario = attack.integer("m"), attack.integer("wrong"), build_scenario(inputs, inputs.terms)
+    people = scenario.people if attack.word("of") == "log" else scenario.released_items()
+    claimed = inputs.claim.values.get("m")
     results: list[AttackResult] = []
     for n_terms in range(m, m + _MORE_TERMS + 1):
-        rows = people.draw_rows(n_terms, setting.most_targets, rng)
+        rows = people.draw_rows(n_terms, inputs.max_targets, rng)
         if n_terms == m:
             people.require(rows, attack, m, "terms")
         if not len(rows):
@@ -144,10 +144,10 @@ def attack_by_terms(
         known = people.draw_knowledge(rows, n_terms, rng)
         note = BEYOND if isinstance(claimed, int) and n_terms > claimed else ""
         label = count_terms(n_terms)
-        results += attack_crowds(game, attack, label, known, progress, exact=True, note=note)
-        known = known.with_wrong(game.people.draw_wrong(game.people.ids, rows, n_wrong, rng))
+        results += attack_crowds(scenario, attack, label, known, progress, exact=True, note=note)
+        known = known.with_wrong(scenario.people.draw_wrong(scenario.people.ids, rows, n_wrong, rng))
         label += f" and {n_wrong} wrong, scored" if n_wrong else ", scored"
-        results += attack_crowds(game, attack, label, known, progress, note=note)
+        results += attack_crowds(scenario, attack, label, known, progress, note=note)
     return results
 
 
@@ -160,12 +160,12 @@ def attack_by_counts(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m terms, each with the number of queries that contain it; both must match together."""
-    setting, m = evidence.get(Setting), attack.integer("m")
-    most = max(int(_counts(table).max(initial=0)) for table in setting.terms.all())
+    inputs, m = evidence.get(AttackInputs), attack.integer("m")
+    most = max(int(_counts(table).max(initial=0)) for table in inputs.terms.all())
     # a term and its count become one key; the order of keys within a row stays
-    tables = setting.terms.map(lambda table: replace(table, keys=table.keys * (most + 1) + _counts(table), counts=None))
+    tables = inputs.terms.map(lambda table: replace(table, keys=table.keys * (most + 1) + _counts(table), counts=None))
     label = "1 term and how often" if m == 1 else f"{m} terms and how often each"
-    return _attack_by_items(setting, tables, attack, "terms", label, rng, progress)
+    return _attack_by_items(inputs, tables, attack, "terms", label, rng, progress)
 
 
 def _counts(table: ItemTable) -> IntArray:
@@ -178,12 +178,12 @@ def attack_by_moments(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m moments, known to the second, minute, hour or day."""
-    setting, m, unit = evidence.get(Setting), attack.integer("m"), attack.word("unit")
-    if setting.moments is None:
+    inputs, m, unit = evidence.get(AttackInputs), attack.integer("m"), attack.word("unit")
+    if inputs.moments is None:
         raise InternalError("the attack time was run without times; please report this.")
-    tables = setting.moments.map(lambda table: in_units(table, SECONDS[unit]))
+    tables = inputs.moments.map(lambda table: in_units(table, SECONDS[unit]))
     label = f"the {unit} of 1 query" if m == 1 else f"the {unit}s of {m} queries"
-    return _attack_by_items(setting, tables, attack, f"different {unit}s of searching", label, rng, progress)
+    return _attack_by_items(inputs, tables, attack, f"different {unit}s of searching", label, rng, progress)
 
 
 def in_units(table: ItemTable, seconds: int) -> ItemTable:
@@ -195,7 +195,7 @@ def in_units(table: ItemTable, seconds: int) -> ItemTable:
 
 
 def _attack_by_items(
-    setting: Setting,
+    inputs: AttackInputs,
     tables: ItemTables,
     attack: ResolvedName,
     what: str,
@@ -204,28 +204,28 @@ def _attack_by_items(
     progress: Progress,
 ) -> list[AttackResult]:
     """Attack with m random items of everybody who has as many."""
-    m, game = attack.integer("m"), build_game(setting, tables)
-    rows = game.people.draw_rows(m, setting.most_targets, rng)
-    game.people.require(rows, attack, m, what)
-    known = game.people.draw_knowledge(rows, m, rng)
-    return attack_crowds(game, attack, label, known, progress)
+    m, scenario = attack.integer("m"), build_scenario(inputs, tables)
+    rows = scenario.people.draw_rows(m, inputs.max_targets, rng)
+    scenario.people.require(rows, attack, m, what)
+    known = scenario.people.draw_knowledge(rows, m, rng)
+    return attack_crowds(scenario, attack, label, known, progress)
 
 
 def attack_by_names(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with the first and last name of everybody who searched for one."""
-    setting = evidence.get(Setting)
-    if setting.queries is None:
+    inputs = evidence.get(AttackInputs)
+    if inputs.queries is None:
         raise InternalError("the attack vanity was run without queries; please report this.")
-    game, shared = build_game(setting, setting.terms), attack.integer("shared")
-    known = _name_knowledge(setting, game, own_names(setting.queries, shared), rng)
+    scenario, shared = build_scenario(inputs, inputs.terms), attack.integer("shared")
+    known = _name_knowledge(inputs, scenario, own_names(inputs.queries, shared), rng)
     if not len(known):
         raise InputError(
             f"{attack} needs people who searched for a first and a last name that few others did, and the log has "
             "none; leave it out."
         )
-    return attack_crowds(game, attack, "first and last name", known, progress, note=ASSUMED)
+    return attack_crowds(scenario, attack, "first and last name", known, progress, note=ASSUMED)
 
 
 def own_names(queries: Queries, shared: int) -> dict[int, FullName]:
@@ -259,11 +259,13 @@ def _name_sets() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset((*load_names("female"), *load_names("male"))), frozenset(load_names("last"))
 
 
-def _name_knowledge(setting: Setting, game: Game, names: dict[int, FullName], rng: np.random.Generator) -> Knowledge:
+def _name_knowledge(
+    inputs: AttackInputs, scenario: Scenario, names: dict[int, FullName], rng: np.random.Generator
+) -> Knowledge:
     """Return names as items; a name that is not among the terms becomes -1, which matches nothing."""
-    people = draw_at_most(np.array(sorted(names), np.int32), setting.most_targets, rng)
-    number = setting.term_number
+    people = draw_at_most(np.array(sorted(names), np.int32), inputs.max_targets, rng)
+    number = inputs.term_number
     keys = np.array([[number.get(part, -1) for part in names[person]] for person in people.tolist()], np.int64)
-    position = np.minimum(np.searchsorted(game.keys, keys), len(game.keys) - 1)
-    items = np.where(game.keys[position] == keys, position, -1).astype(np.int32).reshape(len(people), 2)
+    position = np.minimum(np.searchsorted(scenario.keys, keys), len(scenario.keys) - 1)
+    items = np.where(scenario.keys[position] == keys, position, -1).astype(np.int32).reshape(len(people), 2)
     return Knowledge(items, 2, people)

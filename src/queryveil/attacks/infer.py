@@ -22,11 +22,11 @@ from functools import partial
 import numpy as np
 
 from queryveil.attacks.base import (
-    Game,
-    Known,
-    Setting,
-    View,
-    build_game,
+    AttackedView,
+    AttackInputs,
+    KnowableItems,
+    Scenario,
+    build_scenario,
     control_name,
     in_batches,
     make_result,
@@ -42,13 +42,13 @@ from queryveil.kernels.attacks import believe
 
 
 @dataclass(frozen=True, eq=False)
-class Secrets:
+class HiddenTerms:
     """What is known of each target, and another term that is not."""
 
     known: Int32Array  # (targets, m)
     secret: Int32Array  # (targets,)
     row: IntArray  # (targets,): in `whose`
-    whose: Known
+    whose: KnowableItems
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,52 +64,58 @@ def infer(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m terms: the belief in another term of the person, and the best guess."""
-    setting, m = evidence.get(Setting), attack.integer("m")
-    game = build_game(setting, setting.terms)
-    rows = game.people.draw_rows(m + 1, setting.most_targets, rng)
-    game.people.require(rows, attack, m + 1, "terms, of which one is to be learnt,")
-    secrets, strangers = _draw_secrets(game.people, rows, m, rng), None
-    if game.others is not None:
-        other_rows = game.others.draw_rows(m + 1, setting.most_targets, rng)
-        strangers = _draw_secrets(game.others, other_rows, m, rng) if len(other_rows) else None
-    prior = prior_of(game)
+    inputs, m = evidence.get(AttackInputs), attack.integer("m")
+    scenario = build_scenario(inputs, inputs.terms)
+    rows = scenario.people.draw_rows(m + 1, inputs.max_targets, rng)
+    scenario.people.require(rows, attack, m + 1, "terms, of which one is to be learnt,")
+    hidden, strangers = _draw_hidden(scenario.people, rows, m, rng), None
+    if scenario.others is not None:
+        other_rows = scenario.others.draw_rows(m + 1, inputs.max_targets, rng)
+        strangers = _draw_hidden(scenario.others, other_rows, m, rng) if len(other_rows) else None
+    prior = prior_of(scenario)
     released, control, log = (
-        infer_terms(*run, prior, progress, f"attacking: {attack}") for run in game.three_runs(secrets, strangers)
+        infer_terms(*run, prior, progress, f"attacking: {attack}")
+        for run in scenario.runs_with_control(hidden, strangers)
     )
     result = partial(make_result, attack, controlled_by=control_name(strangers))
     label, guessed = count_terms(m), np.append(prior, 0.0)[released.guess]
     beliefs = released.belief, control.belief, log.belief
     guesses = released.is_right, control.is_right, log.is_right
     return [
-        result(f"{label}: belief in another", *beliefs, rate_of(prior[secrets.secret])),
+        result(f"{label}: belief in another", *beliefs, rate_of(prior[hidden.secret])),
         result(f"{label}: best guess of another", *guesses, rate_of(guessed)),
     ]
 
 
-def prior_of(game: Game) -> FloatArray:
+def prior_of(scenario: Scenario) -> FloatArray:
     """Return the share of all people in the log who hold each item, in any history."""
-    known = game.people
-    holders = count_holders(np.repeat(known.owner, np.diff(known.indptr)), known.ids, len(game.keys))
-    return holders / len(game.original.owner_of)
+    known = scenario.people
+    holders = count_holders(np.repeat(known.owner, np.diff(known.indptr)), known.ids, len(scenario.keys))
+    return holders / len(scenario.original.owner_of)
 
 
-def _draw_secrets(whose: Known, rows: IntArray, m: int, rng: np.random.Generator) -> Secrets:
+def _draw_hidden(whose: KnowableItems, rows: IntArray, m: int, rng: np.random.Generator) -> HiddenTerms:
     items = whose.draw_items(rows, m + 1, rng)
-    return Secrets(np.ascontiguousarray(items[:, :m]), items[:, m].copy(), rows, whose)
+    return HiddenTerms(np.ascontiguousarray(items[:, :m]), items[:, m].copy(), rows, whose)
 
 
 def infer_terms(
-    view: View, secrets: Secrets, left_out: bool, prior: FloatArray, progress: Progress = silent, stage: str = ""
+    view: AttackedView,
+    hidden: HiddenTerms,
+    is_absent: bool,
+    prior: FloatArray,
+    progress: Progress = silent,
+    stage: str = "",
 ) -> Inference:
     """Return the belief in each target's secret and the best guess, from the target's crowd."""
-    whose = secrets.whose
-    owner = view.owners_of(whose.owner[secrets.row])
+    whose = hidden.whose
+    owner = view.owners_of(whose.owner[hidden.row])
 
     def infer_batch(part: slice) -> tuple[FloatArray, Int32Array]:
-        known, secret, row = secrets.known[part], secrets.secret[part], secrets.row[part]
+        known, secret, row = hidden.known[part], hidden.secret[part], hidden.row[part]
         return believe(
-            view.published, known, secret, owner[part], row, whose.indptr, whose.ids, prior, view.weights, left_out
+            view.published, known, secret, owner[part], row, whose.indptr, whose.ids, prior, view.weights, is_absent
         )
 
-    belief, guess = in_batches(infer_batch, len(secrets.row), progress, stage)
-    return Inference(belief, guess, whose.holds(secrets.row, guess))
+    belief, guess = in_batches(infer_batch, len(hidden.row), progress, stage)
+    return Inference(belief, guess, whose.holds(hidden.row, guess))

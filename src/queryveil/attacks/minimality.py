@@ -9,7 +9,16 @@ control asks the same about somebody else's history.
 
 import numpy as np
 
-from queryveil.attacks.base import Game, Known, Setting, View, build_game, draw_at_most, in_batches, make_result
+from queryveil.attacks.base import (
+    AttackedView,
+    AttackInputs,
+    KnowableItems,
+    Scenario,
+    build_scenario,
+    draw_at_most,
+    in_batches,
+    make_result,
+)
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -27,23 +36,23 @@ def find_deleted(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack one deleted term of every released history that lost one, or of a sample of these."""
-    setting = evidence.get(Setting)
-    game = build_game(setting, setting.terms)
-    unit, deleted = _draw_deleted(setting, game, rng)
+    inputs = evidence.get(AttackInputs)
+    scenario = build_scenario(inputs, inputs.terms)
+    unit, deleted = _draw_deleted(inputs, scenario, rng)
     if not len(unit):
         raise InputError(f"{attack} needs terms that were deleted from some histories only, and there are none.")
-    never = game.people.draw_wrong(game.release.published.ids, setting.history_of[unit], 1, rng)[:, 0]
+    never = scenario.people.draw_wrong(scenario.release.published.ids, inputs.history_of[unit], 1, rng)[:, 0]
     unit, deleted, never = unit[never >= 0], deleted[never >= 0], never[never >= 0]
     if not len(unit):
         raise InputError(f"{attack} needs terms that a history never had, and every history has them all.")
-    owner = game.release.published.owner
+    owner = scenario.release.published.owner
     first, end = (np.searchsorted(owner, owner[unit], side) for side in ("left", "right"))
     drawn = rng.integers(0, len(owner) - (end - first))
     other = np.where(drawn < first, drawn, drawn + end - first)  # for each unit one of another owner
-    no_parts = np.zeros(len(game.original.published.owner), np.int32)
-    k, m = setting.claim.integer("k"), setting.claim.integer("m")
+    no_parts = np.zeros(len(scenario.original.published.owner), np.int32)
+    k, m = inputs.claim.integer("k"), inputs.claim.integer("m")
 
-    def success(view: View, part: Int32Array, row: IntArray) -> FloatArray:
+    def success(view: AttackedView, part: Int32Array, row: IntArray) -> FloatArray:
         """Return 1 where the deleted term looks likelier than the other one, a half where both look alike, else 0."""
 
         def compare_batch(batch: slice) -> tuple[FloatArray]:
@@ -54,24 +63,24 @@ def find_deleted(
         return in_batches(compare_batch, len(row), progress, f"attacking: {attack}", QUESTIONS_PER_CALL)[0]
 
     successes = (
-        success(game.release, setting.part, unit),
-        success(game.release, setting.part, other),
-        success(game.original, no_parts, setting.history_of[unit]),
+        success(scenario.release, inputs.part, unit),
+        success(scenario.release, inputs.part, other),
+        success(scenario.original, no_parts, inputs.history_of[unit]),
     )
     label = "the history, the method and two terms"
     return [make_result(attack, label, *successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
 
 
-def _draw_deleted(setting: Setting, game: Game, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
+def _draw_deleted(inputs: AttackInputs, scenario: Scenario, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
     """Draw released histories that lost a term which the release has elsewhere, and one such term of each."""
-    published, people = game.release.published, game.people
-    indptr, pair = gather_rows(people.indptr, setting.history_of[: len(published.owner)])
+    published, people = scenario.release.published, scenario.people
+    indptr, pair = gather_rows(people.indptr, inputs.history_of[: len(published.owner)])
     unit, item = row_numbers(indptr), people.ids[pair]
     is_elsewhere = np.diff(published.post_start)[item] > 0
-    shown = Known(published.indptr, published.ids, published.owner)
+    shown = KnowableItems(published.indptr, published.ids, published.owner)
     is_deleted = is_elsewhere & ~shown.holds(unit, item)
     unit, item = unit[is_deleted], item[is_deleted]
     order = np.lexsort((rng.random(len(unit)), unit))
     first = order[np.unique(unit[order], return_index=True)[1]]
-    drawn = draw_at_most(first, setting.most_targets, rng)
+    drawn = draw_at_most(first, inputs.max_targets, rng)
     return unit[drawn], item[drawn]

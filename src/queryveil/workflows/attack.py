@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.attacks import Attack, attack_of
-from queryveil.attacks.base import ItemTable, ItemTables, Queries, Setting
+from queryveil.attacks.base import AttackInputs, ItemTable, ItemTables, Queries
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
@@ -35,7 +35,7 @@ from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.workflows.requests import AttackRequest
 
 DEFAULT_M = 2  # where the release's guarantee names none
-MOST_M = 4
+MAX_M = 4
 NEEDS_PRIVATE = (
     "whether an attack succeeds is known only from who is behind the release, and that stands in its private folder; "
     "give --private."
@@ -43,7 +43,7 @@ NEEDS_PRIVATE = (
 
 
 @dataclass(frozen=True, eq=False)
-class LogSide:
+class LogData:
     """A log as attacks need it: its profiles, and queries and times where an attack needs them."""
 
     profiles: Profiles
@@ -53,7 +53,7 @@ class LogSide:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedUnits:
-    """Released histories ordered by person, or released groups, and whose they are; fields as in `Setting`."""
+    """Released histories ordered by person, or released groups, and whose they are; fields as in `AttackInputs`."""
 
     terms: ItemTable
     owner_of: NDArray[np.int32]
@@ -64,12 +64,12 @@ class ReleasedUnits:
     moments: ItemTable | None = None
 
 
-def read_side(
+def read_log_data(
     paths: Sequence[Path], cleaning: Cleaning, reading: Reading, needs: frozenset[str], progress: Progress
-) -> LogSide:
+) -> LogData:
     """Read a log cleaned as the release's was, or a profile file."""
     if len(paths) == 1 and is_profile_file(paths[0]):
-        return LogSide(read_profiles(paths[0]), None, None)
+        return LogData(read_profiles(paths[0]), None, None)
     with open_log(LogSource(tuple(paths), reading, cleaning), progress=progress) as log:
         profiles = build(log, progress=progress)
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
@@ -80,48 +80,48 @@ def read_side(
             rows = pa.Table.from_batches(log.batches(("time",))).filter(pc.is_valid(pc.field("time")))
             history = place[as_array(rows["history"])]
             moments = history[history >= 0], _seconds(rows["time"])[history >= 0]
-    return LogSide(profiles, queries, moments)
+    return LogData(profiles, queries, moments)
 
 
 def _seconds(times: pa.ChunkedArray) -> IntArray:
     return as_array(times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) // 1_000_000
 
 
-def build_setting(
-    release: Release, private: PrivateFolder, side: LogSide, others: LogSide | None, most_targets: int
-) -> Setting:
+def build_inputs(
+    release: Release, private: PrivateFolder, log_data: LogData, others: LogData | None, max_targets: int
+) -> AttackInputs:
     """Return everything that attacks need; the private folder tells whose the released histories or groups are."""
     private.check_belongs(release.manifest.content_sha256)
     membership, evidence = private.membership(), release.kind.read_evidence(release.rows, private, 1)
-    person = _people_of(membership, side.profiles, release)
+    person = _people_of(membership, log_data.profiles, release)
     if others is not None:
-        n_common = len(set(side.profiles.persons) & set(others.profiles.persons))
+        n_common = len(set(log_data.profiles.persons) & set(others.profiles.persons))
         if n_common:  # people who may be in the release are no control
             raise InputError(
                 f"--control: {n_common:,} of its people have an identifier that is in the log too; give a log of other "
                 "people, with identifiers of their own."
             )
-    number = {entry: i for i, entry in enumerate(side.profiles.vocabulary)}
+    number = {entry: i for i, entry in enumerate(log_data.profiles.vocabulary)}
     groups = evidence.find(ReleasedGroups)
     if groups is not None:
-        shown = _shown_groups(groups, membership, person, side.profiles, number)
+        units = _units_of_groups(groups, membership, person, log_data.profiles, number)
     else:
-        shown = _shown_histories(release, private, person, side.profiles, number)
-    return Setting(
+        units = _units_of_histories(release, private, person, log_data.profiles, number)
+    return AttackInputs(
         kind=release.manifest.kind,
         claim=release.manifest.claim,
         terms=ItemTables(
-            shown.terms, _table(side.profiles, number), None if others is None else _table(others.profiles, number)
+            units.terms, _table(log_data.profiles, number), None if others is None else _table(others.profiles, number)
         ),
         term_number=number,
-        owner_of=shown.owner_of,
-        people=shown.people,
-        held=shown.held,
-        history_of=shown.history_of,
-        part=shown.part,
-        most_targets=most_targets,
-        moments=_moment_tables(shown, side),
-        queries=_queries(side),
+        owner_of=units.owner_of,
+        people=units.people,
+        held=units.held,
+        history_of=units.history_of,
+        part=units.part,
+        max_targets=max_targets,
+        moments=_moment_tables(units, log_data),
+        queries=_queries(log_data),
     )
 
 
@@ -146,7 +146,7 @@ def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> In
     return found
 
 
-def _shown_histories(
+def _units_of_histories(
     release: Release, private: PrivateFolder, person: IntArray, profiles: Profiles, number: dict[str, int]
 ) -> ReleasedUnits:
     """Return released histories ordered by person."""
@@ -199,7 +199,7 @@ def pairs_of(kind: Kind, rows: pa.Table, number: dict[str, int]) -> tuple[IntArr
     return unit[pair], numbers[at], counts
 
 
-def _shown_groups(
+def _units_of_groups(
     released: ReleasedGroups, membership: pa.Table, person: IntArray, profiles: Profiles, number: dict[str, int]
 ) -> ReleasedUnits:
     """Return released groups, and how many members hold each published term."""
@@ -247,19 +247,19 @@ def _table(profiles: Profiles, number: dict[str, int]) -> ItemTable:
     return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
 
 
-def _moment_tables(shown: ReleasedUnits, side: LogSide) -> ItemTables | None:
+def _moment_tables(units: ReleasedUnits, log_data: LogData) -> ItemTables | None:
     """Return the times of queries where release and log have them."""
-    if shown.moments is None or side.moments is None:
+    if units.moments is None or log_data.moments is None:
         return None
-    return ItemTables(shown.moments, _rows(*side.moments, side.profiles.owner))
+    return ItemTables(units.moments, _rows(*log_data.moments, log_data.profiles.owner))
 
 
-def _queries(side: LogSide) -> Queries | None:
+def _queries(log_data: LogData) -> Queries | None:
     """Return whole queries by the number of the person among those who have terms."""
-    if side.queries is None:
+    if log_data.queries is None:
         return None
-    given = side.queries
-    number = {person: i for i, person in enumerate(side.profiles.persons)}
+    given = log_data.queries
+    number = {person: i for i, person in enumerate(log_data.profiles.persons)}
     person = np.array([number.get(name, -1) for name in given.persons], np.int32)
     of_pair = person[given.owner_per_pair()]
     is_known = of_pair >= 0
@@ -320,21 +320,21 @@ def _run(
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
     needs = frozenset(attack_of(each).needs for each in attacks)
     cleaning = release.manifest.cleaning.cleaning()
-    side = read_side(request.against, cleaning, request.reading, needs, progress)
-    others = read_side(request.control, cleaning, request.reading, needs, progress) if request.control else None
+    log_data = read_log_data(request.against, cleaning, request.reading, needs, progress)
+    others = read_log_data(request.control, cleaning, request.reading, needs, progress) if request.control else None
     private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
-    evidence.add(Profiles, lambda: side.profiles)
-    evidence.add(Setting, lambda: build_setting(release, private, side, others, request.targets))
+    evidence.add(Profiles, lambda: log_data.profiles)
+    evidence.add(AttackInputs, lambda: build_inputs(release, private, log_data, others, request.targets))
     results: list[AttackResult] = []
     failed: dict[str, str] = {}
     for each in attacks:
         rng = np.random.default_rng(request.seed)  # so that an attack does not depend on those before it
         try:
             needed = attack_of(each).needs
-            if needed == "times" and side.moments is None:
+            if needed == "times" and log_data.moments is None:
                 raise InputError(f"{each} needs a log with times, and --against has none; leave it out.")
-            if needed == "names" and side.queries is None:
+            if needed == "names" and log_data.queries is None:
                 raise InputError(f"{each} needs a log of queries, and --against is a file of profiles; leave it out.")
             results += each.declaration.load()(evidence, each, rng=rng, progress=progress)
         except InputError as error:
@@ -348,9 +348,9 @@ def _run(
 
 def default_attacks(release: Release) -> list[ResolvedName]:
     """Return every attack, with as many known terms as the guarantee is about."""
-    m = min(release.manifest.claim.values.get("m", DEFAULT_M), MOST_M)
+    m = min(release.manifest.claim.values.get("m", DEFAULT_M), MAX_M)
     names = [
-        Name(name, (("m", m),) if isinstance(each, Attack) and each.knows_as_claimed else ())
+        Name(name, (("m", m),) if isinstance(each, Attack) and each.defaults_to_claimed_m else ())
         for name, each in declarations("attack").items()
     ]
     return [resolve("attack", name) for name in names]
@@ -360,7 +360,7 @@ def _problem(attack: ResolvedName, release: Release) -> str:
     """Return why an attack cannot be run on a release; "" where it can."""
     declared, kind, claim = attack_of(attack), release.kind, release.manifest.claim
     if not declared.applies_to(kind):
-        return f"it is of releases of kind {' or '.join(declared.kinds)}, and this one is of kind {kind.name}"
+        return f"it applies to releases of kind {' or '.join(declared.kinds)}, and this one is of kind {kind.name}"
     if declared.needs == "times" and "time" not in release.rows.column_names:
         return "the release tells no times; only one made with --keep time does"
     if declared.guarantee not in ("", claim.declaration.name):

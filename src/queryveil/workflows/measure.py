@@ -223,12 +223,12 @@ def check_measure(measure: ResolvedName, kind: Kind, *, has_market: bool, may_pa
     """Refuse a measure that cannot be taken of a kind of release, and one of market value without a market table."""
     declared = measure_of(measure)
     if declared.of_pair and not may_pair:
-        raise InputError(f"the measure {measure} is of a release beside its log; take it with queryveil measure.")
+        raise InputError(f"the measure {measure} compares a release with its log; take it with queryveil measure.")
     if kind.name not in declared.kinds and declared.name not in kind.measures:
         kinds = " or ".join(known for known in declared.kinds if known != FOREIGN_LOG.name)
         found = "somebody else's log" if kind is FOREIGN_LOG else kind.name
         raise InputError(
-            f"the measure {measure} is of releases of kind {kinds}, not {found}; queryveil list measures names others."
+            f"the measure {measure} applies to releases of kind {kinds}, not {found}; see queryveil list measures."
         )
     if declared.needs_market and not has_market:
         raise InputError(NEEDS_MARKET.format(measure))
