@@ -20,7 +20,7 @@ from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import AttackResult
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.options import Reading
+from queryveil.logs.options import ReadingOptions
 from queryveil.release.reader import load_release
 from queryveil.workflows.attack import build_inputs, read_log_data
 
@@ -59,7 +59,7 @@ def _setting() -> AttackInputs:
         )
         release = load_release(done.release)
         cleaning = release.manifest.cleaning.cleaning()
-        side = read_log_data([log], cleaning, Reading(), frozenset({"times", "names"}), silent)
+        side = read_log_data([log], cleaning, ReadingOptions(), frozenset({"times", "names"}), silent)
         return build_inputs(release, PrivateFolder(place / "p"), side, None, PEOPLE)
 
 

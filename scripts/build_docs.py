@@ -19,14 +19,14 @@ from queryveil.core.names import CATEGORIES, Declaration, Parameter, declaration
 from queryveil.core.options import Option, OptionGroup
 from queryveil.engines import EngineOptions
 from queryveil.guarantees import Guarantee
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.semantics import SemanticOptions
 from scripts.release_page import release_page
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 GROUPS: Mapping[str, type[OptionGroup]] = {
-    "Reading": Reading,
-    "Cleaning": Cleaning,
+    "Reading": ReadingOptions,
+    "CleaningOptions": CleaningOptions,
     "Meaning": SemanticOptions,
     "Engine": EngineOptions,
 }

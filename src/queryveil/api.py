@@ -138,7 +138,7 @@ def anonymize(
     requests.VerifyRequest, returns="The verdict: whether the claim holds, and the smallest counterexample if not."
 )
 def verify(release: Location | Any, *, progress: Progress = silent, **options: Any) -> Verdict:
-    """Say whether a release keeps what it claims; a table or file of somebody else's needs a claim."""
+    """Return whether a release keeps what it claims; a table or file that is no release needs a claim."""
     from queryveil.workflows.verify import verify as run
 
     return run(requests.VerifyRequest.from_values({"release": release, **options}), progress=progress)
@@ -187,9 +187,7 @@ def compare(
     return run(requests.CompareRequest.from_values(values), progress=progress)
 
 
-@_with_options(
-    requests.ReproduceRequest, returns="The paper's tables and figures, with the paper's own numbers beside ours."
-)
+@_with_options(requests.ReproduceRequest, returns="The paper's tables and figures, with the paper's own numbers.")
 def reproduce(paper: str, log: Log | None = None, *, progress: Progress = silent, **options: Any) -> "Reproduction":
     """Make a paper's tables and figures again, on a log (burghardt: with its market table) or on a generated one."""
     from queryveil.workflows.reproduce import reproduce as run
@@ -201,7 +199,7 @@ def reproduce(paper: str, log: Log | None = None, *, progress: Progress = silent
 def why(
     release: Location, private: Location, user: str, *, progress: Progress = silent, **options: Any
 ) -> "TermExplanation":
-    """Say what became of a person's terms and why; for the owner, who holds the private folder."""
+    """Return what became of a person's terms and why; for the owner, who holds the private folder."""
     from queryveil.workflows.explain import explain as run
 
     values = {"release": release, "private": private, "user": user, **options}

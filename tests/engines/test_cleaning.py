@@ -1,4 +1,4 @@
-"""Cleaning, step by step, with what each step counts."""
+"""CleaningOptions, step by step, with what each step counts."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_a_log_is_partitioned_by_a_column(tmp_path: Path) -> None:
     with queryveil.read(path, partition_by="country") as log:
         assert log.partition_values == ("", "de", "us")
         assert log.steps["histories"].note == "user, 3 parts by country"
-        owner, part = log.histories()
+        owner, part = log.owners_and_partitions()
         profiles = queryveil.profiles(log)
     assert part is not None
     assert (owner.tolist(), part.tolist()) == ([0, 0, 1, 1], [1, 2, 0, 1])

@@ -14,7 +14,7 @@ import queryveil
 from queryveil.core.errors import LogError
 from queryveil.histories.occurrences import find_occurrences
 from queryveil.histories.profiles import Profiles
-from queryveil.logs.options import Cleaning
+from queryveil.logs.options import CleaningOptions
 from tests.histories.twin import Row, as_twin, run
 
 COUNTED = ("scrub", "duplicates", "bots", "histories", "terms", "stop words")
@@ -65,7 +65,7 @@ def built(rows: list[Row], **options: Any) -> Built | None:
 
 def built_by_the_twin(rows: list[Row], **options: Any) -> Built | None:
     """Build the same in plain Python."""
-    cleaning = Cleaning(**options)
+    cleaning = CleaningOptions(**options)
     twin = run(rows, cleaning, cut=bool(cleaning.partition_by))
     histories = [(person, part, dict(found)) for person, part, found in twin.histories if found]
     return (histories, dict.fromkeys(COUNTED, 0) | twin.counts) if histories else None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.options import Cleaning, seconds
+from queryveil.logs.options import CleaningOptions, seconds
 from queryveil.logs.scrub import scrub
 
 EPOCH = datetime(1970, 1, 1)
@@ -32,7 +32,7 @@ class Twin:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def terms_of(text: str, options: Cleaning) -> set[str]:
+def terms_of(text: str, options: CleaningOptions) -> set[str]:
     """Return the distinct terms of a query."""
     kept = []
     for character in unicodedata.normalize("NFC", text):
@@ -44,7 +44,7 @@ def terms_of(text: str, options: Cleaning) -> set[str]:
     return set("".join(kept).split())
 
 
-def run(rows: Sequence[Row], options: Cleaning, *, cut: bool = False) -> Twin:
+def run(rows: Sequence[Row], options: CleaningOptions, *, cut: bool = False) -> Twin:
     """Clean the rows and collect the histories, a person's in the order of part and bucket."""
     twin = Twin()
     has_times = any(row.time is not None for row in rows)
@@ -75,7 +75,7 @@ def run(rows: Sequence[Row], options: Cleaning, *, cut: bool = False) -> Twin:
     return twin
 
 
-def _scrubbed(rows: Sequence[Row], options: Cleaning, twin: Twin) -> list[Row]:
+def _scrubbed(rows: Sequence[Row], options: CleaningOptions, twin: Twin) -> list[Row]:
     if not options.scrub:
         twin.counts["scrub"] = 0
         return list(rows)
@@ -84,14 +84,14 @@ def _scrubbed(rows: Sequence[Row], options: Cleaning, twin: Twin) -> list[Row]:
     return [Row(row.user, text, row.time, row.part) for row, (text, _) in zip(rows, results, strict=True)]
 
 
-def _is_bot(rows: list[Row], options: Cleaning) -> bool:
+def _is_bot(rows: list[Row], options: CleaningOptions) -> bool:
     unit = "day" if options.bot_session == "day" else "session"
     sessions = _histories(rows, unit, options, False)
     return options.bots > 0 and max(map(len, sessions.values())) > options.bots
 
 
 def _histories(
-    rows: list[Row], unit: str, options: Cleaning, cut: bool
+    rows: list[Row], unit: str, options: CleaningOptions, cut: bool
 ) -> dict[tuple[str, tuple[bool, int]], list[Row]]:
     """Group a person's rows; rows without a time come last, as a group of their own."""
     found: dict[tuple[str, tuple[bool, int]], list[Row]] = defaultdict(list)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.logs.options import Cleaning, Reading, seconds
+from queryveil.logs.options import CleaningOptions, ReadingOptions, seconds
 
 
 @pytest.mark.parametrize(("text", "expected"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("7d", 604800)])
@@ -31,7 +31,7 @@ def test_durations(text: str, expected: int) -> None:
 )
 def test_cleaning_options_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        Cleaning(**options)
+        CleaningOptions(**options)
 
 
 @pytest.mark.parametrize(
@@ -47,16 +47,20 @@ def test_cleaning_options_are_checked(options: dict[str, Any], message: str) -> 
 )
 def test_reading_options_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        Reading(**options)
+        ReadingOptions(**options)
 
 
 def test_roles_of_columns() -> None:
-    assert Reading(columns="user=a, query=b c ,time=d").column_roles() == {"user": "a", "query": "b c", "time": "d"}
-    assert Reading().column_roles() == {}
+    assert ReadingOptions(columns="user=a, query=b c ,time=d").column_roles() == {
+        "user": "a",
+        "query": "b c",
+        "time": "d",
+    }
+    assert ReadingOptions().column_roles() == {}
     with pytest.raises(InputError, match=r"--columns: there is no role 'usr'; did you mean user"):
-        Reading(columns="usr=a").column_roles()
+        ReadingOptions(columns="usr=a").column_roles()
     with pytest.raises(InputError, match="--columns: a role is given twice"):
-        Reading(columns="user=a,user=b").column_roles()
+        ReadingOptions(columns="user=a,user=b").column_roles()
 
 
 @pytest.mark.parametrize(
@@ -64,14 +68,14 @@ def test_roles_of_columns() -> None:
     [("0.1%", 10, 1), ("0.1%", 5_000, 5), ("0%", 10, 1), ("0", 10, 0), ("7", 10, 7), ("50%", 10, 5)],
 )
 def test_allowed_number_of_bad_lines(text: str, n_lines: int, allowed: int) -> None:
-    assert Reading(max_bad_lines=text).allowed_bad_lines(n_lines) == allowed
+    assert ReadingOptions(max_bad_lines=text).allowed_bad_lines(n_lines) == allowed
 
 
 @pytest.mark.parametrize(("text", "size"), [("500MB", 500_000_000), ("1.5 GB", 1_500_000_000)])
 def test_memory_limits(text: str, size: int) -> None:
-    assert Reading(memory_limit=text).memory_bytes() == size
+    assert ReadingOptions(memory_limit=text).memory_bytes() == size
 
 
 def test_cleaning_options_round_trip_through_a_manifest_and_unknown_ones_are_ignored() -> None:
-    options = Cleaning(scrub=False, bots=7, history="window:7d", charset="paper")
-    assert Cleaning.from_record({**options.as_record(), "invented": 1}) == options
+    options = CleaningOptions(scrub=False, bots=7, history="window:7d", charset="paper")
+    assert CleaningOptions.from_record({**options.as_record(), "invented": 1}) == options

@@ -5,7 +5,7 @@ import json
 import re
 import zipfile
 
-from queryveil.serve.jobs import Jobs
+from queryveil.serve.jobs import RunManager
 from tests.serve.conftest import Lab
 from tests.serve.serving import API, SECRET, start, upload, wait_for_end
 
@@ -55,7 +55,7 @@ def test_following_a_run_and_examining_its_release(lab: Lab) -> None:
 
 
 def test_download_holds_the_release_and_nothing_else(lab: Lab) -> None:
-    jobs: Jobs = lab.app.state.context.jobs
+    jobs: RunManager = lab.app.state.context.jobs
     answer = lab.client.get(f"{API}/releases/{lab.release}/download")
     assert answer.headers["content-disposition"] == 'attachment; filename="shared.zip"'
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:

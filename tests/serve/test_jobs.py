@@ -10,7 +10,7 @@ import pytest
 from queryveil.cli import run as command
 from queryveil.core.errors import InputError
 from queryveil.serve.context import ServerContext
-from queryveil.serve.jobs import CANCELLED, INTERRUPTED, KILLED, LOG_DELETED, Jobs
+from queryveil.serve.jobs import CANCELLED, INTERRUPTED, KILLED, LOG_DELETED, RunManager
 from queryveil.serve.run_specs import AnonymizeSpec, AttackSpec, MeasureSpec, VerifySpec, parse_spec
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, LogRow, Store, UnknownIdError
@@ -19,12 +19,12 @@ from tests.serve.serving import ENDLESS, LOG, home_of, until
 SPEC = AnonymizeSpec.model_validate({"method": "km(k=2, m=2)", "seed": 1})
 
 
-def opened(folder: Path, **more: int) -> tuple[ServerContext, Jobs, Store]:
+def opened(folder: Path, **more: int) -> tuple[ServerContext, RunManager, Store]:
     context = ServerContext.open(Settings(home=home_of(folder), **more))  # type: ignore[arg-type]
     return context, context.jobs, context.store
 
 
-def pid_of(jobs: Jobs, run: str) -> int:
+def pid_of(jobs: RunManager, run: str) -> int:
     """Wait until a run's worker is at work, and return its process id."""
     until(lambda: jobs._store.run(run).stage not in ("", "starting"))
     pid = jobs._workers[run].process.pid

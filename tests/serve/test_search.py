@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from queryveil.serve.jobs import Jobs
+from queryveil.serve.jobs import RunManager
 from queryveil.serve.search import _CACHE_SIZE, SearcherCache, SearchQuery, invalid_request
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, Store
@@ -37,7 +37,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def cache(tmp_path: Path, jobs: Any) -> SearcherCache:
     store: Any = None
-    typed: Jobs = jobs
+    typed: RunManager = jobs
     typed_store: Store = store
     return SearcherCache(Settings(home=tmp_path), typed_store, typed)
 

@@ -17,7 +17,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.names import Name, resolve
 from queryveil.kinds.histories import HISTORIES
 from queryveil.logs.generate import generate
-from queryveil.logs.options import Cleaning
+from queryveil.logs.options import CleaningOptions
 from queryveil.methods.base import MethodTask
 from queryveil.workflows.anonymize import plan_release
 from queryveil.workflows.compare import sweep_chains
@@ -122,7 +122,7 @@ def test_the_mask_is_what_the_weaker_run_kept(folder: Path) -> None:
     profiles = queryveil.profiles(folder / "log.tsv")
     weaker = resolve("method", "km(k=3, m=2)")
     stronger = resolve("method", "km(k=3, m=3)")
-    start = open_weaker_release(folder / "weak", folder / "weak-private", stronger, HISTORIES, Cleaning())
+    start = open_weaker_release(folder / "weak", folder / "weak-private", stronger, HISTORIES, CleaningOptions())
     kept: Any = run_method(MethodTask(profiles, weaker, np.random.default_rng(1)))
     assert np.array_equal(start.mask(profiles), kept.mask)
 

@@ -42,8 +42,8 @@ def workflow_command(
         def run(*, as_json: bool = False, **values: Any) -> int:
             given = request.from_values(values)
             with progress_bar() as progress:
-                done = pkgutil.resolve_name(workflow)(given, progress=progress)
-            return show(done, given, as_json) or 0
+                result = pkgutil.resolve_name(workflow)(given, progress=progress)
+            return show(result, given, as_json) or 0
 
         return _with_options(run, show, request, json)
 

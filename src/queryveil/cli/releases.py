@@ -1,4 +1,7 @@
-"""Commands about releases: `anonymize`, `verify`, `measure`, `attack`, `why`, `compare` and `reproduce`."""
+"""Commands about releases: `anonymize`, `verify`, `measure`, `attack`, `why`, `compare` and `reproduce`.
+
+Each function prints the result of the workflow that its decorator runs.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -29,23 +32,23 @@ _CODES = {"holds": 0, "violated": 1, "unchecked": 2}  # exit codes by the state 
 
 
 @workflow_command(ReleaseRequest, "queryveil.workflows.anonymize:make_release", json="Print the result as JSON.")
-def anonymize(done: "ReleaseResult", request: ReleaseRequest, as_json: bool) -> None:
+def anonymize(result: "ReleaseResult", request: ReleaseRequest, as_json: bool) -> None:
     """Anonymise a log and write a verified release."""
     if as_json:
-        print_json(done.record())
+        print_json(result.record())
         return
-    for step in done.manifest.cleaning.steps:
+    for step in result.manifest.cleaning.steps:
         note = f" ({step['note']})" if step["note"] else ""
         typer.echo(f"{step['count']:,} {step['unit']}{note}", err=True)
-    for sentence in _sentences(done.summary):
+    for sentence in _sentences(result.summary):
         typer.echo(sentence, err=True)
-    typer.echo(done.verdict.sentence())
-    typer.echo(score_table(done.scores))
-    typer.echo(f"release: {done.location}")
-    typer.echo(f"report: {done.location}/report.html")
-    if done.private_location:
-        typer.echo(f"private folder (keep it secret): {done.private_location}")
-    typer.echo(f"done in {done.seconds:.1f} s", err=True)
+    typer.echo(result.verdict.sentence())
+    typer.echo(score_table(result.scores))
+    typer.echo(f"release: {result.location}")
+    typer.echo(f"report: {result.location}/report.html")
+    if result.private_location:
+        typer.echo(f"private folder (keep it secret): {result.private_location}")
+    typer.echo(f"done in {result.seconds:.1f} s", err=True)
 
 
 def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -62,7 +65,7 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
 
 @workflow_command(VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")
 def verify(verdict: Verdict, request: VerifyRequest, as_json: bool) -> int:
-    """Check a release, ours or anybody's file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
+    """Check a release, or any file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
     if as_json:
         print_json(verdict.record())
     else:
@@ -83,67 +86,67 @@ def measure(scores: Sequence[Score], request: MeasureRequest, as_json: bool) -> 
 
 
 @workflow_command(AttackRequest, "queryveil.workflows.attack:attack", json="Print the results as JSON.")
-def attack(done: "AttackReport", request: AttackRequest, as_json: bool) -> None:
-    """Attack a release with knowledge drawn from its log: success, control, guess and the same attack on the log."""
+def attack(result: "AttackReport", request: AttackRequest, as_json: bool) -> None:
+    """Attack a release with knowledge drawn from its log: success, control, baseline and the same attack on the log."""
     if as_json:
-        print_json(done.record())
+        print_json(result.record())
         return
-    headings, rows = done.table()
+    headings, rows = result.table()
     typer.echo(table(headings, rows, numbers=range(2, len(headings))))
     from queryveil.report.attacks import COLUMNS
 
-    for name, threat in done.threats.items():
+    for name, threat in result.threats.items():
         typer.echo(f"{name}: {threat}")
     for heading, meaning in COLUMNS.items():
         typer.echo(f"{heading}: {meaning}.")
-    for name, reason in done.skipped.items():
+    for name, reason in result.skipped.items():
         typer.echo(f"not run: {name}: {reason}")
-    if done.page is not None:
-        typer.echo(f"page: {done.page}")
-    typer.echo(f"done in {done.seconds:.1f} s", err=True)
+    if result.page is not None:
+        typer.echo(f"page: {result.page}")
+    typer.echo(f"done in {result.seconds:.1f} s", err=True)
 
 
 @workflow_command(WhyRequest, "queryveil.workflows.explain:explain", json="Print the reasons as JSON.")
-def why(found: "TermExplanation", request: WhyRequest, as_json: bool) -> None:
-    """Say why terms of a person went: the smallest combination that too few would share. For the owner only."""
+def why(explanation: "TermExplanation", request: WhyRequest, as_json: bool) -> None:
+    """Say why terms of a person were deleted: the smallest combination that too few would share. For the owner only."""
     from queryveil.workflows.explain import OWNER_ONLY
 
     if as_json:
-        print_json(found.record())
+        print_json(explanation.record())
         return
     typer.echo(OWNER_ONLY, err=True)
-    typer.echo(f"{found.guarantee}: every combination of terms needs {found.required:,} people.", err=True)
-    headings, rows = found.table()
+    typer.echo(f"{explanation.guarantee}: every combination of terms needs {explanation.required:,} people.", err=True)
+    headings, rows = explanation.table()
     typer.echo(table(headings, rows, numbers=[headings.index("queries")]))
 
 
 @workflow_command(CompareRequest, "queryveil.workflows.compare:compare", json="Print the comparison as JSON.")
-def compare(done: "MethodComparison", request: CompareRequest, as_json: bool) -> None:
+def compare(result: "MethodComparison", request: CompareRequest, as_json: bool) -> None:
     """Run several methods on a log, verify and measure each, and show them side by side; nothing is released."""
     if as_json:
-        print_json(done.record())
+        print_json(result.record())
         return
-    headings, rows = done.table()
+    headings, rows = result.table()
     typer.echo(table(headings, rows, numbers=range(1, len(headings) - 1)))
-    if done.page is not None:
-        typer.echo(f"page: {done.page}")
-    typer.echo(f"done in {done.seconds:.1f} s", err=True)
+    if result.page is not None:
+        typer.echo(f"page: {result.page}")
+    typer.echo(f"done in {result.seconds:.1f} s", err=True)
 
 
 @workflow_command(ReproduceRequest, "queryveil.workflows.reproduce:reproduce", json="Print all numbers as JSON.")
-def reproduce(done: "Reproduction", request: ReproduceRequest, as_json: bool) -> None:
-    """Make the tables and figures of a paper again, its figures beside ours; every run is verified."""
+def reproduce(result: "Reproduction", request: ReproduceRequest, as_json: bool) -> None:
+    """Make the tables and figures of a paper again, with the paper's own; every run is verified."""
     if as_json:
-        print_json(done.numbers)
+        print_json(result.numbers)
     else:
-        typer.echo(f"{done.paper}\n{done.log}")
-        for found in done.tables:
+        typer.echo(f"{result.paper}\n{result.log}")
+        for found in result.tables:
             typer.echo(f"\n{found.name}: {found.caption}")
             typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
             for note in found.notes:
                 typer.echo(note)
-        for text in done.reading:
+        for text in result.reading:
             typer.echo(f"\n{text}")
-    if done.warning:
-        typer.echo(done.warning, err=True)
-    typer.echo(f"done in {done.seconds:.1f} s", err=True)
+    if result.warning:
+        typer.echo(result.warning, err=True)
+    typer.echo(f"done in {result.seconds:.1f} s", err=True)

@@ -12,7 +12,7 @@ from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.names import Declaration, declarations, nearest
 from queryveil.core.options import AnyObject, FreeText, OptionGroup, option
 from queryveil.core.progress import Progress, silent
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import CleaningOptions, ReadingOptions
 
 if TYPE_CHECKING:  # listing the engines must import neither DuckDB nor PySpark
     import numpy as np
@@ -108,8 +108,8 @@ class LogSource:
     """A log and how to read and clean it; nothing is open yet, so it can be pickled and stored."""
 
     paths: tuple[Path, ...] = ()
-    reading: Reading = Reading()
-    cleaning: Cleaning = Cleaning()
+    reading: ReadingOptions = ReadingOptions()
+    cleaning: CleaningOptions = CleaningOptions()
     keep: tuple[str, ...] = ()  # which of time, rank and url are released together with the terms
     table: Any = None  # an Arrow table instead of files
     uris: tuple[str, ...] = ()  # the paths as given, for a cluster: files, patterns and folders
@@ -162,7 +162,7 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
         names = ", ".join(("history", "query", *keep))
         return self.connection.query_batches(f"SELECT {names} FROM queries", BATCH_ROWS)
 
-    def histories(self) -> "tuple[NDArray[np.int32], NDArray[np.int32] | None]":
+    def owners_and_partitions(self) -> "tuple[NDArray[np.int32], NDArray[np.int32] | None]":
         """Return the person and the partition number of every history; history h is position h."""
         import numpy as np
 

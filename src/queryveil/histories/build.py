@@ -45,7 +45,7 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
     none = np.empty(0, np.int32)
     history = np.concatenate([none, *(numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True))])
     term = np.concatenate([none, *(terms for _, terms in found)])
-    owner, partition = log.histories()
+    owner, partition = log.owners_and_partitions()
     if unit == "term":
         log.steps["terms"] = Step("terms", len(term), "terms found in queries", f"charset {charset}")
         log.steps["stop words"] = Step("stop words", 0, "stop words left out", "off")

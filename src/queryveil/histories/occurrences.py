@@ -40,7 +40,7 @@ def find_occurrences(
             parts.append(batch[name])
         n_queries += len(batch)
     query, term = np.concatenate(queries), np.concatenate(terms)
-    position = np.full(len(log.histories()[0]), -1, np.int64)  # in the profiles, −1 for empty histories
+    position = np.full(len(log.owners_and_partitions()[0]), -1, np.int64)  # in the profiles, −1 for empty histories
     position[profiles.log_history] = np.arange(profiles.n_histories)
     history = position[np.concatenate(histories)]
     ids = {entry: number for number, entry in enumerate(profiles.vocabulary)}

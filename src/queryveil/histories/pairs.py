@@ -54,7 +54,7 @@ def read_documents(
 
     def queries() -> Iterator[tuple[int, pa.Array]]:
         for number, log in enumerate(logs):
-            owners.append(log.histories()[0])
+            owners.append(log.owners_and_partitions()[0])
             persons.append(log.persons())
             for batch in log.batches():
                 batches.append((number, owners[number][batch["history"].to_numpy()]))

@@ -12,7 +12,7 @@ ROLES = ("user", "query", "time", "rank", "url")
 
 
 @dataclass(frozen=True)
-class Reading(OptionGroup):
+class ReadingOptions(OptionGroup):
     """How the files of a log are read."""
 
     format: str = option(
@@ -60,7 +60,7 @@ class Reading(OptionGroup):
 
 
 @dataclass(frozen=True)
-class Cleaning(OptionGroup):
+class CleaningOptions(OptionGroup):
     """How a log is cleaned before histories are built."""
 
     scrub: bool = option(

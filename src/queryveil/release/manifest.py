@@ -12,7 +12,7 @@ from typing import Any
 from queryveil._version import __version__
 from queryveil.core.errors import ReleaseError
 from queryveil.core.names import ResolvedName, declarations, resolve
-from queryveil.logs.options import Cleaning
+from queryveil.logs.options import CleaningOptions
 
 NAME = "manifest.json"
 _COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
@@ -51,9 +51,9 @@ class CleaningRecord:
     steps: Sequence[Mapping[str, Any]] = ()
     meaning: Mapping[str, Any] | None = None  # how terms were compared and weighed, where they were
 
-    def cleaning(self) -> Cleaning:
+    def cleaning(self) -> CleaningOptions:
         """Return the cleaning options."""
-        return Cleaning.from_record(self.options)
+        return CleaningOptions.from_record(self.options)
 
 
 @dataclass(frozen=True, kw_only=True)

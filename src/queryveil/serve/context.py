@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from queryveil.serve.jobs import Jobs
+from queryveil.serve.jobs import RunManager
 from queryveil.serve.logs import Logs
 from queryveil.serve.search import SearcherCache
 from queryveil.serve.settings import Settings
@@ -18,7 +18,7 @@ class ServerContext:
 
     settings: Settings
     store: Store
-    jobs: Jobs
+    jobs: RunManager
     logs: Logs
     searchers: SearcherCache
 
@@ -27,7 +27,7 @@ class ServerContext:
         """Open the state in the home folder and start the thread that manages runs."""
         settings.check()
         store = Store(settings.state_folder)
-        jobs = Jobs(settings, store)
+        jobs = RunManager(settings, store)
         return cls(settings, store, jobs, Logs(settings, store, jobs), SearcherCache(settings, store, jobs))
 
     def close(self) -> None:

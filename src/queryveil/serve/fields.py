@@ -9,14 +9,14 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 from queryveil.core.names import Declaration, Flag, Integer, Name, Parameter, Real, Value, Word, declarations, plural
 from queryveil.core.options import CommaSeparated, LocalPath, Option, OptionGroup
 from queryveil.engines import LOCAL
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.methods.base import Method
 from queryveil.semantics import SemanticOptions
 
 KINDS = ("method", "guarantee", "target", "measure", "attack", "format", "corpus")
-CLEANING = Cleaning.options()
+CLEANING = CleaningOptions.options()
 SEMANTICS = tuple(each for each in SemanticOptions.options() if not each.is_path)
-OPTIONS = {"reading": Reading.options(), "cleaning": CLEANING, "meaning": SEMANTICS}
+OPTIONS = {"reading": ReadingOptions.options(), "cleaning": CLEANING, "meaning": SEMANTICS}
 SUGGESTED_VALUES: Mapping[str, Value] = {"k": 5, "m": 2, "p": 0.4, "eps": 8}  # of parameters without a default
 ControlType = Literal["integer", "real", "flag", "word", "words", "file", "text"]
 _CONTROLS: Mapping[type, ControlType] = {  # other types are texts

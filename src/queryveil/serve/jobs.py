@@ -47,8 +47,8 @@ class _Worker:
     deadline: float | None = None
 
 
-class Jobs:
-    """The runs of a server."""
+class RunManager:
+    """Starts, watches and ends the runs of a server, each in a worker process."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store

@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import resolve
-from queryveil.serve.jobs import Jobs
+from queryveil.serve.jobs import RunManager
 from queryveil.serve.run_specs import StatisticsSpec, source_of
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id
@@ -31,7 +31,7 @@ class GuessedLayout:
 class Logs:
     """Adds, lists and deletes logs; adding a log starts a run that computes its statistics."""
 
-    def __init__(self, settings: Settings, store: Store, jobs: Jobs) -> None:
+    def __init__(self, settings: Settings, store: Store, jobs: RunManager) -> None:
         self._settings, self._store, self._jobs = settings, store, jobs
 
     def add_demo(self, name: str) -> LogRow:
@@ -119,10 +119,10 @@ class Logs:
 
 def _given(reading: Mapping[str, str]) -> dict[str, str]:
     """Return the reading options that are not empty, or raise if one is not valid."""
-    from queryveil.logs.options import Reading
+    from queryveil.logs.options import ReadingOptions
 
     given = {name: reading[name].strip() for name in ("format", "columns") if reading.get(name, "").strip()}
-    if Reading(**given).format:
+    if ReadingOptions(**given).format:
         resolve("format", given["format"])
     return given
 

@@ -17,7 +17,7 @@ from queryveil.core.options import Option, OptionGroup, TextName
 from queryveil.core.progress import Progress
 from queryveil.core.results import Verdict
 from queryveil.engines import LogSource
-from queryveil.logs.options import Reading
+from queryveil.logs.options import ReadingOptions
 from queryveil.serve.fields import CLEANING, SEMANTICS, with_options
 from queryveil.serve.store import LogRow, RunKind
 from queryveil.workflows.requests import AttackRequest, IndexRequest, MeasureRequest, ReleaseRequest, VerifyRequest
@@ -246,7 +246,7 @@ def parse_spec(kind: str, spec: Mapping[str, Any]) -> RunSpec:
 
 def source_of(path: str | Path, reading: Mapping[str, str]) -> LogSource:
     """Return a log file in the form that workflows take."""
-    return LogSource((Path(path),), Reading(**reading))
+    return LogSource((Path(path),), ReadingOptions(**reading))
 
 
 def _verdict_record(verdict: Verdict) -> dict[str, Any]:

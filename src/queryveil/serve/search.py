@@ -20,15 +20,15 @@ from queryveil.workflows.requests import SearchRequest
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer
-    from queryveil.serve.jobs import Jobs
+    from queryveil.serve.jobs import RunManager
     from queryveil.workflows.search import People, Searcher
 
-LONGEST_QUERY, MOST_HITS, DEEPEST = 1_000, 100, 1_000  # characters, documents, documents
-LARGEST_GROUP = 2**31 - 1
+MAX_QUERY_LENGTH, MAX_HITS, MAX_DEPTH = 1_000, 100, 1_000  # characters, documents, documents
+MAX_GROUP = 2**31 - 1
 _QUICK_QUERY, _QUICK_DEPTH = 200, 200  # up to these a search takes about a millisecond
 _LONGEST_FIELD_NAME = 40  # of an unknown field that is repeated in a sentence
 _GROUP = "A group of the release; without one, the engine's own order."
-GIVEN = "given"  # the id that stands for the release in the server's settings
+CONFIGURED = "given"  # the id that stands for the release in the server's settings
 NO_INDEX = "there is no index to search yet; make one of the bundled corpus on the search page, or give --index."
 _BUNDLED_CORPUS_RUN = "bundled corpus"  # the name of the run that indexes it
 _CACHE_SIZE = 8  # searchers, and releases with their people
@@ -39,9 +39,9 @@ Opened = TypeVar("Opened")
     SearchRequest,
     *("query", "group", "n", "depth", "blend", "explain"),
     changed={
-        "group": {"type": Integer(0, LARGEST_GROUP), "purpose": _GROUP},
-        "n": {"type": Integer(1, MOST_HITS)},
-        "depth": {"type": Integer(1, DEEPEST)},
+        "group": {"type": Integer(0, MAX_GROUP), "purpose": _GROUP},
+        "n": {"type": Integer(1, MAX_HITS)},
+        "depth": {"type": Integer(1, MAX_DEPTH)},
         "blend": {"type": Real(0, 1)},
     },
 )
@@ -78,9 +78,9 @@ class SearchQuery(BaseModel):
 
 RULES: Mapping[str, str] = {
     **{each.name: each.type.describe() for each in SearchQuery.declared},
-    "query": f"a text of at most {LONGEST_QUERY:,} characters",
+    "query": f"a text of at most {MAX_QUERY_LENGTH:,} characters",
     "group": "the number of a group of the release, or left out to search as nobody",
-    "depth": f"a whole number from 1 to {DEEPEST:,}",
+    "depth": f"a whole number from 1 to {MAX_DEPTH:,}",
 }
 
 
@@ -100,7 +100,7 @@ def invalid_request(location: Sequence[str | int], rules: Mapping[str, str] = RU
 class SearcherCache:
     """Opens indexes and releases of groups on first use, and keeps the most recently used ones open."""
 
-    def __init__(self, settings: Settings, store: Store, jobs: "Jobs") -> None:
+    def __init__(self, settings: Settings, store: Store, jobs: "RunManager") -> None:
         self._settings, self._store, self._jobs = settings, store, jobs
         self._open = lru_cache(_CACHE_SIZE)(lambda kind, *folders: kind(*folders))
         self._lock = Lock()  # so that requests that come together open it once
@@ -119,7 +119,9 @@ class SearcherCache:
 
     def releases(self) -> dict[str, str]:
         """Return the names of the releases of groups by id: first the one in the settings, then the newest first."""
-        given = {} if self._settings.groups is None else {GIVEN: f"{self._settings.groups.name} (given by --groups)"}
+        given = (
+            {} if self._settings.groups is None else {CONFIGURED: f"{self._settings.groups.name} (given by --groups)"}
+        )
         made = (run for run in self._store.runs(kind="anonymize") if run.state == "done")
         return {**given, **{run.id: run.name for run in made if self._has_groups(run.id)}}
 
@@ -137,13 +139,13 @@ class SearcherCache:
         """Return the people behind a release that was made here; None for the one in the settings."""
         from queryveil.workflows.search import People
 
-        if release == GIVEN:
+        if release == CONFIGURED:
             return None
         folder, private = self._release_folder(release), self._jobs.private_of(release)
         return self._cached(People, folder, private)
 
     def _release_folder(self, release: str) -> Path:
-        if release == GIVEN and self._settings.groups is not None:
+        if release == CONFIGURED and self._settings.groups is not None:
             return self._settings.groups
         path = self._jobs.release_of(release)
         if not self._has_groups(release):

@@ -186,7 +186,7 @@ class Store:
         return row
 
     def delete(self, row: LogRow | RunRow) -> None:
-        """Delete a log or a run; `Logs.delete` and `Jobs.delete` remove its files."""
+        """Delete a log or a run; `Logs.delete` and `RunManager.delete` remove its files."""
         table = "logs" if isinstance(row, LogRow) else "runs"
         self._execute(f"DELETE FROM {table} WHERE id = ?", row.id)
 

@@ -34,7 +34,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
 
 
 def _are_private(queries: Sequence[str], lists: PersonalWordLists) -> NDArray[np.bool_]:
-    """Say of every query whether it holds a name, place or private word."""
+    """Return for every query whether it holds a name, place or private word."""
     texts = pc.split_pattern(pa.array(queries, pa.string()), " ")
     words = pc.list_flatten(texts)
     query = pc.list_parent_indices(texts).to_numpy()

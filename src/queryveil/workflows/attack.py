@@ -29,7 +29,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.workflows.requests import AttackRequest
@@ -65,7 +65,7 @@ class ReleasedUnits:
 
 
 def read_log_data(
-    paths: Sequence[Path], cleaning: Cleaning, reading: Reading, needs: frozenset[str], progress: Progress
+    paths: Sequence[Path], cleaning: CleaningOptions, reading: ReadingOptions, needs: frozenset[str], progress: Progress
 ) -> LogData:
     """Read a log cleaned as the release's was, or a profile file."""
     if len(paths) == 1 and is_profile_file(paths[0]):
@@ -75,7 +75,7 @@ def read_log_data(
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
         moments = None
         if "times" in needs and "time" in log.columns:  # of histories that have terms
-            place = np.full(len(log.histories()[0]), -1, np.int64)
+            place = np.full(len(log.owners_and_partitions()[0]), -1, np.int64)
             place[profiles.log_history] = np.arange(profiles.n_histories)
             rows = pa.Table.from_batches(log.batches(("time",))).filter(pc.is_valid(pc.field("time")))
             history = place[as_array(rows["history"])]

@@ -25,7 +25,7 @@ from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contributors
-from queryveil.logs.options import Cleaning
+from queryveil.logs.options import CleaningOptions
 from queryveil.methods.base import method_of
 from queryveil.release.reader import Release, load_release
 from queryveil.release.verification import collect_evidence, verify_claim
@@ -81,7 +81,12 @@ class WeakerRelease:
 
 
 def open_weaker_release(
-    place: Path, private: Path | None, method: ResolvedName, kind: Kind, cleaning: Cleaning, progress: Progress = silent
+    place: Path,
+    private: Path | None,
+    method: ResolvedName,
+    kind: Kind,
+    cleaning: CleaningOptions,
+    progress: Progress = silent,
 ) -> WeakerRelease:
     """Read and verify the release that a run is to start from, and refuse one that it cannot start from."""
     if private is None:

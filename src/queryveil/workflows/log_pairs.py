@@ -16,13 +16,13 @@ from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.histories.pairs import Sensitivity, documents_of_profiles, documents_of_texts, pair_logs, read_documents
 from queryveil.kinds.base import FOREIGN_LOG
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.measures.base import Comparison
 from queryveil.release.reader import Release
 from queryveil.workflows.requests import PairingOptions
 
 # Another owner's logs are taken as they are; only rows that are clicks of one query are merged.
-AS_IT_STANDS = Cleaning(scrub=False, bots=0)
+AS_IT_STANDS = CleaningOptions(scrub=False, bots=0)
 MAP_COLUMNS = ("original", "released")
 NEEDS_PRIVATE = "--match terms of a release of kind {} needs its private folder; give --private."
 NEEDS_MEMBERS = (
@@ -43,16 +43,16 @@ def original_persons(pairing: PairingOptions) -> Mapping[str, str] | None:
     return None if pairing.map is None else read_map(pairing.map)
 
 
-def release_reading(pairing: PairingOptions, reading: Reading) -> Reading:
+def release_reading(pairing: PairingOptions, reading: ReadingOptions) -> ReadingOptions:
     """Return how a released log is read."""
-    return Reading(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
+    return ReadingOptions(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
 
 
 def pair_files(
     original: Sequence[Path],
     released: Path,
     pairing: PairingOptions,
-    reading: Reading,
+    reading: ReadingOptions,
     *,
     needs_model: bool = True,
     progress: Progress = silent,

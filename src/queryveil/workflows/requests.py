@@ -24,7 +24,7 @@ from queryveil.core.options import (
     required,
 )
 from queryveil.engines import EngineOptions, LogSource, QueryLog
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.semantics import SemanticOptions, WeightOptions
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class LogRequest(OptionGroup):
     """Base of requests about one log: its files, and how to read and clean them."""
 
     log: Any = required(AnyObject(), "Files or patterns of one log.", is_argument=True, is_repeatable=True)
-    reading: Reading = field(default_factory=Reading)
-    cleaning: Cleaning = field(default_factory=Cleaning)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    cleaning: CleaningOptions = field(default_factory=CleaningOptions)
 
     @property
     def source(self) -> LogSource:
@@ -51,7 +51,7 @@ class LogRequest(OptionGroup):
         if isinstance(log, LogSource):
             return log
         if isinstance(log, QueryLog):
-            if (reading, cleaning, keep) != (Reading(), Cleaning(), ()):
+            if (reading, cleaning, keep) != (ReadingOptions(), CleaningOptions(), ()):
                 raise InputError("an opened log has its options already; give them to read().")
             return log.source
         files = [log] if isinstance(log, Location) else log
@@ -127,7 +127,7 @@ class VerifyRequest(OptionGroup):
     )
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class MeasureRequest(OptionGroup):
     force: bool = option(False, Flag(), "Replace an existing file of --people.")
     pairing: PairingOptions = field(default_factory=PairingOptions)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +193,7 @@ class AttackRequest(OptionGroup):
     seed: int = option(0, COUNT, "Seed of the random draws.")
     page: Path | None = option(None, LocalPath(), "An HTML page to write.", flag="--out")
     force: bool = option(False, Flag(), "Replace an existing page.")
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
 
 @dataclass(frozen=True, kw_only=True)

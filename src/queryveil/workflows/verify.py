@@ -17,12 +17,12 @@ from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.lexicons.word_lists import PersonalWordLists
-from queryveil.logs.options import Cleaning, Reading
+from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.release.reader import Release, load_release
 from queryveil.release.verification import collect_evidence, refuse_inapplicable_claim, verify_claim
 from queryveil.workflows.requests import VerifyRequest, arrow_table
 
-_AS_IT_STANDS = Cleaning(scrub=False, duplicates="keep", bots=0)
+_AS_IT_STANDS = CleaningOptions(scrub=False, duplicates="keep", bots=0)
 
 
 def verify(request: VerifyRequest, progress: Progress = silent) -> Verdict:
@@ -88,7 +88,7 @@ def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None
 
 
 def verify_file(
-    file: Path | Any, claim: ResolvedName, reading: Reading, places: Path | None, progress: Progress
+    file: Path | Any, claim: ResolvedName, reading: ReadingOptions, places: Path | None, progress: Progress
 ) -> Verdict:
     """Read anybody's file without cleaning and check a claim about it; every user is one history."""
     from queryveil.logs.files import take_sample

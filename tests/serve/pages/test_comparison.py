@@ -8,7 +8,7 @@ import pytest
 
 from queryveil.core.results import Score
 from queryveil.release.manifest import CleaningRecord, FileEntry, Manifest
-from queryveil.serve.jobs import Jobs
+from queryveil.serve.jobs import RunManager
 from queryveil.serve.pages import comparison
 from queryveil.serve.pages.comparison import FamilyComparison, compare_runs
 from queryveil.serve.run_specs import AnonymizeSpec
@@ -69,7 +69,7 @@ def compare(*results: dict[str, Any]) -> list[FamilyComparison]:
         for number in range(len(results))
     ]
     jobs: Any = FakeJobs({str(number): each for number, each in enumerate(results)})
-    typed: Jobs = jobs
+    typed: RunManager = jobs
     return compare_runs(list(reversed(rows)), typed)  # as the store returns them, newest first
 
 

@@ -11,7 +11,7 @@ from queryveil.core.errors import LogError
 from queryveil.engines import BATCH_ROWS, Step
 from queryveil.engines.local.connection import fetch_number
 from queryveil.engines.local.files import sql_literal
-from queryveil.logs.options import Cleaning, seconds
+from queryveil.logs.options import CleaningOptions, seconds
 from queryveil.logs.scrub import ASCII_CANDIDATE, KINDS, OTHER_CANDIDATE, scrub
 
 # People are numbered in the order of their first rows in the log.
@@ -26,7 +26,7 @@ Scrubber = Callable[[str], tuple[str, Counter[str]]]
 def clean(
     database: duckdb.DuckDBPyConnection,
     columns: tuple[str, ...],
-    options: Cleaning,
+    options: CleaningOptions,
     *,
     baskets: bool = False,
     may_be_empty: bool = False,
@@ -35,9 +35,9 @@ def clean(
     has_times = "time" in columns
     with ThreadPoolExecutor(1) as thread:  # numbering is SQL and scrubbing mostly Python, so both run at once
         numbered = thread.submit(database.cursor().execute, _NUMBER_PEOPLE)
-        steps = [_scrub(database, options, _scrub_items if baskets else scrub)]
+        steps = [_find_scrubbed(database, options, _scrub_items if baskets else scrub)]
         numbered.result()
-    steps.append(_merge_clicks(database, columns, options, has_times))
+    steps.append(_create_cleaned(database, columns, options, has_times))
     bots = _drop_bots(database, options, has_times)
     n_people = fetch_number(database, "SELECT count(*) FROM people") - bots.count
     if n_people == 0 and not may_be_empty:
@@ -45,8 +45,8 @@ def clean(
     return [*steps, bots, _number_histories(database, columns, options, has_times, n_people)]
 
 
-def _scrub(database: duckdb.DuckDBPyConnection, options: Cleaning, scrubber: Scrubber) -> Step:
-    """Replace queries that contain direct identifiers; a regular expression finds candidates, Python decides."""
+def _find_scrubbed(database: duckdb.DuckDBPyConnection, options: CleaningOptions, scrubber: Scrubber) -> Step:
+    """Fill `scrubbed` with the queries that hold direct identifiers, and what replaces them."""
     database.execute("CREATE TABLE scrubbed (query VARCHAR, clean VARCHAR)")
     if not options.scrub:
         return Step("scrub", 0, "direct identifiers taken out", "off")
@@ -81,10 +81,10 @@ def _scrub_items(basket: str) -> tuple[str, Counter[str]]:
     return " ".join(text for text, _ in parts), sum((found for _, found in parts), Counter())
 
 
-def _merge_clicks(
-    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, has_times: bool
+def _create_cleaned(
+    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: CleaningOptions, has_times: bool
 ) -> Step:
-    """Merge rows with equal person, query and time into one query, which keeps the first click's rank and url."""
+    """Create `cleaned` from `raw`: number people, replace scrubbed queries, and merge clicks if wanted."""
     merging = options.duplicates == "merge" and has_times
     joined = "raw JOIN people USING (person)"
     query = "query"
@@ -103,7 +103,7 @@ def _merge_clicks(
     return Step("duplicates", merged, "rows merged into the query they belong to", note)
 
 
-def _drop_bots(database: duckdb.DuckDBPyConnection, options: Cleaning, has_times: bool) -> Step:
+def _drop_bots(database: duckdb.DuckDBPyConnection, options: CleaningOptions, has_times: bool) -> Step:
     """Delete the queries of people who have a session with too many queries."""
     unit = "users left out as bots"
     if options.bots == 0 or not has_times:
@@ -126,7 +126,7 @@ def _drop_bots(database: duckdb.DuckDBPyConnection, options: Cleaning, has_times
     return Step("bots", n_people, unit, f"{n_queries:,} queries" if n_people else "")
 
 
-def _with_bucket(history: str, options: Cleaning, rows: str = "cleaned") -> str:
+def _with_bucket(history: str, options: CleaningOptions, rows: str = "cleaned") -> str:
     """Return SQL that adds a number `bucket`, which identifies a history among those of a person.
 
     In a log with times, a person's queries without a time are a separate history: their bucket is NULL.
@@ -146,7 +146,11 @@ def _with_bucket(history: str, options: Cleaning, rows: str = "cleaned") -> str:
 
 
 def _number_histories(
-    database: duckdb.DuckDBPyConnection, columns: tuple[str, ...], options: Cleaning, has_times: bool, n_people: int
+    database: duckdb.DuckDBPyConnection,
+    columns: tuple[str, ...],
+    options: CleaningOptions,
+    has_times: bool,
+    n_people: int,
 ) -> Step:
     """Create `queries`: the cleaned rows with the number of their history."""
     if options.history != "user" and not has_times:

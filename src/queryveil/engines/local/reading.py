@@ -27,7 +27,7 @@ from queryveil.engines.local.files import (
 from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
 from queryveil.logs.files import count_lines, line_at, write_with_unix_line_ends
 from queryveil.logs.layout import Layout
-from queryveil.logs.options import Reading
+from queryveil.logs.options import ReadingOptions
 
 TYPES = dict.fromkeys(("person", "query", "time", "rank", "url", "part"), "VARCHAR") | {"time": "TIMESTAMP"}
 _FAULTS = {
@@ -118,7 +118,7 @@ def _clean_rows(
     )
 
 
-def _read_file(connection: Connection, file: LogFile, reading: Reading, columns: tuple[str, ...]) -> int:
+def _read_file(connection: Connection, file: LogFile, reading: ReadingOptions, columns: tuple[str, ...]) -> int:
     """Append the rows of a file or table to `raw` and count its bad lines; refuse one that has too many or no rows."""
     is_parquet = file.layout.shape == "parquet"
     with duckdb_errors_as_sentences(file.name):

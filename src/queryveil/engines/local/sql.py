@@ -4,7 +4,7 @@ from typing import Any
 
 from queryveil.engines.local.connection import Connection, duckdb_errors_as_sentences
 from queryveil.engines.sql import SqlSession
-from queryveil.logs.options import Reading
+from queryveil.logs.options import ReadingOptions
 
 
 class DuckdbSession(SqlSession):
@@ -13,7 +13,7 @@ class DuckdbSession(SqlSession):
     def __init__(self) -> None:
         """Connect to a new database."""
         super().__init__()
-        self._connection = Connection(Reading().memory_bytes())
+        self._connection = Connection(ReadingOptions().memory_bytes())
 
     def register(self, name: str, table: Any) -> None:
         """Make an Arrow table available under a name."""

@@ -208,7 +208,7 @@ def _kill_gateway() -> None:
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Say whether a record on the root logger is not Py4J's, which logs a stack trace there for a lost connection."""
+    """Return whether a record of the root logger is not Py4J's, which logs traces of lost connections there."""
     return record.module not in ("java_gateway", "clientserver")
 
 

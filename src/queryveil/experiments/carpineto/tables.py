@@ -158,5 +158,5 @@ def reading(by_size: BySize, draws: Sequence[BySize]) -> tuple[str, ...]:
         "of equal size, and even there its order depends on which of the two effects is larger.",
         f"Here SPI puts no-PPP above only-PPP at {higher} of {n} sizes, and no-PPP exposes less of what is sensitive "
         f"at {lower} of {n}; of {n * len(draws)} single releases it does in {_count_sizes(draws, 'exposed', -1)}. Read "
-        "`exposed`, and `worst` for single people, beside any SPI.",
+        "`exposed`, and `worst` for single people, together with any SPI.",
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from queryveil.logs.options import Reading
+from queryveil.logs.options import ReadingOptions
 from queryveil.serve.fields import with_options
 from queryveil.serve.run_specs import AnonymizeSpec, AttackSpec, MeasureSpec, VerifySpec
 from queryveil.serve.store import LogRow, RunRow
@@ -54,7 +54,7 @@ class StrictModel(BaseModel):
         return data
 
 
-@with_options(Reading, "format", "columns")
+@with_options(ReadingOptions, "format", "columns")
 class LogIn(StrictModel):
     """The demo log, or a file in the server's folder."""
 

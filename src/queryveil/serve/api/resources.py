@@ -14,13 +14,13 @@ from pydantic import Field
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from queryveil.core.errors import InputError
-from queryveil.logs.options import Reading
+from queryveil.logs.options import ReadingOptions
 from queryveil.release.manifest import Manifest
 from queryveil.search.answers import Answer
 from queryveil.serve.api import models
 from queryveil.serve.context import ContextDep, ServerContext
 from queryveil.serve.guard import REPORT_HEADERS
-from queryveil.serve.jobs import Jobs
+from queryveil.serve.jobs import RunManager
 from queryveil.serve.search import RULES, SearchQuery, invalid_request
 from queryveil.serve.store import RunKind, RunRow
 
@@ -30,7 +30,7 @@ releases = APIRouter(tags=["releases"], responses=models.PROBLEMS)
 LogId = Annotated[str, Path(description="the id of a log")]
 RunId = Annotated[str, Path(description="the id of a run")]
 ReleaseId = Annotated[str, Path(description="the id of the run that made the release")]
-_HELP = {each.name: each.help for each in Reading.options()}
+_HELP = {each.name: each.help for each in ReadingOptions.options()}
 _CHUNK = 1 << 20  # bytes
 _EVENT = {"type": "object", "properties": {"data": {"type": "string", "description": "a run as JSON"}}}
 
@@ -112,7 +112,7 @@ def follow_run(context: ContextDep, run: RunId) -> StreamingResponse:
     return StreamingResponse(_events(context.jobs, run), media_type="text/event-stream")
 
 
-async def _events(jobs: Jobs, run: str) -> AsyncIterator[str]:
+async def _events(jobs: RunManager, run: str) -> AsyncIterator[str]:
     async for row in jobs.events(run):
         yield f"data: {json.dumps(vars(row), ensure_ascii=False, separators=(',', ':'))}\n\n"
 

@@ -23,7 +23,7 @@ from queryveil.report.comparison import (
     figure_text,
 )
 from queryveil.report.rendering import capitalize_first, percent
-from queryveil.serve.jobs import Jobs
+from queryveil.serve.jobs import RunManager
 from queryveil.serve.store import RunRow
 from queryveil.workflows.inspect import Crowds, crowds
 
@@ -60,7 +60,7 @@ class FamilyComparison:
     notes: list[str]
 
 
-def compare_runs(rows: Sequence[RunRow], jobs: Jobs) -> list[FamilyComparison]:
+def compare_runs(rows: Sequence[RunRow], jobs: RunManager) -> list[FamilyComparison]:
     """Return a comparison of the finished runs of each family, oldest first."""
     done = [(row, jobs.result(row.id)) for row in reversed(rows) if row.state == "done"]
     runs = [_released_run(row, result, jobs) for row, result in done if result is not None]
@@ -69,7 +69,7 @@ def compare_runs(rows: Sequence[RunRow], jobs: Jobs) -> list[FamilyComparison]:
     return [_compare(resolve_name(view), members) for view, members in by_view if members]
 
 
-def _released_run(row: RunRow, result: Mapping[str, Any], jobs: Jobs) -> ReleasedRun:
+def _released_run(row: RunRow, result: Mapping[str, Any], jobs: RunManager) -> ReleasedRun:
     manifest = jobs.manifest(row.id)
     scores = tuple(
         Score(**{**each, "interval": each["interval"] and tuple(each["interval"])}) for each in result["scores"]
@@ -79,7 +79,7 @@ def _released_run(row: RunRow, result: Mapping[str, Any], jobs: Jobs) -> Release
     return ReleasedRun(row, kind_of(manifest.kind), compared, crowds_of(row.id, jobs))
 
 
-def crowds_of(run: str, jobs: Jobs) -> Crowds | None:
+def crowds_of(run: str, jobs: RunManager) -> Crowds | None:
     """Return how many people stand behind what a run published; None if the release is too large to count now."""
     if sum(file.rows or 0 for file in jobs.manifest(run).files) > MOST_ROWS:
         return None

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations
-from queryveil.logs.options import ROLES, Reading
+from queryveil.logs.options import ROLES, ReadingOptions
 from queryveil.report.charts import share_chart
 from queryveil.report.rendering import count_range, plural
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
@@ -21,7 +21,7 @@ from queryveil.serve.store import LogRow, free_name
 
 router = APIRouter(prefix="/logs")
 NO_FILE = "no file was chosen; choose one, or load the demo log."
-_FORMAT = next(each for each in Reading.options() if each.name == "format")
+_FORMAT = next(each for each in ReadingOptions.options() if each.name == "format")
 _NO_VALUES: Mapping[str, str] = {}
 
 

@@ -15,7 +15,7 @@ from queryveil.core.errors import InputError
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import form_field, read_options
 from queryveil.serve.rendering import page, redirect
-from queryveil.serve.search import LONGEST_QUERY, RULES, SearcherCache, SearchQuery, invalid_request
+from queryveil.serve.search import MAX_QUERY_LENGTH, RULES, SearcherCache, SearchQuery, invalid_request
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
@@ -60,7 +60,7 @@ class SearchForm:
     def request(self, people: "People | None") -> SearchQuery:
         """Return the search in the group that was typed, else in that of the person, else in the first."""
         query = self.query.strip()
-        if not query or len(query) > LONGEST_QUERY:
+        if not query or len(query) > MAX_QUERY_LENGTH:
             raise InputError(f"query must be {RULES['query']}, and not empty; change it.", field="query")
         own_group = people.group(self.person) if people is not None and self.person is not None else 0
         typed = read_options(SearchQuery.declared, {"group": self.group, "blend": self.blend})
