@@ -15,10 +15,10 @@ from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.km.growth import Grown, holders, potentials
+from queryveil.kernels.km.growth import GrowingLog, add_potentials, term_postings
 from queryveil.kernels.km.supports import Tree
 from queryveil.market.table import Market, make_market
-from queryveil.methods.best import GrowthProblem, _cleaned, grow_terms, growth_problem, improve
+from queryveil.methods.best import GrowthProblem, _enforce_larger_combinations, grow_terms, growth_problem, improve
 from queryveil.methods.deletion import count_combinations, delete, rule_for
 from queryveil.methods.targets import TermValues, objective
 from tests.builders import histories_in, profiles_of, rows, run_method, verify_histories
@@ -86,7 +86,7 @@ def verifies(profiles: Profiles, mask: Mask, k: int, m: int) -> bool:
 
 def share(profiles: Profiles, target: str, kept: KeptPairs) -> float:
     """Return how much of the target is kept, in %."""
-    return objective(target, profiles, TERM_VALUES).kept(kept.mask)[0]
+    return objective(target, profiles, TERM_VALUES).kept_share(kept.mask)[0]
 
 
 def plain(kept: KeptPairs) -> tuple[list[bool], dict[str, object]]:
@@ -139,10 +139,10 @@ def test_larger_logs_too(target: str, k: int, m: int, n_people: int | None) -> N
     paper = made(profiles, f"km(k={k}, m={m}, target={target}, algorithm=paper)", term_values)
     assert verifies(profiles, best.mask, k, m)
     aim = objective(target, profiles, term_values)
-    assert aim.kept(best.mask)[0] >= aim.kept(paper.mask)[0]
+    assert aim.kept_share(best.mask)[0] >= aim.kept_share(paper.mask)[0]
     tried = best.summary[f"{target} kept, in %"]  # Algorithm 1 as one of several does what it does alone
-    assert tried["paper"] == round(aim.kept(paper.mask)[0], 2)
-    assert tried[best.summary["chosen"]] == round(aim.kept(best.mask)[0], 2) == max(tried.values())
+    assert tried["paper"] == round(aim.kept_share(paper.mask)[0], 2)
+    assert tried[best.summary["chosen"]] == round(aim.kept_share(best.mask)[0], 2) == max(tried.values())
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -173,10 +173,10 @@ def problem_of(profiles: Profiles, k: int) -> GrowthProblem:
     return growth_problem(profiles, k, tree, len(people), profiles.counts.astype(np.float64))
 
 
-def empty_log(problem: GrowthProblem) -> tuple[Grown, Tree]:
+def empty_log(problem: GrowthProblem) -> tuple[GrowingLog, Tree]:
     """Return a log of which nothing is kept, and supports to match."""
     tree = problem.tree._replace(support2=np.zeros_like(problem.tree.support2))
-    return problem.log_of(np.zeros(len(problem.place), np.bool_)), tree
+    return problem.log_keeping(np.zeros(len(problem.place), np.bool_)), tree
 
 
 def check_supports(profiles: Profiles, mask: Mask, tree: Tree, k: int) -> People:
@@ -189,7 +189,7 @@ def check_supports(profiles: Profiles, mask: Mask, tree: Tree, k: int) -> People
     return people
 
 
-def check_grown(problem: GrowthProblem, log: Grown, tree: Tree) -> None:
+def check_grown(problem: GrowthProblem, log: GrowingLog, tree: Tree) -> None:
     mask = problem.mask(log)
     people = check_supports(problem.profiles, mask, tree, problem.k)
     assert log.support1.tolist() == [len(people[(t,)]) for t in range(problem.n_terms)]
@@ -228,7 +228,7 @@ def test_supports_equal_a_recount_after_deleting_and_improving(
     )
     mask, _ = delete(profiles, people, tree, rule, silent)
     check_supports(profiles, mask, tree, k)
-    log = problem.log_of(mask[problem.place])
+    log = problem.log_keeping(mask[problem.place])
     for _ in range(2):
         order = rng.permutation(problem.n_terms)
         grow_terms(problem, log, tree, rng.lognormal(size=len(problem.gain)), order, silent)
@@ -240,13 +240,13 @@ def test_supports_equal_a_recount_after_deleting_and_improving(
 @given(logs(), KS)
 def test_holders_and_potentials_equal_their_twins(profiles: Profiles, k: int) -> None:
     people, tree = counted(profiles, k)
-    start, history, place = (a.tolist() for a in holders(profiles.indptr, profiles.ids, len(people)))
+    start, history, place = (a.tolist() for a in term_postings(profiles.indptr, profiles.ids, len(people)))
     found = [list(zip(history[a:b], place[a:b], strict=True)) for a, b in pairwise(start)]
     assert found == holders_of(rows(profiles), len(people))
     gain = profiles.counts.astype(np.float64)
     potential = np.zeros(len(gain))
     for half in pairwise((0, profiles.n_histories // 2, profiles.n_histories)):
-        potentials(profiles.indptr, profiles.ids, tree, gain, len(people), *half, potential)
+        add_potentials(profiles.indptr, profiles.ids, tree, gain, len(people), *half, potential)
     assert potential.tolist() == potentials_of(rows(profiles), profiles.owner.tolist(), k, gain.tolist(), len(people))
 
 
@@ -278,7 +278,7 @@ def test_nothing_of_a_log_of_pairs_can_come_back_alone(profiles: Profiles, k: in
     grown = made(profiles, f"km(k={k}, m=2, target={target})").mask
     people, tree = counted(profiles, k, m)
     rule = rule_for(profiles, method, TERM_VALUES, tree, len(people), np.random.default_rng(0))
-    kept = _cleaned(profiles, grown, rule, objective(target, profiles, TERM_VALUES).gain, silent)
+    kept = _enforce_larger_combinations(profiles, grown, rule, objective(target, profiles, TERM_VALUES).gain, silent)
     assert verifies(profiles, kept, k, m)
     assert not np.any(kept & ~grown)
     for place in np.flatnonzero(grown & ~kept):
@@ -309,8 +309,8 @@ def test_an_interrupt_at_any_stage_leaves_no_thread(m: int) -> None:
     profiles = natural_log(150, 60, 8, seed=2)
     everything = Interrupter(1000)
     made(profiles, f"km(k=2, m={m})", progress=everything)
-    assert {"counting combinations", "growing", "choosing anew, round 1"} <= set(everything.stages)
-    assert m == 2 or "putting back" in everything.stages
+    assert {"counting combinations", "growing", "reselecting terms, round 1"} <= set(everything.stages)
+    assert m == 2 or "reinserting terms" in everything.stages
     before = set(threading.enumerate())
     for stage in range(len(everything.stages)):
         with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,7 @@ of the target and is never worse.
 Where we read it differently, and why: sizes go up from 1 (going down loses half the log); a combination survives
 with support ≥ k (the text's "≤ k" in the update is a slip); support counts people, also where a history is a session;
 ties go to the largest id instead of a random one, so that a run can be repeated; after a deletion combinations of
-*every* size are tested again, single terms included, to the fixpoint.
+*every* size are tested again, single terms included, until nothing changes.
 """
 
 import numpy as np
@@ -32,17 +32,17 @@ def run(task: MethodTask) -> KeptPairs:
             f"{method}: k = {k:,} is larger than the number of people in the log ({profiles.n_people:,}); lower k."
         )
     term_values, start = task.inputs.find(TermValues) or TermValues(), task.inputs.find(KeptPairs)
-    rows = profiles if start is None else profiles.select(start.mask)
-    people = rows.holders()
-    people = people[: int(np.flatnonzero(people >= k).max(initial=-1)) + 1]  # of the terms that can stay
-    tree = count_combinations(rows, len(people), k, m, progress)
-    rule = rule_for(profiles, method, term_values, tree, len(people), task.rng)
-    # nothing can be better where the target is nothing, or where single terms are either infrequent or not
+    source = profiles if start is None else profiles.select(start.mask)
+    support = source.holders()
+    support = support[: int(np.flatnonzero(support >= k).max(initial=-1)) + 1]  # of the terms that can stay
+    tree = count_combinations(source, len(support), k, m, progress)
+    rule = rule_for(profiles, method, term_values, tree, len(support), task.rng)
+    # With target=random there is nothing to optimise, and for m = 1 Algorithm 1 is already optimal.
     if method.word("algorithm") == "paper" or target == "random" or m == 1:
-        kept, passes = delete(rows, people, tree, rule, progress)
+        kept, passes = delete(source, support, tree, rule, progress)
         summary: dict[str, object] = {"algorithm": "paper", "passes": passes}
     else:
-        kept, summary = best(rows, people, tree, rule, objective(target, rows, term_values), task.rng, progress)
+        kept, summary = best(source, support, tree, rule, objective(target, source, term_values), task.rng, progress)
     mask = kept
     if start is not None:
         mask = np.zeros(len(profiles.ids), np.bool_)

@@ -2,8 +2,8 @@
 
 Adar: User 4XXXXX9: Anonymizing Query Logs, 2007; as Carpineto and Romano use it in Sensitive-aware Privacy Index for
 Sanitized Text Data, 2018, section 4. All issues of such a query stay, of everybody. People are counted, also where a
-history is a session. The share, as in their Figure 2, is that of issued queries; hardly any k meets it exactly, and
-the one taken is the smallest that releases no more, since of rare queries half a log is often lost from k = 1 to 2.
+history is a session. The share, as in their Figure 2, is that of issued queries. Hardly any k meets it exactly: the
+smallest k that releases no more is used. k = 2 instead of 1 alone often removes half of a log.
 """
 
 from typing import Any

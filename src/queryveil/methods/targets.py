@@ -38,7 +38,7 @@ class Objective:
     target: str
     gain: FloatArray  # (pairs,): what keeping a pair adds to the target, or to the log size
 
-    def kept(self, mask: NDArray[np.bool_]) -> tuple[float, float]:
+    def kept_share(self, mask: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the share of the target that a result keeps, in percent, and its log size."""
         log_size = float(self.profiles.counts[mask].sum())
         if self.target == "users":
@@ -111,6 +111,6 @@ _RANKINGS = {
 }
 DECLARATIONS = (
     *(Declaration(name, purpose, functions={"local": f"{__name__}:{name}"}) for name, purpose in _RANKINGS.items()),
-    Declaration("fis", "frequent combinations: the term in the fewest of them goes"),
-    Declaration("random", "nothing: a random term of the combination goes"),
+    Declaration("fis", "frequent combinations: deletes the term that is in the fewest of them"),
+    Declaration("random", "no objective: deletes a random term of the combination"),
 )

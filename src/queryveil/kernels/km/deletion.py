@@ -2,19 +2,19 @@
 
 Two observations make it fast without changing a single deletion of the reference order:
 
-* Deleting a term from a history changes only supports of combinations that hold it, and this history skips those
-  from then on. So all supports may be updated once, when the history is done (not for target `fis`, whose choice
-  looks at supports: there it happens at once).
-* A history that was clean stays clean until one of its combinations falls below k. Every term carries the time of the
-  last fall of a combination of which it was the rarest term, and of one of which it was not; a history needs to look
-  again only at combinations whose terms all carry such a time after its own last check.
+* Deleting a term from a history changes only supports of combinations that contain it, and this history skips those
+  from then on. So all supports may be updated once, after the history (for target `fis`, whose choice depends on
+  supports, at once).
+* A history without infrequent combinations stays so until one of them drops below k. Each term has the time when a
+  combination of which it is the rarest term last did, and when one of which it is another term did; a history must
+  test again only combinations whose terms all have such a time after its own last check.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, advance, children, find, find_pairs, lowest
+from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, advance, children, find_node, list_pairs, lowest
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, Scratch, update, update_pairs
 
 
@@ -29,8 +29,8 @@ def _draw(rule: Rule, n: int) -> int:
 
 
 @jit
-def _is_worse(rule: Rule, support1: NDArray[np.int32], t: int, other: int) -> bool:
-    """Say whether term t, of larger id, goes before the other one: at equal figures it does."""
+def _is_deleted_first(rule: Rule, support1: NDArray[np.int32], t: int, other: int) -> bool:
+    """Return whether term t, of larger id, is deleted rather than the other; with equal figures it is."""
     if rule.target == UTILITY:
         return rule.utility[t] <= rule.utility[other]
     for size in range(rule.m, 1, -1):
@@ -40,15 +40,15 @@ def _is_worse(rule: Rule, support1: NDArray[np.int32], t: int, other: int) -> bo
 
 
 @jit
-def _victim(
+def _select_deletion(
     rule: Rule, support1: NDArray[np.int32], current: NDArray[np.int32], places: NDArray[np.int64], n: int
 ) -> int:
-    """Return the place of the term of a combination (places ascending) that goes."""
+    """Return the place of the term to delete from a combination (places ascending)."""
     if rule.target == RANDOM:
         return places[_draw(rule, n)] if n > 1 else places[0]
     worst = places[0]
     for i in range(1, n):
-        if _is_worse(rule, support1, current[places[i]], current[worst]):
+        if _is_deleted_first(rule, support1, current[places[i]], current[worst]):
             worst = places[i]
     return worst
 
@@ -65,255 +65,258 @@ def _delete(
     place: int,
     general: int | None,
 ) -> None:
-    """Delete one term; for target `fis` the supports of what is still there are updated at once."""
-    log.alive[s.where[place]] = False
+    """Delete one term; for target `fis` the supports of the remaining terms are updated at once."""
+    log.kept[s.where[place]] = False
     if general is not None and rule.target == FIS:
         n_rest = 0
         for i in range(n):
-            if i == place or not s.gone[i]:
-                s.rest[n_rest], s.rest_gone[n_rest] = s.current[i], i == place
+            if i == place or not s.is_deleted[i]:
+                s.rest[n_rest], s.is_rest_deleted[n_rest] = s.current[i], i == place
                 n_rest += 1
-        update(log, tree, rule, support1, h, s.rest, n_rest, s.rest_gone, -1, False, s)
-    s.gone[place] = True
+        update(log, tree, rule, support1, h, s.rest, n_rest, s.is_rest_deleted, -1, False, s)
+    s.is_deleted[place] = True
 
 
 @jit
-def _clean_terms(
+def _delete_infrequent_terms(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, general: int | None
 ) -> int:
-    """Delete single terms that are infrequent; return how many went."""
+    """Delete single terms that are infrequent; return how many."""
     current, k = s.current, rule.k
-    n_gone = 0
+    n_deleted = 0
     for i in range(n):
         if support1[current[i]] < k:
             _delete(log, tree, rule, support1, h, n, s, i, general)
-            n_gone += 1
-    return n_gone
+            n_deleted += 1
+    return n_deleted
 
 
 @jit
-def _clean_pairs(
+def _delete_infrequent_pairs(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, general: int | None
 ) -> int:
-    """Delete a term of every infrequent pair, pairs in lexicographic order; return how many went.
+    """Delete a term of every infrequent pair, pairs in lexicographic order; return how many.
 
-    Every infrequent pair that is come upon costs a term; the others are stepped over a word of bits at a time.
+    Frequent pairs are skipped a word of bits at a time.
     """
-    alive, utility = log.alive, rule.utility
-    current, where, gone, common, positions = s.current, s.where, s.gone, s.common, s.positions
-    good, rarer, words = s.pairs.good, s.pairs.rarer, (n + 63) >> 6
-    n_gone = 0
+    kept, utility = log.kept, rule.utility
+    current, where, is_deleted, common, positions = s.current, s.where, s.is_deleted, s.common, s.positions
+    frequent, rarer, words = s.pairs.frequent, s.pairs.rarer, (n + 63) >> 6
+    n_deleted = 0
     for i in range(n):
-        if gone[i] or not common[i]:
+        if is_deleted[i] or not common[i]:
             continue
         above = ~(ONE << np.uint64(i & 63)) & (~np.uint64(0) << np.uint64(i & 63))
         for word in range(i >> 6, words):
-            bits = rarer[word] & ~good[i * words + word] & above
+            bits = rarer[word] & ~frequent[i * words + word] & above
             above = ~np.uint64(0)
-            while bits and not gone[i]:
+            while bits and not is_deleted[i]:
                 j = (word << 6) + lowest(bits)
                 bits &= bits - ONE
                 if rule.target == UTILITY:  # by far the most common; the calls would cost more than the work
-                    victim = j if utility[current[j]] <= utility[current[i]] else i
-                    gone[victim] = True
-                    alive[where[victim]] = False
+                    deleted = j if utility[current[j]] <= utility[current[i]] else i
+                    is_deleted[deleted] = True
+                    kept[where[deleted]] = False
                 else:
                     positions[0], positions[1] = i, j
-                    victim = _victim(rule, support1, current, positions, 2)
-                    _delete(log, tree, rule, support1, h, n, s, victim, general)
-                if victim == j:
+                    deleted = _select_deletion(rule, support1, current, positions, 2)
+                    _delete(log, tree, rule, support1, h, n, s, deleted, general)
+                if deleted == j:
                     rarer[word] ^= ONE << np.uint64(j & 63)
-                n_gone += 1
-    return n_gone
+                n_deleted += 1
+    return n_deleted
 
 
 @jit
-def _leave_over(n: int, s: Scratch) -> int:
-    """Write down the terms that larger combinations are looked at with; return how many there are."""
-    current, gone, rarest, common, left, at = s.current, s.gone, s.rarest, s.common, s.left, s.at
-    n_left = 0
+def _collect_candidates(n: int, s: Scratch) -> int:
+    """Collect the remaining terms that can be part of a larger combination to test; return their number."""
+    current, candidates, candidate_at = s.current, s.candidates, s.candidate_at
+    is_deleted, rarest, common = s.is_deleted, s.rarest, s.common
+    n_candidates = 0
     for i in range(n):
-        if not gone[i] and (rarest[i] or common[i]):
-            left[n_left], at[n_left] = current[i], i
-            n_left += 1
-    return n_left
+        if not is_deleted[i] and (rarest[i] or common[i]):
+            candidates[n_candidates], candidate_at[n_candidates] = current[i], i
+            n_candidates += 1
+    return n_candidates
 
 
 @jit
-def _mark_triples(tree: Tree, k: int, n_left: int, s: Scratch) -> int:
-    """Mark the frequent triples of terms left over, only with some terms as the rarest; return the work done."""
+def _mark_triples(tree: Tree, k: int, n_candidates: int, s: Scratch) -> int:
+    """Mark the frequent triples of candidates whose rarest term has to be tested; return the work done."""
     start2, term2, support2 = tree.start2, tree.term2, tree.support2
     start3, term3, support3 = tree.start3, tree.term3, tree.support3
-    left, at, rarest, common, place_of, good = s.left, s.at, s.rarest, s.common, s.place_of, s.triples
+    candidates, candidate_at, place_of, frequent = s.candidates, s.candidate_at, s.place_of, s.triples
+    rarest, common = s.rarest, s.common
     places2, nodes2, places3, nodes3 = s.places[0], s.nodes[0], s.places[1], s.nodes[1]
-    words = (n_left + 63) >> 6
-    good[: n_left * n_left * words] = np.uint64(0)
-    work = n_left * n_left * words
-    for c in range(n_left):
-        place_of[left[c]] = c
-    for c in range(n_left):
-        if not rarest[at[c]]:
+    words = (n_candidates + 63) >> 6
+    frequent[: n_candidates * n_candidates * words] = np.uint64(0)
+    work = n_candidates * n_candidates * words
+    for c in range(n_candidates):
+        place_of[candidates[c]] = c
+    for c in range(n_candidates):
+        if not rarest[candidate_at[c]]:
             continue
         word, bit = c >> 6, ONE << np.uint64(c & 63)
-        n2 = children(start2, term2, left[c], left, c, place_of, places2, nodes2)
+        n2 = children(start2, term2, candidates[c], candidates, c, place_of, places2, nodes2)
         for i in range(n2):
             b, node = places2[i], nodes2[i]
-            if support2[node] < k or not common[at[b]]:
+            if support2[node] < k or not common[candidate_at[b]]:
                 continue
-            n3 = children(start3, term3, node, left, b, place_of, places3, nodes3)
+            n3 = children(start3, term3, node, candidates, b, place_of, places3, nodes3)
             work += b
             for j in range(n3):
                 if support3[nodes3[j]] >= k:
-                    good[(places3[j] * n_left + b) * words + word] |= bit
-    for c in range(n_left):
-        place_of[left[c]] = -1
+                    frequent[(places3[j] * n_candidates + b) * words + word] |= bit
+    for c in range(n_candidates):
+        place_of[candidates[c]] = -1
     return work
 
 
 @jit
-def _clean_triples(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_left: int, s: Scratch
+def _delete_unmarked_triples(
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_candidates: int, s: Scratch
 ) -> int:
-    """Delete a term of every triple that was not marked, in lexicographic order; return how many went."""
-    at, gone, rarest, common, positions = s.at, s.gone, s.rarest, s.common, s.positions
-    good, rarer, words = s.triples, s.pairs.rarer, (n_left + 63) >> 6
+    """Delete a term of every triple that was not marked, in lexicographic order; return how many."""
+    candidate_at, is_deleted, rarest, common, positions = s.candidate_at, s.is_deleted, s.rarest, s.common, s.positions
+    frequent, rarer, words = s.triples, s.pairs.rarer, (n_candidates + 63) >> 6
     rarer[:words] = np.uint64(0)
-    for c in range(n_left):
-        if rarest[at[c]]:
+    for c in range(n_candidates):
+        if rarest[candidate_at[c]]:
             rarer[c >> 6] |= ONE << np.uint64(c & 63)
-    n_gone = 0
-    for a in range(n_left):
-        for b in range(a + 1, n_left):
-            if gone[at[a]] or not common[at[a]]:
+    n_deleted = 0
+    for a in range(n_candidates):
+        for b in range(a + 1, n_candidates):
+            if is_deleted[candidate_at[a]] or not common[candidate_at[a]]:
                 break
             above = ~(ONE << np.uint64(b & 63)) & (~np.uint64(0) << np.uint64(b & 63))
             for word in range(b >> 6, words):
-                bits = rarer[word] & ~good[(a * n_left + b) * words + word] & above
+                bits = rarer[word] & ~frequent[(a * n_candidates + b) * words + word] & above
                 above = ~np.uint64(0)
-                if not common[at[b]]:
+                if not common[candidate_at[b]]:
                     break
-                while bits and not (gone[at[a]] or gone[at[b]]):
+                while bits and not (is_deleted[candidate_at[a]] or is_deleted[candidate_at[b]]):
                     c = (word << 6) + lowest(bits)
                     bits &= bits - ONE
                     positions[0], positions[1], positions[2] = a, b, c
-                    victim = _victim(rule, support1, s.left, positions, 3)
-                    _delete(log, tree, rule, support1, h, n, s, at[victim], 1)
-                    rarer[victim >> 6] &= ~(ONE << np.uint64(victim & 63))
-                    n_gone += 1
-    return n_gone
+                    deleted = _select_deletion(rule, support1, s.candidates, positions, 3)
+                    _delete(log, tree, rule, support1, h, n, s, candidate_at[deleted], 1)
+                    rarer[deleted >> 6] &= ~(ONE << np.uint64(deleted & 63))
+                    n_deleted += 1
+    return n_deleted
 
 
 @jit
 def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, size: int) -> bool:
-    """Say whether the chosen combination of three or four terms has support ≥ k."""
+    """Return whether the chosen combination of three or four terms has support ≥ k."""
     node = pair_nodes[s.positions[size - 2], s.positions[size - 1]]
     if node < 0:
         return False
-    node = find(tree.term3, tree.start3[node], tree.start3[node + 1], s.left[s.positions[size - 3]])
+    node = find_node(tree.term3, tree.start3[node], tree.start3[node + 1], s.candidates[s.positions[size - 3]])
     if size == 3 or node < 0:
         return node >= 0 and tree.support3[node] >= k
-    node = find(tree.term4, tree.start4[node], tree.start4[node + 1], s.left[s.positions[0]])
+    node = find_node(tree.term4, tree.start4[node], tree.start4[node + 1], s.candidates[s.positions[0]])
     return node >= 0 and tree.support4[node] >= k
 
 
 @jit
-def _first_unfit(s: Scratch, size: int) -> int:
-    """Return the first place of the chosen combination whose term is gone or need not be looked at, or -1."""
+def _first_skippable(s: Scratch, size: int) -> int:
+    """Return the first place of the chosen combination whose term is deleted or need not be tested, or -1."""
     for i in range(size):
-        place = s.at[s.positions[i]]
-        if s.gone[place] or not (s.rarest[place] if i == size - 1 else s.common[place]):
+        place = s.candidate_at[s.positions[i]]
+        if s.is_deleted[place] or not (s.rarest[place] if i == size - 1 else s.common[place]):
             return i
     return -1
 
 
 @jit
-def _clean_larger(
+def _delete_infrequent_larger(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, size: int
 ) -> tuple[int, int]:
-    """Delete a term of every infrequent combination of three or four; return how many went and the work done."""
-    n_left = _leave_over(n, s)
-    if n_left < size:
+    """Delete a term of every infrequent combination of three or four; return how many and the work done."""
+    n_candidates = _collect_candidates(n, s)
+    if n_candidates < size:
         return 0, 0
-    if size == 3 and n_left <= MARKED:
-        work = _mark_triples(tree, rule.k, n_left, s)
-        return _clean_triples(log, tree, rule, support1, h, n, n_left, s), work
-    pair_nodes = np.empty((n_left, n_left), np.int64)
-    for j in range(n_left):
+    if size == 3 and n_candidates <= MARKED:
+        work = _mark_triples(tree, rule.k, n_candidates, s)
+        return _delete_unmarked_triples(log, tree, rule, support1, h, n, n_candidates, s), work
+    pair_nodes = np.empty((n_candidates, n_candidates), np.int64)
+    for j in range(n_candidates):
         for i in range(j):
-            pair_nodes[i, j] = find(tree.term2, tree.start2[s.left[j]], tree.start2[s.left[j] + 1], s.left[i])
+            t = s.candidates[j]
+            pair_nodes[i, j] = find_node(tree.term2, tree.start2[t], tree.start2[t + 1], s.candidates[i])
     for i in range(size):
         s.positions[i] = i
-    n_gone, work = 0, n_left * n_left
-    more = True
-    while more:
+    n_deleted, work = 0, n_candidates * n_candidates
+    has_next = True
+    while has_next:
         work += 1
-        skip = _first_unfit(s, size)
+        skip = _first_skippable(s, size)
         if skip >= 0:
-            more = advance(s.positions, size, n_left, skip)
+            has_next = advance(s.positions, size, n_candidates, skip)
         elif _is_frequent(tree, rule.k, pair_nodes, s, size):
-            more = advance(s.positions, size, n_left, size - 1)
+            has_next = advance(s.positions, size, n_candidates, size - 1)
         else:
-            victim = _victim(rule, support1, s.left, s.positions, size)
-            _delete(log, tree, rule, support1, h, n, s, s.at[victim], 1)
-            n_gone += 1
-    return n_gone, work
+            deleted = _select_deletion(rule, support1, s.candidates, s.positions, size)
+            _delete(log, tree, rule, support1, h, n, s, s.candidate_at[deleted], 1)
+            n_deleted += 1
+    return n_deleted, work
 
 
 @jit
-def _look_at(log: Log, h: int, now: int, s: Scratch) -> int:
-    """Write down the terms of a history and which are to be looked at; return how many there are."""
-    ids, alive, fell, fell_with = log.ids, log.alive, log.fell, log.fell_with
-    current, where, gone, rarest, common = s.current, s.where, s.gone, s.rarest, s.common
-    before = log.checked[h]
+def _load_history(log: Log, h: int, now: int, s: Scratch) -> int:
+    """Load the terms of a history and which of them must be tested; return their number."""
+    ids, kept, drop_as_rarest, drop_as_other = log.ids, log.kept, log.drop_as_rarest, log.drop_as_other
+    current, where, is_deleted, rarest, common = s.current, s.where, s.is_deleted, s.rarest, s.common
+    previous_check = log.checked[h]
     n = 0
     for i in range(log.indptr[h], log.indptr[h + 1]):
-        if alive[i]:
+        if kept[i]:
             t = ids[i]
-            current[n], where[n], gone[n] = t, i, False
-            rarest[n], common[n] = fell[t] > before, fell_with[t] > before
+            current[n], where[n], is_deleted[n] = t, i, False
+            rarest[n], common[n] = drop_as_rarest[t] > previous_check, drop_as_other[t] > previous_check
             n += 1
     log.checked[h] = now
     return n
 
 
 @jit
-def _clean(
+def _anonymize_history(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, s: Scratch, general: int | None
 ) -> tuple[int, int]:
-    """Delete terms of one history until all its combinations are frequent; return how many went and the work done."""
+    """Delete terms of one history until all its combinations are frequent; return how many and the work done."""
     is_first_time = log.checked[h] < 0
-    n = _look_at(log, h, now, s)
-    n_gone = _clean_terms(log, tree, rule, support1, h, n, s, general)
+    n = _load_history(log, h, now, s)
+    n_deleted = _delete_infrequent_terms(log, tree, rule, support1, h, n, s, general)
     work = n
     if rule.m > 1:
-        work += find_pairs(tree, rule.k, s.current, n, s.gone, s.rarest, s.place_of, s.pairs)
-        n_gone += _clean_pairs(log, tree, rule, support1, h, n, s, general)
+        work += list_pairs(tree, rule.k, s.current, n, s.is_deleted, s.rarest, s.place_of, s.pairs)
+        n_deleted += _delete_infrequent_pairs(log, tree, rule, support1, h, n, s, general)
     is_listed = is_first_time and rule.m > 1 and n <= LISTED
     person = log.owner[h]
     if rule.m == 2 and rule.target != FIS and log.first[person + 1] - log.first[person] == 1:
-        if n_gone:
+        if n_deleted:
             update_pairs(log, tree, rule, support1, h, n, s, is_listed)
     elif general is not None:
         for size in range(3, rule.m + 1):
-            more, looked_at = _clean_larger(log, tree, rule, support1, h, n, s, size)
-            n_gone += more
-            work += looked_at
-        if n_gone and rule.target != FIS:
-            update(log, tree, rule, support1, h, s.current, n, s.gone, -1, is_listed, s)
-    return n_gone, work + (n * n if n_gone else 0)
+            n_more, more_work = _delete_infrequent_larger(log, tree, rule, support1, h, n, s, size)
+            n_deleted += n_more
+            work += more_work
+        if n_deleted and rule.target != FIS:
+            update(log, tree, rule, support1, h, s.current, n, s.is_deleted, -1, is_listed, s)
+    return n_deleted, work + (n * n if n_deleted else 0)
 
 
 @jit
 def _needs_check(log: Log, h: int) -> bool:
-    ids, alive, fell, checked = log.ids, log.alive, log.fell, log.checked[h]
+    ids, kept, drop_as_rarest, checked = log.ids, log.kept, log.drop_as_rarest, log.checked[h]
     for i in range(log.indptr[h], log.indptr[h + 1]):
-        if alive[i] and fell[ids[i]] > checked:
+        if kept[i] and drop_as_rarest[ids[i]] > checked:
             return True
     return False
 
 
 @jit
-def sweep(
+def delete_in_histories(
     log: Log,
     tree: Tree,
     rule: Rule,
@@ -324,28 +327,28 @@ def sweep(
     scratch: Scratch,
     general: int | None,
 ) -> tuple[int, int, int]:
-    """Clean the histories from `first` on until the budget of work is used up.
+    """Delete infrequent combinations in the histories from `first` on until the budget of work is used up.
 
-    `general` may be None for pairs of people with one history each, unless the target is `fis`: then what only others
-    need is not even compiled, which takes long.
+    `general` is None if m = 2, everybody has one history and the target is not `fis`: numba then does not compile
+    the code for the other cases, which would take long.
     Return the next history, the time, and the number of deletions.
     """
-    n_gone = 0
+    n_deleted = 0
     work = 0
     h = first
     while h < len(log.checked) and work < budget:
         work += log.indptr[h + 1] - log.indptr[h]
         if _needs_check(log, h):
             now += 1
-            gone, done = _clean(log, tree, rule, support1, h, now, scratch, general)
-            n_gone += gone
-            work += 20 + done
+            n_now, work_now = _anonymize_history(log, tree, rule, support1, h, now, scratch, general)
+            n_deleted += n_now
+            work += 20 + work_now
         h += 1
-    return h, now, n_gone
+    return h, now, n_deleted
 
 
 @jit
-def degrees(tree: Tree, m: int, n_terms: int) -> NDArray[np.int64]:
+def count_degrees(tree: Tree, m: int, n_terms: int) -> NDArray[np.int64]:
     """Count, for every size and term, the frequent combinations of that size the term is in."""
     degree = np.zeros((5, n_terms), np.int64)
     if m < 2:

@@ -38,8 +38,8 @@ def n_combinations(n: int, size: int) -> int:
 
 
 @jit
-def alive(indptr: NDArray[np.int64], mask: NDArray[np.bool_], history: int) -> NDArray[np.int64]:
-    """Return the places of a history's pairs that are in a mask."""
+def masked_positions(indptr: NDArray[np.int64], mask: NDArray[np.bool_], history: int) -> NDArray[np.int64]:
+    """Return the positions of a history's pairs that a mask selects."""
     places = np.empty(indptr[history + 1] - indptr[history], np.int64)
     n = 0
     for i in range(indptr[history], indptr[history + 1]):
@@ -64,13 +64,13 @@ def combinations(
     """
     n_all = 0
     for h in range(len(indptr) - 1):
-        n_all += n_combinations(len(alive(indptr, mask, h)), size)
+        n_all += n_combinations(len(masked_positions(indptr, mask, h)), size)
     high, low = np.empty(n_all, np.int64), np.empty(n_all, np.int64)
     whose = np.empty(n_all, np.int32)
     positions, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
     for h in range(len(indptr) - 1):
-        places = alive(indptr, mask, h)
+        places = masked_positions(indptr, mask, h)
         if len(places) < size:
             continue
         for i in range(size):
@@ -90,8 +90,8 @@ def combinations(
 
 
 @jit
-def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64, wanted_low: np.int64) -> int:
-    """Return the place of a key among ascending keys, −1 where it is not there."""
+def find_key(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64, wanted_low: np.int64) -> int:
+    """Return the position of a key among ascending keys, or −1."""
     a, b = 0, len(high)
     while a < b:
         middle = (a + b) // 2
@@ -105,21 +105,21 @@ def find(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64,
 
 
 @jit
-def _list_known(
+def _list_matches(
     places: NDArray[np.int64],
     ids: NDArray[np.int32],
-    sizes: int,
+    max_size: int,
     high: NDArray[np.int64],
     low: NDArray[np.int64],
     total: NDArray[np.int64],
     k: int,
     members: NDArray[np.int32],
-    is_bad: NDArray[np.bool_],
+    is_infrequent: NDArray[np.bool_],
 ) -> int:
     """List the combinations of a history that are among the keys, as far as they fit; return how many there are."""
     positions, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
-    for size in range(1, sizes + 1):
+    for size in range(1, max_size + 1):
         if len(places) < size:
             break
         for i in range(size):
@@ -128,12 +128,12 @@ def _list_known(
             for i in range(size):
                 terms[i] = ids[places[positions[i]]]
             wanted_high, wanted_low = key_of(terms, size)
-            place = find(high, low, wanted_high, wanted_low)
+            place = find_key(high, low, wanted_high, wanted_low)
             if place >= 0:
                 if n < len(members):
                     for i in range(4):
                         members[n, i] = positions[i] if i < size else -1
-                    is_bad[n] = total[place] < k
+                    is_infrequent[n] = total[place] < k
                 n += 1
             if not advance(positions, size, len(places), size - 1):
                 break
@@ -141,127 +141,127 @@ def _list_known(
 
 
 @jit
-def delete_covers(
+def delete_hitting_sets(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
-    value: NDArray[np.float64],
+    cost: NDArray[np.float64],
     kept: NDArray[np.bool_],
-    sizes: int,
+    max_size: int,
     high: NDArray[np.int64],
     low: NDArray[np.int64],
     total: NDArray[np.int64],
     k: int,
     caution: float,
 ) -> int:
-    """Delete from every history terms that hit all its combinations held by fewer than k; return how many there were.
+    """Delete from each history a hitting set of its infrequent combinations; return how many of these there were.
 
-    Terms are deleted greedily by the number of such combinations they hit, relative to their value. `caution` postpones
+    Terms are deleted greedily by the number of combinations they hit, relative to their cost. `caution` postpones
     a term whose deletion could make further combinations infrequent; ties are resolved in favour of the rarest term.
     """
-    n_bad = 0
+    n_found = 0
     for h in range(len(indptr) - 1):
-        places = alive(indptr, kept, h)
-        members, is_bad = np.empty((64, 4), np.int32), np.empty(64, np.bool_)
-        n = _list_known(places, ids, sizes, high, low, total, k, members, is_bad)
+        places = masked_positions(indptr, kept, h)
+        members, is_infrequent = np.empty((64, 4), np.int32), np.empty(64, np.bool_)
+        n = _list_matches(places, ids, max_size, high, low, total, k, members, is_infrequent)
         if n > len(members):
-            members, is_bad = np.empty((n, 4), np.int32), np.empty(n, np.bool_)
-            _list_known(places, ids, sizes, high, low, total, k, members, is_bad)
-        bad, critical = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
-        left = 0
+            members, is_infrequent = np.empty((n, 4), np.int32), np.empty(n, np.bool_)
+            _list_matches(places, ids, max_size, high, low, total, k, members, is_infrequent)
+        n_infrequent, critical = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
+        n_left = 0
         for c in range(n):
-            left += is_bad[c]
+            n_left += is_infrequent[c]
             for i in range(4):
                 if members[c, i] >= 0:
-                    bad[members[c, i]] += is_bad[c]
-                    critical[members[c, i]] += not is_bad[c]
-        n_bad += left
+                    n_infrequent[members[c, i]] += is_infrequent[c]
+                    critical[members[c, i]] += not is_infrequent[c]
+        n_found += n_left
         is_open = np.ones(n, np.bool_)
-        while left > 0:
+        while n_left > 0:
             best, highest = -1, 0.0
             for i in range(len(places)):
-                if bad[i] > 0:
-                    score = bad[i] / (value[places[i]] * (1 + caution * critical[i]))
+                if n_infrequent[i] > 0:
+                    score = n_infrequent[i] / (cost[places[i]] * (1 + caution * critical[i]))
                     if best < 0 or score >= highest:
                         best, highest = i, score
             kept[places[best]] = False
             for c in range(n):
                 if is_open[c] and _holds(members[c], best):
                     is_open[c] = False
-                    left -= is_bad[c]
+                    n_left -= is_infrequent[c]
                     for i in range(4):
                         if members[c, i] >= 0:
-                            bad[members[c, i]] -= is_bad[c]
-                            critical[members[c, i]] -= not is_bad[c]
-    return n_bad
+                            n_infrequent[members[c, i]] -= is_infrequent[c]
+                            critical[members[c, i]] -= not is_infrequent[c]
+    return n_found
 
 
 @jit
-def _holds(members: NDArray[np.int32], wanted: int) -> bool:
+def _holds(members: NDArray[np.int32], position: int) -> bool:
     for i in range(4):
-        if members[i] == wanted:
+        if members[i] == position:
             return True
     return False
 
 
 @jit
-def insert(
+def reinsert(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
-    value: NDArray[np.float64],
+    cost: NDArray[np.float64],
     kept: NDArray[np.bool_],
-    wanted: NDArray[np.bool_],
-    sizes: int,
+    is_candidate: NDArray[np.bool_],
+    max_size: int,
     high: NDArray[np.int64],
     low: NDArray[np.int64],
 ) -> int:
-    """Put wanted terms back, the most valuable first, if all combinations they make are among the frequent keys."""
+    """Reinsert candidates, the costliest first, if all combinations that arise are among the frequent keys."""
     n_inserted = 0
     terms = np.empty(4, np.int32)
     for h in range(len(indptr) - 1):
-        candidates = alive(indptr, wanted, h)
-        order = np.argsort(-value[candidates], kind="mergesort")
+        candidates = masked_positions(indptr, is_candidate, h)
+        order = np.argsort(-cost[candidates], kind="mergesort")
         for candidate in candidates[order]:
-            places = alive(indptr, kept, h)
-            if _makes_only_known(places, ids, candidate, sizes, high, low, terms):
+            places = masked_positions(indptr, kept, h)
+            if _are_all_listed(places, ids, candidate, max_size, high, low, terms):
                 kept[candidate] = True
                 n_inserted += 1
     return n_inserted
 
 
 @jit
-def narrow(
+def drop_blocked(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     kept: NDArray[np.bool_],
-    wanted: NDArray[np.bool_],
-    sizes: int,
+    is_candidate: NDArray[np.bool_],
+    max_size: int,
     high: NDArray[np.int64],
     low: NDArray[np.int64],
 ) -> int:
-    """Unmark wanted terms that make a combination with kept terms that is not among the keys; count the others."""
-    n_wanted = 0
+    """Unmark candidates that would make a combination with kept terms that is not among the keys; count the others."""
+    n_candidates = 0
     terms = np.empty(4, np.int32)
     for h in range(len(indptr) - 1):
-        places = alive(indptr, kept, h)
-        for candidate in alive(indptr, wanted, h):
-            wanted[candidate] = _makes_only_known(places, ids, candidate, sizes, high, low, terms)
-            n_wanted += wanted[candidate]
-    return n_wanted
+        places = masked_positions(indptr, kept, h)
+        for candidate in masked_positions(indptr, is_candidate, h):
+            is_candidate[candidate] = _are_all_listed(places, ids, candidate, max_size, high, low, terms)
+            n_candidates += is_candidate[candidate]
+    return n_candidates
 
 
 @jit
-def _makes_only_known(
+def _are_all_listed(
     places: NDArray[np.int64],
     ids: NDArray[np.int32],
     candidate: int,
-    sizes: int,
+    max_size: int,
     high: NDArray[np.int64],
     low: NDArray[np.int64],
     terms: NDArray[np.int32],
 ) -> bool:
-    """Say whether a term's combinations with up to `sizes` − 1 kept ones are all among the keys."""
+    """Return whether a term's combinations with up to `max_size` − 1 kept terms are all among the keys."""
     positions = np.empty(4, np.int64)
-    for others in range(sizes):
+    for others in range(max_size):
         if len(places) < others:
             break
         for i in range(others):
@@ -278,7 +278,7 @@ def _makes_only_known(
             if not is_in:
                 terms[n] = ids[candidate]
             wanted_high, wanted_low = key_of(terms, others + 1)
-            if find(high, low, wanted_high, wanted_low) < 0:
+            if find_key(high, low, wanted_high, wanted_low) < 0:
                 return False
             if others == 0 or not advance(positions, others, len(places), others - 1):
                 break
@@ -286,7 +286,7 @@ def _makes_only_known(
 
 
 @jit
-def mix(high: NDArray[np.int64], low: NDArray[np.int64], n_buckets: int) -> NDArray[np.int32]:
+def bucket_keys(high: NDArray[np.int64], low: NDArray[np.int64], n_buckets: int) -> NDArray[np.int32]:
     """Return the bucket of every key, by a hash that is the same everywhere (the finaliser of SplitMix64)."""
     bucket = np.empty(len(high), np.int32)
     for i in range(len(high)):

@@ -1,4 +1,4 @@
-"""Counting the frequent combinations of up to four terms by delivering occurrences, and finding those of a history.
+"""Count the frequent combinations of up to four terms, and find those of one history.
 
 A combination is stored under its *rarest* term (the largest id), then the next rarer: a tree whose lists stay short,
 since a rare term has few partners and a common term few partners that are commoner still. The histories that hold a
@@ -72,8 +72,8 @@ def postings(
 
 
 @jit
-def is_one_each(owner: NDArray[np.int32]) -> bool:
-    """Say whether every history has an owner of its own; those of one owner stand side by side."""
+def are_distinct(owner: NDArray[np.int32]) -> bool:
+    """Return whether each history has a different owner; histories of one owner must be neighbours."""
     for h in range(1, len(owner)):
         if owner[h] == owner[h - 1]:
             return False
@@ -81,13 +81,13 @@ def is_one_each(owner: NDArray[np.int32]) -> bool:
 
 
 @jit
-def _deliver(
+def _count_partners(
     histories: NDArray[np.int32],
     bound: int,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     owner: NDArray[np.int32],
-    one_each: bool,  # every history has an owner of its own
+    has_one_each: bool,  # every owner has one history
     allowed: NDArray[np.int32],  # a term counts only where this is ≥ 0
     count: NDArray[np.int32],
     last: NDArray[np.int32],
@@ -96,13 +96,13 @@ def _deliver(
     """Count how many owners of these histories hold each term below `bound`; return how many terms were touched."""
     n_touched = 0
     for h in histories:
-        who = owner[h]
+        person = owner[h]
         for i in range(indptr[h], indptr[h + 1]):
             t = ids[i]
             if t >= bound:
                 break
-            if allowed[t] >= 0 and (one_each or last[t] != who):
-                last[t] = who
+            if allowed[t] >= 0 and (has_one_each or last[t] != person):
+                last[t] = person
                 if count[t] == 0:
                     touched[n_touched] = t
                     n_touched += 1
@@ -111,7 +111,7 @@ def _deliver(
 
 
 @jit
-def _collect(
+def _add_nodes(
     touched: NDArray[np.int32],
     n_touched: int,
     candidates: NDArray[np.int32],  # all that can have been touched, ascending
@@ -122,7 +122,7 @@ def _collect(
     support: NDArray[np.int32],
     n: int,
 ) -> int:
-    """Write the touched terms with a count ≥ k and these counts from n on, ascending; forget all; return the end."""
+    """Append the touched terms with count ≥ k and their supports at n, sorted by id; reset counts; return the end."""
     end = n
     if 8 * n_touched >= len(candidates):  # going through all costs less than sorting
         for t in candidates:
@@ -193,8 +193,8 @@ def _with_room(level: Level, n_children: int) -> Level:
 
 
 @jit
-def _close(level: Level, end: int) -> None:
-    """Note where the children of the next parent end."""
+def _close_parent(level: Level, end: int) -> None:
+    """Record where the children of the next parent end."""
     level.start[level.size[1] + 1] = end
     level.size[0], level.size[1] = end, level.size[1] + 1
 
@@ -223,14 +223,14 @@ def count_frequent(
     all_terms = np.arange(n_terms).astype(np.int32)
     place2 = np.full(n_terms, -1, np.int32)
     place3 = np.full(n_terms, -1, np.int32)
-    one_each = is_one_each(owner)
+    has_one_each = are_distinct(owner)
     for t in range(first, end):
         histories = post_history[post_start[t] : post_start[t + 1]]
-        n = _deliver(histories, t, indptr, ids, owner, one_each, anything, count, last, touched)
+        n = _count_partners(histories, t, indptr, ids, owner, has_one_each, anything, count, last, touched)
         level2 = _with_room(level2, max(n, t if 8 * n >= t else 0))
         begin2 = level2.size[0]
-        end2 = _collect(touched, n, all_terms[:t], k, count, last, level2.term, level2.support, begin2)
-        _close(level2, end2)
+        end2 = _add_nodes(touched, n, all_terms[:t], k, count, last, level2.term, level2.support, begin2)
+        _close_parent(level2, end2)
         if m < 3:
             continue
         terms2 = level2.term[begin2:end2]
@@ -239,11 +239,11 @@ def count_frequent(
         start, holding = _distribute(histories, t, indptr, ids, place2, len(terms2))
         for j in range(len(terms2)):
             with_b = holding[start[j] : start[j + 1]]
-            n = _deliver(with_b, terms2[j], indptr, ids, owner, one_each, place2, count, last, touched)
+            n = _count_partners(with_b, terms2[j], indptr, ids, owner, has_one_each, place2, count, last, touched)
             level3 = _with_room(level3, j)
             begin3 = level3.size[0]
-            end3 = _collect(touched, n, terms2[:j], k, count, last, level3.term, level3.support, begin3)
-            _close(level3, end3)
+            end3 = _add_nodes(touched, n, terms2[:j], k, count, last, level3.term, level3.support, begin3)
+            _close_parent(level3, end3)
             if m < 4:
                 continue
             terms3 = level3.term[begin3:end3]
@@ -252,10 +252,10 @@ def count_frequent(
             start_, holding_ = _distribute(with_b, terms2[j], indptr, ids, place3, len(terms3))
             for i in range(len(terms3)):
                 with_a = holding_[start_[i] : start_[i + 1]]
-                n = _deliver(with_a, terms3[i], indptr, ids, owner, one_each, place3, count, last, touched)
+                n = _count_partners(with_a, terms3[i], indptr, ids, owner, has_one_each, place3, count, last, touched)
                 level4 = _with_room(level4, i)
-                end4 = _collect(touched, n, terms3[:i], k, count, last, level4.term, level4.support, level4.size[0])
-                _close(level4, end4)
+                end4 = _add_nodes(touched, n, terms3[:i], k, count, last, level4.term, level4.support, level4.size[0])
+                _close_parent(level4, end4)
             for i in range(len(terms3)):
                 place3[terms3[i]] = -1
         for j in range(len(terms2)):
@@ -268,8 +268,8 @@ def empty_level() -> Level:
     return Level(np.zeros(1024, np.int64), np.empty(1024, np.int32), np.empty(1024, np.int32), np.zeros(2, np.int64))
 
 
-def joined(parts: Sequence[tuple[Level, Level, Level]]) -> Tree:
-    """Join the levels counted for consecutive ranges of terms to one tree."""
+def join_levels(parts: Sequence[tuple[Level, Level, Level]]) -> Tree:
+    """Join the levels counted for consecutive ranges of terms into one tree."""
     arrays: list[NDArray[np.int64] | NDArray[np.int32]] = []
     for size in range(3):
         levels = [part[size] for part in parts]
@@ -281,10 +281,10 @@ def joined(parts: Sequence[tuple[Level, Level, Level]]) -> Tree:
     return Tree(*arrays)  # type: ignore[arg-type]
 
 
-class Pairs(NamedTuple):
+class TermPairs(NamedTuple):
     """Scratch space for the pairs of one history, allocated once; terms are given by their places in it."""
 
-    good: NDArray[np.uint64]  # (n, words): bit j of row i says that places i < j are a frequent pair
+    frequent: NDArray[np.uint64]  # (n, words): bit j of row i says that places i < j are a frequent pair
     rarer: NDArray[np.uint64]  # (words,): bit j says that place j is still there and looked at as the rarer term
     first: NDArray[np.int32]  # the listed pairs: places first < second, and their node in the tree
     second: NDArray[np.int32]
@@ -299,7 +299,7 @@ def lowest(bits: np.uint64) -> int:
 
 
 @jit
-def find(term: NDArray[np.int32], low: int, high: int, t: int) -> int:
+def find_node(term: NDArray[np.int32], low: int, high: int, t: int) -> int:
     """Return the node of term t among those from `low` to `high` − 1, or -1."""
     n = high - low
     if n == 0:
@@ -350,7 +350,7 @@ def children(
                 found += 1
         return found
     for place in range(n):
-        node = find(term, low, high, current[place])
+        node = find_node(term, low, high, current[place])
         if node >= 0:
             places[found], nodes[found] = place, node
             found += 1
@@ -358,25 +358,25 @@ def children(
 
 
 @jit
-def find_pairs(
+def list_pairs(
     tree: Tree,
     k: int,
     current: NDArray[np.int32],
     n: int,
-    gone: NDArray[np.bool_],
+    is_deleted: NDArray[np.bool_],
     rarest: NDArray[np.bool_],
     place_of: NDArray[np.int32],
-    pairs: Pairs,
+    pairs: TermPairs,
 ) -> int:
     """List the pairs that are in the tree and mark the frequent ones, only with some terms as the rarer one.
 
     Return the work done.
     """
     start, term, support = tree.start2, tree.term2, tree.support2
-    good, rarer, first, second, node_of = pairs.good, pairs.rarer, pairs.first, pairs.second, pairs.node
+    frequent, rarer, first, second, node_of = pairs.frequent, pairs.rarer, pairs.first, pairs.second, pairs.node
     words = (n + 63) >> 6
     is_listed = n <= LISTED
-    good[: n * words] = np.uint64(0)
+    frequent[: n * words] = np.uint64(0)
     rarer[:words] = np.uint64(0)
     found = work = 0
     for j in range(n):
@@ -384,7 +384,7 @@ def find_pairs(
         if not rarest[j]:
             continue
         word, bit = j >> 6, ONE << np.uint64(j & 63)
-        if not gone[j]:
+        if not is_deleted[j]:
             rarer[word] |= bit
         low, high = start[current[j]], start[current[j] + 1]
         # Either the children are looked up among the terms or the terms among the children, whichever costs less.
@@ -394,17 +394,17 @@ def find_pairs(
                 i = place_of[term[node]]
                 if i >= 0:
                     if support[node] >= k:
-                        good[i * words + word] |= bit
+                        frequent[i * words + word] |= bit
                     if is_listed:
                         first[found], second[found], node_of[found] = i, j, node
                         found += 1
         else:
             work += 20 * j
             for i in range(j):
-                node = find(term, low, high, current[i])
+                node = find_node(term, low, high, current[i])
                 if node >= 0:
                     if support[node] >= k:
-                        good[i * words + word] |= bit
+                        frequent[i * words + word] |= bit
                     if is_listed:
                         first[found], second[found], node_of[found] = i, j, node
                         found += 1
@@ -414,11 +414,11 @@ def find_pairs(
     return work
 
 
-def make_pairs(longest: int) -> Pairs:
+def make_term_pairs(longest: int) -> TermPairs:
     """Return scratch space for histories of up to `longest` terms."""
     listed = min(longest, LISTED)
     room = listed * (listed - 1) // 2 + 1
     words = (longest + 63) >> 6
-    good, rarer = np.zeros(longest * words, np.uint64), np.zeros(words, np.uint64)
+    frequent, rarer = np.zeros(longest * words, np.uint64), np.zeros(words, np.uint64)
     first, second, node = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
-    return Pairs(good, rarer, first, second, node, size=np.zeros(1, np.int64))
+    return TermPairs(frequent, rarer, first, second, node, size=np.zeros(1, np.int64))

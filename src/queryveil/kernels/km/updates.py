@@ -1,6 +1,6 @@
-"""Incremental update of supports when terms of a history are deleted or put back.
+"""Update supports incrementally when terms of a history are deleted or reinserted.
 
-The data of Algorithm 1: the log, the rule by which terms are deleted, and scratch space for one history.
+The module also holds the data of Algorithm 1: the log, the deletion rule, and scratch space for one history.
 """
 
 from typing import NamedTuple
@@ -9,22 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import MARKED, Pairs, Tree, children, find, make_pairs
+from queryveil.kernels.km.supports import MARKED, TermPairs, Tree, children, find_node, make_term_pairs
 
 RANDOM, FIS, UTILITY = 0, 1, 2
 
 
 class Log(NamedTuple):
-    """The log that is worked on; `alive` and the times change."""
+    """The log that terms are deleted from; `kept` and the times change."""
 
     indptr: NDArray[np.int64]
     ids: NDArray[np.int32]
     owner: NDArray[np.int32]
     first: NDArray[np.int64]  # (people + 1,): the histories of person p are first[p] … first[p + 1] − 1
-    alive: NDArray[np.bool_]  # (pairs,)
+    kept: NDArray[np.bool_]  # (pairs,)
     checked: NDArray[np.int64]  # (histories,): when the history was last checked
-    fell: NDArray[np.int64]  # (terms,): when a combination whose rarest term it is last fell below k
-    fell_with: NDArray[np.int64]  # (terms,): when one of which it is another term did
+    drop_as_rarest: NDArray[np.int64]  # (terms,): when a combination of which it is the rarest became infrequent last
+    drop_as_other: NDArray[np.int64]  # (terms,): when one of which it is another term did
 
 
 class Rule(NamedTuple):
@@ -43,17 +43,17 @@ class Scratch(NamedTuple):
 
     current: NDArray[np.int32]  # the terms when its turn comes, ascending
     where: NDArray[np.int64]  # where each stands in the log
-    gone: NDArray[np.bool_]  # which of them have been deleted since
-    rarest: NDArray[np.bool_]  # which of them can be the rarest of a combination to look at
+    is_deleted: NDArray[np.bool_]  # which of them have been deleted since; on reinsertion, the term to reinsert
+    rarest: NDArray[np.bool_]  # which of them can be the rarest of a combination to test
     common: NDArray[np.bool_]  # which of them can be another term of it
-    pairs: Pairs
-    triples: NDArray[np.uint64]  # (left, left, words): bit c of row (a, b) says that places a < b < c are frequent
-    left: NDArray[np.int32]  # terms to look at when a size above two begins
-    at: NDArray[np.int64]  # where each of those stands in `current`
-    positions: NDArray[np.int64]  # (4,): places in `left` of the combination looked at, ascending
+    pairs: TermPairs
+    triples: NDArray[np.uint64]  # (candidates, candidates, words): bit c of row (a, b): places a < b < c are frequent
+    candidates: NDArray[np.int32]  # terms that can be in a larger combination to test
+    candidate_at: NDArray[np.int64]  # the place of each of those in `current`
+    positions: NDArray[np.int64]  # (4,): places in `candidates` of the combination tested, ascending
     combination: NDArray[np.int32]  # (4,): the terms of the combination whose support is lowered, the rarest first
-    rest: NDArray[np.int32]  # terms still there, for target `fis`
-    rest_gone: NDArray[np.bool_]
+    rest: NDArray[np.int32]  # terms still kept, for target `fis`
+    is_rest_deleted: NDArray[np.bool_]
     place_of: NDArray[np.int32]  # (terms,): the place of a current term, -1 elsewhere
     places: NDArray[np.int32]  # (3, longest): children found, per size
     nodes: NDArray[np.int64]  # (3, longest)
@@ -65,17 +65,17 @@ def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
     return Scratch(
         current=np.empty(longest, np.int32),
         where=np.empty(longest, np.int64),
-        gone=np.zeros(longest, np.bool_),
+        is_deleted=np.zeros(longest, np.bool_),
         rarest=np.zeros(longest, np.bool_),
         common=np.zeros(longest, np.bool_),
-        pairs=make_pairs(longest),
+        pairs=make_term_pairs(longest),
         triples=np.empty(marked * marked * ((marked + 63) >> 6), np.uint64),
-        left=np.empty(longest, np.int32),
-        at=np.empty(longest, np.int64),
+        candidates=np.empty(longest, np.int32),
+        candidate_at=np.empty(longest, np.int64),
         positions=np.zeros(4, np.int64),
         combination=np.zeros(4, np.int32),
         rest=np.empty(longest, np.int32),
-        rest_gone=np.zeros(longest, np.bool_),
+        is_rest_deleted=np.zeros(longest, np.bool_),
         place_of=np.full(n_terms, -1, np.int32),
         places=np.empty((3, longest), np.int32),
         nodes=np.empty((3, longest), np.int64),
@@ -83,8 +83,8 @@ def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
 
 
 @jit
-def _has(log: Log, h: int, t: int) -> bool:
-    """Say whether a history holds a term now."""
+def _keeps(log: Log, h: int, t: int) -> bool:
+    """Return whether a history keeps a term."""
     low, high = log.indptr[h], log.indptr[h + 1]
     while low < high:
         middle = (low + high) >> 1
@@ -92,40 +92,40 @@ def _has(log: Log, h: int, t: int) -> bool:
             low = middle + 1
         else:
             high = middle
-    return low < log.indptr[h + 1] and log.ids[low] == t and log.alive[low]
+    return low < log.indptr[h + 1] and log.ids[low] == t and log.kept[low]
 
 
 @jit
-def _has_all(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
+def _keeps_all(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
     for i in range(n):
-        if not _has(log, h, terms[i]):
+        if not _keeps(log, h, terms[i]):
             return False
     return True
 
 
 @jit
-def _held_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
-    """Say whether another history of the same person holds all of these terms."""
+def _is_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
+    """Return whether another history of the same person keeps all of these terms."""
     person = log.owner[h]
     for g in range(log.first[person], log.first[person + 1]):
-        if g != h and _has_all(log, g, terms, n):
+        if g != h and _keeps_all(log, g, terms, n):
             return True
     return False
 
 
 @jit
-def _fall(
-    fell: NDArray[np.int64],
-    fell_with: NDArray[np.int64],
+def _record_infrequent(
+    drop_as_rarest: NDArray[np.int64],
+    drop_as_other: NDArray[np.int64],
     degree: NDArray[np.int64],
     now: int,
     terms: NDArray[np.int32],
     n: int,
 ) -> None:
-    """Note that a combination, its rarest term first, has just become infrequent; degrees are kept for `fis` only."""
-    fell[terms[0]] = now
+    """Record that a combination, its rarest term first, has just become infrequent; only `fis` needs degrees."""
+    drop_as_rarest[terms[0]] = now
     for i in range(1, n):
-        fell_with[terms[i]] = now
+        drop_as_other[terms[i]] = now
     if n > 1 and degree.shape[1] > 0:
         for i in range(n):
             degree[n, terms[i]] -= 1
@@ -140,16 +140,16 @@ def update(
     h: int,
     current: NDArray[np.int32],
     n: int,
-    gone: NDArray[np.bool_],
+    is_changed: NDArray[np.bool_],
     by: int,
     is_listed: bool,
     scratch: Scratch,
 ) -> None:
-    """Change the supports of all combinations of the `current` terms that hold one that is gone, or that comes back.
+    """Change by `by` the supports of all combinations of the `current` terms with a term that is deleted or reinserted.
 
-    The pairs of the terms may be listed already.
+    `is_listed` says that `scratch.pairs` already lists the pairs of the terms.
     """
-    # Parts of tuples are taken out before the loops: each time costs the counting of references.
+    # Bind tuple fields to locals before the loops: each access would cost an update of reference counts.
     place_of, combination = scratch.place_of, scratch.combination
     places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
     nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
@@ -158,25 +158,25 @@ def update(
     start2, term2, support2 = tree.start2, tree.term2, tree.support2
     start3, term3, support3 = tree.start3, tree.term3, tree.support3
     start4, term4, support4 = tree.start4, tree.term4, tree.support4
-    fell, fell_with, degree, now = log.fell, log.fell_with, rule.degree, log.checked[h]
+    drop_as_rarest, drop_as_other, degree, now = log.drop_as_rarest, log.drop_as_other, rule.degree, log.checked[h]
     m = rule.m
-    fallen = rule.k - 1 if by < 0 else -1  # nothing falls by rising
-    # What holds an infrequent pair is infrequent for good and needs no count, unless degrees are kept of it.
-    least = 0 if rule.target == FIS else rule.k
+    infrequent_at = rule.k - 1 if by < 0 else -1  # a support that rises makes nothing infrequent
+    # A combination with an infrequent pair stays infrequent and needs no count, unless `fis` needs its degrees.
+    min_support = 0 if rule.target == FIS else rule.k
     for i in range(n):
         place_of[current[i]] = i
-    first_gone = 0
-    while not gone[first_gone]:
-        first_gone += 1
+    first_changed = 0
+    while not is_changed[first_changed]:
+        first_changed += 1
     person = log.owner[h]
-    several = log.first[person + 1] - log.first[person] > 1
+    has_several = log.first[person + 1] - log.first[person] > 1
     listed = 0  # pairs are listed by their rarer term
-    for c in range(first_gone, n):
+    for c in range(first_changed, n):
         combination[0] = current[c]
-        if gone[c] and not (several and _held_elsewhere(log, h, combination, 1)):
+        if is_changed[c] and not (has_several and _is_elsewhere(log, h, combination, 1)):
             support1[current[c]] += by
-            if support1[current[c]] == fallen:
-                _fall(fell, fell_with, degree, now, combination, 1)
+            if support1[current[c]] == infrequent_at:
+                _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 1)
         if m < 2:
             continue
         n2 = 0
@@ -190,35 +190,35 @@ def update(
             n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
         for i in range(n2):
             b, node2 = places2[i], nodes2[i]
-            if support2[node2] < least:
+            if support2[node2] < min_support:
                 continue
             combination[1] = current[b]
-            gone2 = gone[c] or gone[b]
-            if gone2 and not (several and _held_elsewhere(log, h, combination, 2)):
+            changed2 = is_changed[c] or is_changed[b]
+            if changed2 and not (has_several and _is_elsewhere(log, h, combination, 2)):
                 support2[node2] += by
-                if support2[node2] == fallen:
-                    _fall(fell, fell_with, degree, now, combination, 2)
-            if m < 3 or not (gone2 or first_gone < b):
+                if support2[node2] == infrequent_at:
+                    _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 2)
+            if m < 3 or not (changed2 or first_changed < b):
                 continue
             n3 = children(start3, term3, node2, current, b, place_of, places3, nodes3)
             for j in range(n3):
                 a, node3 = places3[j], nodes3[j]
                 combination[2] = current[a]
-                gone3 = gone2 or gone[a]
-                if gone3 and not (several and _held_elsewhere(log, h, combination, 3)):
+                changed3 = changed2 or is_changed[a]
+                if changed3 and not (has_several and _is_elsewhere(log, h, combination, 3)):
                     support3[node3] += by
-                    if support3[node3] == fallen:
-                        _fall(fell, fell_with, degree, now, combination, 3)
+                    if support3[node3] == infrequent_at:
+                        _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 3)
                 if m < 4:
                     continue
                 n4 = children(start4, term4, node3, current, a, place_of, places4, nodes4)
                 for x in range(n4):
-                    if gone3 or gone[places4[x]]:
+                    if changed3 or is_changed[places4[x]]:
                         combination[3] = current[places4[x]]
-                        if not (several and _held_elsewhere(log, h, combination, 4)):
+                        if not (has_several and _is_elsewhere(log, h, combination, 4)):
                             support4[nodes4[x]] += by
-                            if support4[nodes4[x]] == fallen:
-                                _fall(fell, fell_with, degree, now, combination, 4)
+                            if support4[nodes4[x]] == infrequent_at:
+                                _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 4)
     for i in range(n):
         place_of[current[i]] = -1
 
@@ -226,19 +226,19 @@ def update(
 @jit
 def _lower_pair(
     support2: NDArray[np.int32],
-    fell: NDArray[np.int64],
-    fell_with: NDArray[np.int64],
+    drop_as_rarest: NDArray[np.int64],
+    drop_as_other: NDArray[np.int64],
     now: int,
     k: int,
     node: int,
     rarer: int,
     other: int,
 ) -> None:
-    """Lower the support of a pair of terms by one, noting when it becomes infrequent."""
+    """Lower the support of a pair of terms by one; record the time if it becomes infrequent."""
     support2[node] -= 1
     if support2[node] == k - 1:
-        fell[rarer] = now
-        fell_with[other] = now
+        drop_as_rarest[rarer] = now
+        drop_as_other[other] = now
 
 
 @jit
@@ -246,28 +246,28 @@ def update_pairs(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, is_listed: bool
 ) -> None:
     """Do what `update` does, for m = 2 and a person of one history: faster, as pairs are listed or few."""
-    current, gone = s.current, s.gone
+    current, is_deleted = s.current, s.is_deleted
     first, second, node_of, size = s.pairs.first, s.pairs.second, s.pairs.node, s.pairs.size[0]
     start, term, support2 = tree.start2, tree.term2, tree.support2
-    fell, fell_with, now, k = log.fell, log.fell_with, log.checked[h], rule.k
+    drop_as_rarest, drop_as_other, now, k = log.drop_as_rarest, log.drop_as_other, log.checked[h], rule.k
     for g in range(n):
         t = current[g]
-        if not gone[g]:
+        if not is_deleted[g]:
             continue
         support1[t] -= 1
         if support1[t] == k - 1:
-            fell[t] = now
+            drop_as_rarest[t] = now
         if is_listed:
             continue
         for i in range(g):
-            node = find(term, start[t], start[t + 1], current[i])
+            node = find_node(term, start[t], start[t + 1], current[i])
             if node >= 0:
-                _lower_pair(support2, fell, fell_with, now, k, node, t, current[i])
+                _lower_pair(support2, drop_as_rarest, drop_as_other, now, k, node, t, current[i])
         for j in range(g + 1, n):
-            node = -1 if gone[j] else find(term, start[current[j]], start[current[j] + 1], t)
+            node = -1 if is_deleted[j] else find_node(term, start[current[j]], start[current[j] + 1], t)
             if node >= 0:
-                _lower_pair(support2, fell, fell_with, now, k, node, current[j], t)
+                _lower_pair(support2, drop_as_rarest, drop_as_other, now, k, node, current[j], t)
     for pair in range(size if is_listed else 0):
         i, j = first[pair], second[pair]
-        if gone[i] or gone[j]:
-            _lower_pair(support2, fell, fell_with, now, k, node_of[pair], current[j], current[i])
+        if is_deleted[i] or is_deleted[j]:
+            _lower_pair(support2, drop_as_rarest, drop_as_other, now, k, node_of[pair], current[j], current[i])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.km.rounds import combinations, mix
+from queryveil.kernels.km.rounds import bucket_keys, combinations
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def _is_first(high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.boo
 
 def partition_by_bucket(keys: Keys, n_buckets: int) -> Iterator[tuple[int, Keys]]:
     """Yield each bucket with the keys that hash to it, in ascending order."""
-    bucket = mix(keys.high, keys.low, n_buckets)
+    bucket = bucket_keys(keys.high, keys.low, n_buckets)
     order = np.argsort(bucket, kind="stable")
     bounds = np.searchsorted(bucket[order], np.arange(n_buckets + 1))
     for number in np.flatnonzero(np.diff(bounds)).tolist():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray
-from queryveil.kernels.km.rounds import delete_covers, insert, narrow
+from queryveil.kernels.km.rounds import delete_hitting_sets, drop_blocked, reinsert
 from queryveil.methods.rounds.blocks import Block, Keys, candidate_keys, held_keys, merge_keys
 
 MAX_ROUNDS = 12
@@ -48,16 +48,16 @@ class DeleteHittingSets:
     """Delete a hitting set of the infrequent combinations from each history; count these combinations."""
 
     k: int
-    sizes: int
+    max_size: int
     round_: int
 
     def __call__(self, block: Block, replies: Keys) -> tuple[Block, int]:
         """Return the updated block and the number of infrequent combinations."""
-        kept = block.kept.copy()
+        kept, k = block.kept.copy(), self.k
         cost = _deletion_costs(block, _PROTECTION[min(self.round_, len(_PROTECTION) - 1)])
-        care = 1.0 if _is_careful(self.round_) else 0.0
-        n_infrequent = delete_covers(
-            block.indptr, block.ids, cost, kept, self.sizes, replies.high, replies.low, replies.people, self.k, care
+        caution = 1.0 if _is_careful(self.round_) else 0.0
+        n_infrequent = delete_hitting_sets(
+            block.indptr, block.ids, cost, kept, self.max_size, replies.high, replies.low, replies.people, k, caution
         )
         return block.with_kept(kept), int(n_infrequent)
 
@@ -78,12 +78,12 @@ class DeleteTerms:
 class DropBlockedCandidates:
     """Drop candidates that would create an infrequent combination with kept terms; count the remaining ones."""
 
-    sizes: int
+    max_size: int
 
     def __call__(self, block: Block, replies: Keys) -> tuple[Block, int]:
         """Return the updated block and the number of remaining candidates."""
         candidates = block.candidates.copy()
-        n = narrow(block.indptr, block.ids, block.kept, candidates, self.sizes, replies.high, replies.low)
+        n = drop_blocked(block.indptr, block.ids, block.kept, candidates, self.max_size, replies.high, replies.low)
         return replace(block, candidates=candidates), int(n)
 
 
@@ -91,17 +91,17 @@ class DropBlockedCandidates:
 class Reinsert:
     """Reinsert candidates whose combinations are all frequent; count the reinserted pairs."""
 
-    sizes: int
+    max_size: int
 
     def __call__(self, block: Block, replies: Keys) -> tuple[Block, int]:
         """Return the updated block and the number of reinserted pairs."""
         kept, cost = block.kept.copy(), _deletion_costs(block, _TIE_BREAK)
-        n = insert(block.indptr, block.ids, cost, kept, block.candidates, self.sizes, replies.high, replies.low)
+        n = reinsert(block.indptr, block.ids, cost, kept, block.candidates, self.max_size, replies.high, replies.low)
         return block.with_kept(kept), int(n)
 
 
 def _is_careful(round_: int) -> bool:
-    """Say whether blocks also learn of combinations just above k: up to k + (k + 1) // 3 people."""
+    """Return whether blocks also learn of combinations just above k: up to k + (k + 1) // 3 people."""
     return round_ >= _CAREFUL_FROM
 
 
@@ -132,11 +132,11 @@ def run_rounds(exchange: Exchange, *, k: int, m: int, progress: Progress = silen
     rounds, is_anonymous = 0, False
     for rounds in range(1, MAX_ROUNDS + 1):
         progress("rounds", rounds - 1, MAX_ROUNDS)
-        sizes = m if rounds > _PAIR_ROUNDS else min(m, 2)
+        max_size = m if rounds > _PAIR_ROUNDS else min(m, 2)
         below = k + 1 + (k + 1) // 3 if _is_careful(rounds - 1) else k
-        query = CombinationQuery(tuple(range(1, sizes + 1)), below=below)
-        n_left = exchange.run_round(query, DeleteHittingSets(k, sizes, rounds - 1))
-        is_anonymous = n_left == 0 and sizes == m  # pairs alone prove nothing about larger combinations
+        query = CombinationQuery(tuple(range(1, max_size + 1)), below=below)
+        n_left = exchange.run_round(query, DeleteHittingSets(k, max_size, rounds - 1))
+        is_anonymous = n_left == 0 and max_size == m  # pairs alone prove nothing about larger combinations
         if is_anonymous:
             break
     n_deleted = 0 if is_anonymous else _delete_remaining(exchange, k, m)
@@ -194,9 +194,9 @@ def _reinsert(exchange: Exchange, k: int, m: int, progress: Progress) -> int:
 
     A reinsertion never makes an infrequent combination frequent, so a second pass would find nothing.
     """
-    progress("putting terms back", 0, 1)
-    for sizes in range(2, m):  # fewer candidates remain for queries about larger combinations
-        exchange.run_round(CombinationQuery(tuple(range(1, sizes + 1)), at_least=k), DropBlockedCandidates(sizes))
+    progress("reinserting terms", 0, 1)
+    for max_size in range(2, m):  # fewer candidates remain for queries about larger combinations
+        exchange.run_round(CombinationQuery(tuple(range(1, max_size + 1)), at_least=k), DropBlockedCandidates(max_size))
     n_reinserted = exchange.run_round(CombinationQuery(tuple(range(1, m + 1)), at_least=k), Reinsert(m))
-    progress("putting terms back", 1, 1)
+    progress("reinserting terms", 1, 1)
     return n_reinserted
