@@ -118,7 +118,7 @@ def read_pointers(folder: Path) -> tuple[dict[Key, list[str]], dict[Key, list[tu
 
 
 def is_usual(lemma: str, synset: int) -> bool:
-    """Say whether a synset is a lemma's most frequent sense, over all parts of speech."""
+    """Return whether a synset is a lemma's most frequent sense, over all parts of speech."""
     network = load_wordnet()
     place = network.lemma_ids[lemma]
     senses = slice(network.sense_indptr[place], network.sense_indptr[place + 1])
@@ -134,7 +134,7 @@ def taught_words(withheld: frozenset[str]) -> set[str]:
 
 
 def is_taught(word: str, taught: set[str]) -> bool:
-    """Say whether a word, as it is written or folded, is among those the model is trained on."""
+    """Return whether a word, as it is written or folded, is among those the model is trained on."""
     folded = " ".join(terms(word))
     return word in taught or folded in taught or base_form(folded) in taught
 

@@ -146,7 +146,7 @@ def check(cells: set[tuple[int, str]], k: int, m: int, owner: dict[int, int]) ->
 
 
 def breaks(cells: set[tuple[int, str]], k: int, m: int, owner: dict[int, int]) -> bool:
-    """Say whether some combination of at most m terms has fewer than k people, in plain Python."""
+    """Return whether some combination of at most m terms has fewer than k people, in plain Python."""
     histories: dict[int, set[str]] = defaultdict(set)
     for user, term in cells:
         histories[user].add(term)

@@ -19,10 +19,10 @@ from queryveil.core.results import Verdict, Violation
 TERMS = ("pear", "Zebra", "apple", "éclair", "fig", "ape", "日本", "zebra", "b c")
 
 
-@pytest.fixture(scope="module", autouse=True, params=[0, km.FEW_OCCURRENCES], ids=["compiled", "plain"])
+@pytest.fixture(scope="module", autouse=True, params=[0, km.FEW_COMBINATIONS], ids=["compiled", "plain"])
 def how_kernels_run(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run every test with the compiled kernel and, small as the data is, with the same function as plain Python."""
-    with patch.object(km, "FEW_OCCURRENCES", request.param):
+    with patch.object(km, "FEW_COMBINATIONS", request.param):
         yield
 
 

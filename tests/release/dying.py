@@ -32,7 +32,7 @@ Action = Callable[[], object]
 
 
 def is_change(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Say whether an audit event comes before a change to the file system."""
+    """Return whether an audit event comes before a change to the file system."""
     if event == "open":
         return isinstance(arguments[2], int) and bool(arguments[2] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR))
     return event in CHANGES

@@ -144,10 +144,10 @@ def test_the_verdict_is_that_of_one_machine(
 
 
 def test_blocks_without_a_legal_group_are_put_together() -> None:
-    assert linkability.merged([], [1, 2]) == {}
-    assert linkability.merged([4], [1, 2]) == {4: 1}
-    assert linkability.merged([4], []) == {}
-    assert linkability.merged([1, 3, 4, 7, 8], [2]) == {3: 1, 4: 1, 7: 1}
+    assert linkability.plan_merges([], [1, 2]) == {}
+    assert linkability.plan_merges([4], [1, 2]) == {4: 1}
+    assert linkability.plan_merges([4], []) == {}
+    assert linkability.plan_merges([1, 3, 4, 7, 8], [2]) == {3: 1, 4: 1, 7: 1}
 
 
 def test_small_parts_are_put_together() -> None:

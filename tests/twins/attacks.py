@@ -45,7 +45,7 @@ def beliefs(
 
 
 def is_blocked(units: Sequence[Unit], me: int, item: int, k: int, m: int) -> bool:
-    """Say whether the item would make a combination of at most m items with a unit that fewer than k owners hold."""
+    """Return whether the item would make a combination of at most m items with a unit that fewer than k owners hold."""
     owner, shown = units[me]
     for size in range(min(m - 1, len(shown)) + 1):
         for others in combinations(sorted(shown), size):

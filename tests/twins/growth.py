@@ -19,7 +19,7 @@ def people_of(histories: Rows, owners: Sequence[int], m: int) -> People:
 
 
 def is_anonymous(histories: Rows, owners: Sequence[int], k: int, m: int) -> bool:
-    """Say whether at least k people hold every combination that is there."""
+    """Return whether at least k people hold every combination that is there."""
     return all(len(who) >= k for who in people_of(histories, owners, m).values())
 
 

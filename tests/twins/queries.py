@@ -13,7 +13,7 @@ def shared(log: Issued, k: int) -> list[tuple[str, str]]:
 
 
 def private(query: str, lists: PersonalWordLists) -> bool:
-    """Say whether some words of a query, side by side, are a name, a place or a private phrase."""
+    """Return whether some words of a query, side by side, are a name, a place or a private phrase."""
     words = query.split(" ")
     runs = [" ".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, len(words) + 1)]
     pairs = [run.split(" ") for run in runs if run.count(" ") == 1]

@@ -150,7 +150,7 @@ def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArra
     return sorted_rows, inside[position]
 
 
-def find_pairs(profiles: Profiles, history: IntArray, term: IntArray) -> IntArray:
+def locate_pairs(profiles: Profiles, history: IntArray, term: IntArray) -> IntArray:
     """Return the position in `ids` of every (history, term)."""
     n_terms = len(profiles.vocabulary)
     keys = row_numbers(profiles.indptr) * n_terms + profiles.ids  # sorted: rows ascend, ids ascend within a row

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from queryveil.core.rows import Int32Array, IntArray
 from queryveil.engines import QueryLog
-from queryveil.histories.build import Unit, find_pairs
+from queryveil.histories.build import Unit, locate_pairs
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 
@@ -48,4 +48,4 @@ def find_occurrences(
     is_known = known >= 0  # false for stop words
     query, known = query[is_known], known[is_known]
     columns = {name: pa.concat_arrays(parts) for name, parts in extra.items()}
-    return Occurrences(history, query, find_pairs(profiles, history[query], known), columns)
+    return Occurrences(history, query, locate_pairs(profiles, history[query], known), columns)

@@ -150,7 +150,7 @@ def count_entries(
 
 @jit
 def is_within(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
-    """Say whether all bits of a set are in another."""
+    """Return whether all bits of a set are in another."""
     for word in range(len(one)):
         if one[word] & ~other[word]:
             return False
@@ -159,13 +159,13 @@ def is_within(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
 
 @jit
 def has(bits: NDArray[np.uint64], place: int) -> bool:
-    """Say whether a bit is set."""
+    """Return whether a bit is set."""
     return bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1) != np.uint64(0)
 
 
 @jit
 def comes_before(found: Found, one: int, other: int) -> bool:
-    """Say whether a pattern ranks first: by more rows, then fewer entries, then the lowest entry they do not share."""
+    """Return whether a pattern ranks first: more rows, then fewer entries, then the lowest entry they do not share."""
     if found.support[one] != found.support[other]:
         return found.support[one] > found.support[other]
     if found.size[one] != found.size[other]:

@@ -205,7 +205,7 @@ def _find(
 
 @jit
 def _is_same(arena: NDArray[np.uint8], begin: int, end: int, text: NDArray[np.uint8], origin: int, length: int) -> bool:
-    """Say whether a term of the arena equals the one in a text, regardless of case."""
+    """Return whether a term of the arena equals the one in a text, regardless of case."""
     if end - begin != length:
         return False
     for i in range(length):

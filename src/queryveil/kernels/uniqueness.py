@@ -38,7 +38,7 @@ def find_alone(
 
 @jit
 def _is_elsewhere(crowd: Crowd, me: int, terms: NDArray[np.int32]) -> bool:
-    """Say whether an owner other than `me` holds the terms."""
+    """Return whether an owner other than `me` holds the terms."""
     begin, end = int(crowd.post_start[terms[-1]]), int(crowd.post_start[terms[-1] + 1])
     if len(terms) == 1 or terms[-2] < 0:
         for i in range(begin, end):
@@ -76,7 +76,7 @@ def _skip(values: NDArray[np.int32], begin: int, end: int, wanted: int) -> int:
 
 @jit
 def _holds(row: NDArray[np.int32], terms: NDArray[np.int32]) -> bool:
-    """Say whether a row has all these terms; both ascend, and -1 stands for no term."""
+    """Return whether a row has all these terms; both ascend, and -1 stands for no term."""
     end = len(row)
     for j in range(len(terms) - 1, -1, -1):  # the rarest first: it is the least likely to be there
         if terms[j] < 0:

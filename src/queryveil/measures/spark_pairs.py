@@ -26,7 +26,7 @@ _ARRAYS = {"indptr": np.int64, "ids": np.int32, "before": np.int64, "after": np.
 _LEVELS = ("sensitivity", "own_sensitivity")
 PAIR_SCHEMA = ", ".join(["block INT", "unit STRING", *(f"{name} BINARY" for name in (*_ARRAYS, *_LEVELS))])
 _FOUND_SCHEMA = "block INT, people ARRAY<LONG>, unit STRING, totals ARRAY<LONG>, spreads ARRAY<DOUBLE>"
-Finding = Callable[[LogPair, ResolvedName], Figures]
+PairFigures = Callable[[LogPair, ResolvedName], Figures]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ spi, jsd, impressions, exposed = map(DistributedPairMeasure, (pairs.spi, pairs.j
 
 @dataclass(frozen=True)
 class _Find:
-    finding: Finding
+    finding: PairFigures
     measure: ResolvedName
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -213,11 +213,8 @@ def _grow_best(
         starts = [(rarest_first, 1.0 / people[problem.term]), (rarest_first, by_potential)]
     work = len(problem.gain) + _PER_HISTORY * problem.profiles.n_histories
     n_tries = len(starts) + min(_MAX_TRIES, _TRIED_WORK // work)
-    most, best_log, best_tree = (
-        (-np.inf, 0.0),
-        problem.log_keeping(np.zeros(len(problem.place), np.bool_)),
-        problem.tree,
-    )
+    nothing = np.zeros(len(problem.place), np.bool_)
+    most, best_log, best_tree = (-np.inf, 0.0), problem.log_keeping(nothing), problem.tree
     for number in range(n_tries):
         if number < len(starts):
             (order, weight), is_removed = starts[number], np.ones(problem.n_terms, np.bool_)

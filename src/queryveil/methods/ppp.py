@@ -41,14 +41,14 @@ def run(task: MethodTask) -> KeptPairs:
 
 
 def has_name(words: list[str], lists: PersonalWordLists) -> bool:
-    """Say whether a query has a word that is only a name, or a first name and after it a last name."""
+    """Return whether a query has a word that is only a name, or a first name and after it a last name."""
     if not lists.names.isdisjoint(words):
         return True
     return any(a in lists.first_names and b in lists.last_names for a, b in pairwise(words))
 
 
 def has_phrase(words: list[str], phrases: frozenset[str], longest: int) -> bool:
-    """Say whether words of a query, side by side, are one of the phrases."""
+    """Return whether words of a query, side by side, are one of the phrases."""
     if not phrases.isdisjoint(words):
         return True
     return any(

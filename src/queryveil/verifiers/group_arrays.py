@@ -25,11 +25,11 @@ class GroupCounts(NamedTuple):
     """Counts of a release and of everybody's profiles."""
 
     held: IntArray  # (rows,): members of the group who hold the term
-    held_in_group: IntArray  # (groups,): their sum
+    held_in_group: IntArray  # (groups,): their sum over the terms
     members: IntArray  # (groups,)
-    known: IntArray  # (released terms,): people of the whole log who hold the term
+    held_in_log: IntArray  # (released terms,): people of the whole log who hold the term
     people: int
-    holders: int  # people who hold a publishable term
+    people_with_terms: int  # people who hold a publishable term
     pairs: int  # of these people and such terms
 
 
@@ -72,15 +72,15 @@ class ArrayGroupFinder:
 
     def rare_terms(self) -> Finding:
         published = np.flatnonzero(np.bincount(self._released.ids))
-        known = self._counts.known[published]
-        n_rare, rarest = int(np.count_nonzero(known < self._floor)), int(known.argmin())
-        return Finding(n_rare, term=self._released.terms[published[rarest]], held=int(known[rarest]))
+        held_in_log = self._counts.held_in_log[published]
+        n_rare, rarest = int(np.count_nonzero(held_in_log < self._floor)), int(held_in_log.argmin())
+        return Finding(n_rare, term=self._released.terms[published[rarest]], held=int(held_in_log[rarest]))
 
     def invented_terms(self) -> Finding:
         return self._worst_row(self._counts.held == 0)
 
     def mean_profile_size(self) -> Fraction:
-        return Fraction(self._counts.pairs, self._counts.holders)
+        return Fraction(self._counts.pairs, self._counts.people_with_terms)
 
     def groups_with_few_terms(self, least: int) -> Finding:
         return self._worst_group(self._terms < least, -self._terms)
@@ -92,9 +92,9 @@ class ArrayGroupFinder:
 
     def terms_above_share(self, p: Fraction, *, has_prior: bool) -> Finding:
         counts, group = self._counts, self._group
-        if has_prior:  # held / members - known / people <= p, times members · people
+        if has_prior:  # held / members - held_in_log / people <= p, times members · people
             scaled = _limits(p, [size * counts.people for size in counts.members.tolist()])
-            prior = counts.known[self._released.ids] * counts.members[group]
+            prior = counts.held_in_log[self._released.ids] * counts.members[group]
             most = (scaled[group] + prior) // counts.people
         else:
             most = _limits(p, counts.members.tolist())[group]
@@ -111,7 +111,7 @@ class ArrayGroupFinder:
     def groups_above_distance(self, most: Fraction) -> Finding:
         # total variation is the sum of what the group has too much of, so terms that it does not publish add 0
         counts, group = self._counts, self._group
-        excess = counts.held * counts.pairs - counts.known[self._released.ids] * counts.held_in_group[group]
+        excess = counts.held * counts.pairs - counts.held_in_log[self._released.ids] * counts.held_in_group[group]
         apart = self._sum_by_group(excess.clip(0))
         possible = counts.held_in_group * counts.pairs
         is_above = apart > _limits(most, [size * counts.pairs for size in counts.held_in_group.tolist()])
@@ -155,17 +155,19 @@ class ArrayGroupFinder:
     def _counts(self) -> GroupCounts:
         """Count everything that the claim is about."""
         members, released = self._members, self._released
-        known = np.bincount(members.ids, minlength=len(members.terms))
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(known[members.ids] >= self._floor, dtype=np.int64)))
-        is_holder = before[members.indptr[1:]] > before[members.indptr[:-1]]
-        held = self._holders()
+        held_in_log = np.bincount(members.ids, minlength=len(members.terms))
+        before = np.concatenate(
+            (np.zeros(1, np.int64), np.cumsum(held_in_log[members.ids] >= self._floor, dtype=np.int64))
+        )
+        has_terms = before[members.indptr[1:]] > before[members.indptr[:-1]]
+        held = self._count_holders()
         return GroupCounts(
             held=held,
             held_in_group=self._sum_by_group(held),
-            members=np.bincount(members.group[is_holder & (members.group >= 0)], minlength=len(released.groups)),
-            known=known[: len(released.terms)],
+            members=np.bincount(members.group[has_terms & (members.group >= 0)], minlength=len(released.groups)),
+            held_in_log=held_in_log[: len(released.terms)],
             people=len(members.group),
-            holders=int(np.count_nonzero(is_holder)),
+            people_with_terms=int(np.count_nonzero(has_terms)),
             pairs=int(before[-1]),
         )
 
@@ -174,7 +176,7 @@ class ArrayGroupFinder:
         sums: IntArray = np.add.reduceat(values, self._released.indptr[:-1])
         return sums
 
-    def _holders(self) -> IntArray:
+    def _count_holders(self) -> IntArray:
         """Return how many members hold the term of each row, by binary search in the sorted pairs of the members.
 
         Time grows with pairs · log pairs, memory with the pairs of the groups that are processed together.

@@ -58,7 +58,7 @@ class ProfileTotals(NamedTuple):
     """Counts of everybody's profiles."""
 
     people: int
-    holders: int  # people who hold a publishable term
+    people_with_terms: int  # people who hold a publishable term
     pairs: int  # of these people and such terms
 
 
@@ -100,8 +100,10 @@ class SqlGroupFinder:
 
     def rare_terms(self) -> Finding:
         """Find published terms that fewer people of the log hold than the floor; the worst is the rarest."""
-        terms = f"(SELECT DISTINCT term, known FROM {self._cells}) AS terms"
-        return self._worst({"term": "term", "held": "known"}, terms, f"known < {self._floor}", "known, term")
+        terms = f"(SELECT DISTINCT term, held_in_log FROM {self._cells}) AS terms"
+        return self._worst(
+            {"term": "term", "held": "held_in_log"}, terms, f"held_in_log < {self._floor}", "held_in_log, term"
+        )
 
     def invented_terms(self) -> Finding:
         """Find published terms of groups that no member holds."""
@@ -109,7 +111,7 @@ class SqlGroupFinder:
 
     def mean_profile_size(self) -> Fraction:
         """Return the mean number of publishable terms of everybody who holds any."""
-        return Fraction(self._totals.pairs, self._totals.holders)
+        return Fraction(self._totals.pairs, self._totals.people_with_terms)
 
     def groups_with_few_terms(self, least: int) -> Finding:
         """Find groups with fewer published terms than `least`; the worst has the fewest."""
@@ -125,8 +127,8 @@ class SqlGroupFinder:
     def terms_above_share(self, p: Fraction, *, has_prior: bool) -> Finding:
         """Find terms that more than a share of p of the members hold; with a prior, beyond that of all people."""
         limit, divisor = f"{integer('members')} * {integer(p.numerator)}", p.denominator
-        if has_prior:  # held / members - known / people <= p, times members · people · denominator
-            prior = f"{integer('known')} * {integer('members')} * {integer(p.denominator)}"
+        if has_prior:  # held / members - held_in_log / people <= p, times members · people · denominator
+            prior = f"{integer('held_in_log')} * {integer('members')} * {integer(p.denominator)}"
             limit = f"{limit} * {integer(self._totals.people)} + {prior}"
             divisor *= self._totals.people
         most = floor_division(f"({limit})", integer(divisor))
@@ -145,7 +147,7 @@ class SqlGroupFinder:
     def groups_above_distance(self, most: Fraction) -> Finding:
         """Find groups whose total variation distance to the terms of all people is above `most`."""
         pairs, total = integer(self._totals.pairs), integer("totals.held")
-        excess = f"{integer('cells.held')} * {pairs} - {integer('known')} * {total}"
+        excess = f"{integer('cells.held')} * {pairs} - {integer('held_in_log')} * {total}"
         distances = self._by_group(
             f"SUM(GREATEST({integer(0)}, {excess})) AS apart, MAX({total} * {pairs}) AS possible"
         )
@@ -167,18 +169,18 @@ class SqlGroupFinder:
     # Tables that are created when they are first used; each property returns the placeholder of its table.
 
     @cached_property
-    def _known(self) -> str:
+    def _held_in_log(self) -> str:
         """Create one row for every term of the log, with the people who hold it."""
-        self._session.create("known", "SELECT term, COUNT(*) AS known FROM {pairs} GROUP BY term")
-        return "{known}"
+        self._session.create("held_in_log", "SELECT term, COUNT(*) AS holders FROM {pairs} GROUP BY term")
+        return "{held_in_log}"
 
     @cached_property
     def _lengths(self) -> str:
         """Create one row for everybody who holds a publishable term, with the number of these."""
         self._session.create(
             "lengths",
-            f"SELECT history, COUNT(*) AS n FROM {{pairs}} AS pairs JOIN {self._known} AS known"
-            f" ON pairs.term = known.term WHERE known.known >= {self._floor} GROUP BY history",
+            f"SELECT history, COUNT(*) AS n FROM {{pairs}} AS pairs JOIN {self._held_in_log} AS in_log"
+            f" ON pairs.term = in_log.term WHERE in_log.holders >= {self._floor} GROUP BY history",
         )
         return "{lengths}"
 
@@ -187,9 +189,9 @@ class SqlGroupFinder:
         """Create one row for every published term of a group, with its holders in the group and in the log."""
         self._session.create(
             "cells",
-            "SELECT ordered.group_id, ordered.term, file, place, COALESCE(known, 0) AS known,"
+            "SELECT ordered.group_id, ordered.term, file, place, COALESCE(in_log.holders, 0) AS held_in_log,"
             " COALESCE(members, 0) AS members, COALESCE(held, 0) AS held FROM {ordered} AS ordered"
-            f" LEFT JOIN {self._known} AS known ON ordered.term = known.term"
+            f" LEFT JOIN {self._held_in_log} AS in_log ON ordered.term = in_log.term"
             " LEFT JOIN (SELECT group_id, COUNT(*) AS members FROM {members} AS members"
             f" JOIN {self._lengths} AS lengths ON members.history = lengths.history GROUP BY group_id) AS crowds"
             " ON ordered.group_id = crowds.group_id"
@@ -213,8 +215,8 @@ class SqlGroupFinder:
     @cached_property
     def _totals(self) -> ProfileTotals:
         """Count everybody's profiles."""
-        ((people, holders, pairs),) = self._session.query(
+        ((people, people_with_terms, pairs),) = self._session.query(
             "SELECT COUNT(*), COUNT(n), SUM(n) FROM {members} AS members"
             f" LEFT JOIN {self._lengths} AS lengths ON members.history = lengths.history"
         )
-        return ProfileTotals(int(people), int(holders), int(pairs or 0))
+        return ProfileTotals(int(people), int(people_with_terms), int(pairs or 0))

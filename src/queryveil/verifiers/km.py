@@ -2,8 +2,8 @@
 
 Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010,
 definition 1. The paper speaks of the histories of other users; where one person has several histories we count
-the person once, because k histories of one person hide nobody. Cutting a log into partitions is not in the
-paper: each partition must then keep the claim by itself, as if it were released alone.
+the person once, because k histories of one person hide nobody. Partitions are not in the paper:
+each must satisfy the claim by itself, as if it were released alone.
 
 All combinations of all histories are counted, size after size: time grows with their number, memory only with
 the number of pairs.
@@ -23,12 +23,22 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 from queryveil.kernels import uncompiled
-from queryveil.kernels.verify import COMBINATIONS, LAST, LOWEST, OCCURRENCES, VIOLATIONS, Histories, Lists, Tally, walk
+from queryveil.kernels.verify import (
+    COMBINATIONS,
+    LAST,
+    LOWEST,
+    VIOLATIONS,
+    VISITED,
+    Candidates,
+    Histories,
+    OwnerCounts,
+    visit_combinations,
+)
 
 STEPS_PER_CALL = 50_000_000  # about half a second, so that an interrupt is noticed
-# Starting numba costs as much as walking so many occurrences in plain Python.
-FEW_OCCURRENCES = 20_000
-# A read-only or strided array would cost the kernel a compilation of its own.
+# Starting numba costs as much as visiting so many combinations in plain Python.
+FEW_COMBINATIONS = 20_000
+# A read-only or strided array would make numba compile the kernel once more.
 _writable = partial(np.require, requirements=["C", "W"])
 
 
@@ -69,48 +79,48 @@ def check_combinations(
     if len(ids) == 0:
         return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
     text_order = np.array(sorted(range(len(terms)), key=terms.__getitem__), dtype=np.int64)
-    ranks = np.empty(len(terms), dtype=np.int32)  # each term's place in the order of the texts
+    ranks = np.empty(len(terms), dtype=np.int32)  # each term's position in the order of the texts
     ranks[text_order] = np.arange(len(terms), dtype=np.int32)
     histories = Histories(_writable(indptr), _writable(ids), _writable(owner), ranks)
-    total = sum(_occurrences(indptr, size) for size in range(1, m + 1))
+    total = sum(_count_combinations(indptr, size) for size in range(1, m + 1))
     checked = done = 0
     for size in range(1, m + 1):
-        with uncompiled(total <= FEW_OCCURRENCES):
-            tally = _count(histories, _lists(histories, partition, size), k, done, total, progress)
-        done += _occurrences(indptr, size)
-        checked += int(tally.figures[COMBINATIONS])
-        if tally.figures[VIOLATIONS]:
-            entries = tuple(terms[text_order[rank]] for rank in tally.worst[0])
-            worst = Violation(entries, int(tally.figures[LOWEST]), k)
-            return Verdict(str(claim), "violated", counted, checked, int(tally.figures[VIOLATIONS]), worst)
+        with uncompiled(total <= FEW_COMBINATIONS):
+            counts = _count(histories, _initial_lists(histories, partition, size), k, done, total, progress)
+        done += _count_combinations(indptr, size)
+        checked += int(counts.figures[COMBINATIONS])
+        if counts.figures[VIOLATIONS]:
+            entries = tuple(terms[text_order[rank]] for rank in counts.worst[0])
+            worst = Violation(entries, int(counts.figures[LOWEST]), k)
+            return Verdict(str(claim), "violated", counted, checked, int(counts.figures[VIOLATIONS]), worst)
     return Verdict(str(claim), "holds", counted, checked)
 
 
-def _count(histories: Histories, lists: Lists, k: int, done: int, total: int, progress: Progress) -> Tally:
+def _count(histories: Histories, lists: Candidates, k: int, done: int, total: int, progress: Progress) -> OwnerCounts:
     """Count all combinations of one size, reporting progress between the calls of the kernel."""
     size, n_terms = len(lists.levels), len(histories.rank)
-    tally = Tally(
+    counts = OwnerCounts(
         cells=np.zeros((n_terms, 2), dtype=np.int64),
         touched=np.empty(n_terms, dtype=np.int32),
         figures=np.array([0, 0, 0, 0, 0, k], dtype=np.int64),
         worst=np.zeros((2, size), dtype=np.int32),
     )
-    finished = False
-    while not finished:
-        finished = walk(histories, lists, tally, k, STEPS_PER_CALL)
-        progress("verifying", done + int(tally.figures[OCCURRENCES]), total)
-    expected = _occurrences(histories.indptr, size)
-    # A walk that left something out must never certify a release.
-    if tally.figures[OCCURRENCES] != expected:
+    is_finished = False
+    while not is_finished:
+        is_finished = visit_combinations(histories, lists, counts, k, STEPS_PER_CALL)
+        progress("verifying", done + int(counts.figures[VISITED]), total)
+    expected = _count_combinations(histories.indptr, size)
+    # An incomplete enumeration must never certify a release.
+    if counts.figures[VISITED] != expected:
         raise InternalError(
-            f"the verifier looked at {tally.figures[OCCURRENCES]} of {expected} combinations of {size} terms; "
+            f"the verifier counted {counts.figures[VISITED]} of {expected} combinations of {size} terms; "
             "please report this."
         )
-    return tally
+    return counts
 
 
-def _lists(histories: Histories, partition: NDArray[np.int32] | None, size: int) -> Lists:
-    """Make the lists that a walk starts from, one for each partition, and memory for the most the levels above take.
+def _initial_lists(histories: Histories, partition: NDArray[np.int32] | None, size: int) -> Candidates:
+    """Return the initial lists, one for each partition, with memory for all levels.
 
     Each list has the rows of a partition by their owners.
     """
@@ -122,7 +132,7 @@ def _lists(histories: Histories, partition: NDArray[np.int32] | None, size: int)
         bounds = np.concatenate(([0], cuts, [len(owner)]))
     n_pairs, n_terms = len(histories.ids), len(histories.rank)
     levels_above = size - 1
-    lists = Lists(
+    lists = Candidates(
         rows=np.empty(len(rows) + levels_above * n_pairs, dtype=np.int32),
         ends=np.empty(len(rows) + levels_above * n_pairs, dtype=np.int64),
         bounds=np.empty(len(bounds) + levels_above * (n_terms + 1), dtype=np.int64),
@@ -135,8 +145,8 @@ def _lists(histories: Histories, partition: NDArray[np.int32] | None, size: int)
     return lists
 
 
-def _occurrences(indptr: NDArray[np.int64], size: int) -> int:
-    """Return how many combinations of a size all histories have together, from their lengths alone."""
+def _count_combinations(indptr: NDArray[np.int64], size: int) -> int:
+    """Return the number of combinations of a size, with repetition, that follows from the lengths of the histories."""
     lengths, numbers = np.unique(np.diff(indptr), return_counts=True)
     pairs = zip(lengths.tolist(), numbers.tolist(), strict=True)
     return sum(math.comb(length, size) * number for length, number in pairs)

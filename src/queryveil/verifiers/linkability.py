@@ -31,7 +31,7 @@ from queryveil.verifiers.group_tables import Fault, SqlGroupFinder, exact, fault
 
 GroupFinder = ArrayGroupFinder | SqlGroupFinder
 
-TOLERANCE = 1e-9  # of an entropy
+ENTROPY_TOLERANCE = 1e-9  # absolute: sums in another order differ by rounding
 NO_MEMBERS = "who is in a group is only in the private folder; give --private"
 NO_ROWS = "the release has no rows"
 
@@ -146,7 +146,7 @@ def _shares(finder: GroupFinder, p: Fraction, *, has_prior: bool) -> Iterator[Fa
 
 def _diversity(finder: GroupFinder, least: float) -> Iterator[Fault]:
     """Yield groups whose terms are less diverse than `least` equally frequent ones."""
-    below = finder.groups_below_entropy(math.log(least) - TOLERANCE)
+    below = finder.groups_below_entropy(math.log(least) - ENTROPY_TOLERANCE)
     found = f"the terms of group {below.group} are as diverse as {math.exp(below.value):.6g} equally"
     yield from fault_of(below, f"{found} frequent ones, not {least:.6g}")
 

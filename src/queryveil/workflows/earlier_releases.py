@@ -19,7 +19,7 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray
 from queryveil.guarantees import guarantee_of
-from queryveil.histories.build import find_pairs
+from queryveil.histories.build import locate_pairs
 from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
@@ -76,7 +76,7 @@ class WeakerRelease:
         number = {term: i for i, term in enumerate(profiles.vocabulary)}
         terms = np.array([number[term] for term in released.terms], np.int64)
         mask = np.zeros(len(profiles.ids), np.bool_)
-        mask[find_pairs(profiles, np.repeat(history_of, np.diff(released.indptr)), terms[released.ids])] = True
+        mask[locate_pairs(profiles, np.repeat(history_of, np.diff(released.indptr)), terms[released.ids])] = True
         return mask
 
 

@@ -18,7 +18,7 @@ FREE, LEFT_OVER = -1, -2  # instead of a group: not considered yet; in no group 
 MEAN, GLOBAL, MEMBERS, DIVERSITY, CLOSENESS = range(5)  # kinds of `GroupRule`
 N_GROUPS, N_FREE, N_INDEXED, NEXT_SEED = range(4)  # of `GreedyState.counters`
 N_MEMBERS, N_DISTINCT, N_PAIRS = range(3)  # of `GroupTally.counters`
-SLACK = 1e-9  # relative: numbers that are equal in decimals may differ in binary
+ROUNDING = 1e-9  # relative: numbers that are equal in decimals may differ in binary
 
 
 class FeatureRows(NamedTuple):
@@ -162,16 +162,16 @@ def is_legal(tally: GroupTally, rule: GroupRule) -> bool:
     if members < rule.smallest or pairs == 0:
         return False
     if rule.kind == MEAN:
-        return rule.p * members * distinct >= pairs * (1 - SLACK)
+        return rule.p * members * distinct >= pairs * (1 - ROUNDING)
     if rule.kind == GLOBAL:
-        return distinct >= rule.bound * (1 - SLACK)
+        return distinct >= rule.bound * (1 - ROUNDING)
     if rule.kind == DIVERSITY:
-        return np.log(pairs) - tally.entropy[0] / pairs >= rule.bound - SLACK
+        return np.log(pairs) - tally.entropy[0] / pairs >= rule.bound - ROUNDING
     if rule.kind == CLOSENESS:  # by the total variation distance from the entries of all rows
         apart = 0.0
         for entry in tally.distinct[:distinct]:
             apart += max(0.0, tally.held[entry] / pairs - rule.share[entry])
-        return apart <= rule.bound + SLACK
+        return apart <= rule.bound + ROUNDING
     return True
 
 

@@ -20,7 +20,7 @@ from queryveil.kernels.grouping.greedy import (
     N_GROUPS,
     N_INDEXED,
     NEXT_SEED,
-    SLACK,
+    ROUNDING,
     FeatureRows,
     GreedyState,
     add_scores,
@@ -59,7 +59,7 @@ class Candidates(NamedTuple):
 def find_candidates(rows: FeatureRows, weights: EntryWeights, size: int) -> Candidates:
     """Return the candidates for groups of `size` members, before there is one."""
     n_rows, n_entries, n_pairs = len(rows.indptr) - 1, len(weights.highest), len(rows.ids)
-    most = np.floor(size * weights.highest * (1 + SLACK))
+    most = np.floor(size * weights.highest * (1 + ROUNDING))
     alone = np.zeros((n_rows, 2))
     for row in range(n_rows):
         for j in range(rows.indptr[row], rows.indptr[row + 1]):
@@ -125,7 +125,7 @@ def _best_candidate(
             continue
         below = square + found.alone[row, 1] + found.change[row, 1]
         above = product + found.alone[row, 0] + found.change[row, 0]
-        value = SIMILARITY_WEIGHT * similarity + (to_mean * above / np.sqrt(below) if below > SLACK else 0.0)
+        value = SIMILARITY_WEIGHT * similarity + (to_mean * above / np.sqrt(below) if below > ROUNDING else 0.0)
         if value > highest:
             best, highest = row, value
     return best
@@ -225,7 +225,7 @@ def published_similarity(
         product, square = 0.0, 0.0
         for row in order[begin:end]:
             for entry in rows.ids[rows.indptr[row] : rows.indptr[row + 1]]:
-                if 0 < held[entry] <= (end - begin) * weights.highest[entry] * (1 + SLACK):
+                if 0 < held[entry] <= (end - begin) * weights.highest[entry] * (1 + ROUNDING):
                     product += unit[entry] * weight[entry]
                     square += weight[entry] ** 2
                 held[entry], unit[entry], weight[entry] = 0, 0.0, 0.0

@@ -19,7 +19,7 @@ from queryveil.core.results import Score
 from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 
 PAIRS_AT_ONCE = 4_000_000  # looked up in about a second, so that an interrupt is noticed
-SLACK = 1e-12  # relative: numbers that are equal in decimals may differ in binary
+SHARE_ROUNDING = 1e-12  # relative: numbers that are equal in decimals may differ in binary
 NO_GROUPS = "the release has no groups"
 NO_GROUP = "people who are in no published group"
 PROBABILITIES = {
@@ -121,7 +121,7 @@ def _pairs_above(
     belief = f"likewise: the share of members who hold the term exceeds that of all people by more than {p:g}"
 
     def score(principle: str, highest: float | FloatArray, note: str) -> Score:
-        above = int(held[shares > highest * (1 + SLACK)].sum())
+        above = int(held[shares > highest * (1 + SHARE_ROUNDING)].sum())
         value, note = (100.0 * above / total, note) if total else (None, NO_GROUPS)
         label = f"pairs above p by {principle}"
         return Score(str(measure), label, value, units_counted=total, better="lower", note=note)

@@ -91,16 +91,16 @@ def group_profiles(
         "block", "entry", "CAST(number AS INT) AS number", "people", "total"
     )
     counted = augment_blocks(work, raw, known, options)
-    everybody = _counted(counted, n_people)
+    everybody = _count_people(counted, n_people)
     pieces = weight_nodes(work, counted, options)
     progress("blocks", 1, 1)
     if prefers_similar(method) and everybody.n_holders > 2 * people_per_block:
         pieces = cut_into_blocks(work, pieces, everybody.n_holders, people_per_block, seed, progress)
-    groups, results = _grouped(work, pieces, method, seed, everybody, progress)
+    groups, results = _group_blocks(work, pieces, method, seed, everybody, progress)
     summary = _summary(method, results, everybody, n_all_pairs)
     weights = person_weights(raw, known, options) if meaning.weights == "tfidf" else None
     return GroupedOnCluster(
-        _published(groups, terms),
+        _published_rows(groups, terms),
         groups.where(f"group > {_NOBODY}").selectExpr("block", "group", "explode(person) AS person"),
         everybody.n_holders - summary["people who fit nowhere"],
         _with_weights(histories, weights, meaning.weights),
@@ -139,7 +139,7 @@ def network_of(meaning: SemanticOptions) -> Network | None:
     return network
 
 
-def _counted(pieces: "DataFrame", n_people: int) -> _PeopleCounts:
+def _count_people(pieces: "DataFrame", n_people: int) -> _PeopleCounts:
     """Count everybody with terms that may be published, and their pairs."""
     row = pieces.selectExpr("SUM(n)", "SUM(length(ids))").collect()[0]
     return _PeopleCounts(n_people, int(row[0] or 0), int(row[1] or 0) // np.dtype(np.int32).itemsize)
@@ -154,7 +154,7 @@ class _BlockResult(NamedTuple):
     hidden: int  # terms of groups that are not published
 
 
-def _grouped(
+def _group_blocks(
     work: ScratchTables,
     pieces: "DataFrame",
     method: ResolvedName,
@@ -177,7 +177,7 @@ def _grouped(
     while True:
         results = _results(groups)
         failed = [block.block for block in results if not block.groups]
-        target = merged(failed, [block.block for block in results if block.groups] if is_open else [])
+        target = plan_merges(failed, [block.block for block in results if block.groups] if is_open else [])
         if not target:
             progress("grouping", 1, 1)
             return groups, results
@@ -196,7 +196,7 @@ def _results(groups: "DataFrame") -> list[_BlockResult]:
     return sorted(_BlockResult(*map(int, row)) for row in rows)
 
 
-def merged(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
+def plan_merges(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
     """Return the block into which each block without a legal group is merged; empty if nothing can be merged.
 
     A few of them at a time are merged; a single one goes into the first of the others, if there are any.
@@ -242,7 +242,7 @@ def _rows(block: int, people: Piece, made: Grouping, numbers: NDArray[np.int32])
     ]
 
 
-def _published(groups: "DataFrame", terms: "DataFrame") -> "DataFrame":
+def _published_rows(groups: "DataFrame", terms: "DataFrame") -> "DataFrame":
     """Return the published rows of groups: `block, group, entries, weights`, entries in the order of their texts."""
     from pyspark.sql import functions as f
 

@@ -20,7 +20,7 @@ from queryveil.kernels.grouping.greedy import (
     LEFT_OVER,
     N_FREE,
     NEXT_SEED,
-    SLACK,
+    ROUNDING,
     FeatureRows,
     GroupRule,
     collect_members,
@@ -137,7 +137,7 @@ def _grow(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.int32
 
 def _grow_published(task: GroupingTask, weights: EntryWeights, crowd: int, report: ReportRows) -> NDArray[np.int32]:
     """Grow groups just large enough that `crowd` members may share an entry, by what may be published of them."""
-    size = math.ceil(crowd / task.rule.p * (1 - SLACK))
+    size = math.ceil(crowd / task.rule.p * (1 - ROUNDING))
     state, candidates = start_greedy(task.rows, 0), find_candidates(task.rows, weights, size)
     order = np.argsort(np.diff(task.rows.indptr), kind="stable")
     while state.counters[NEXT_SEED] >= 0:

@@ -18,7 +18,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.grouping.greedy import SLACK
+from queryveil.kernels.grouping.greedy import ROUNDING
 from queryveil.methods.linkability import group_profiles
 from queryveil.methods.linkability.principles import (
     cells_of,
@@ -171,18 +171,18 @@ def _satisfies_principle(
     held = np.bincount(of_group, holders, minlength=n_groups)
     highest = highest_shares(everybody, method)
     if highest is not None:
-        over = holders > members[of_group] * highest[published.ids] * (1 + SLACK)
+        over = holders > members[of_group] * highest[published.ids] * (1 + ROUNDING)
         return np.asarray(np.bincount(of_group, over, minlength=n_groups) == 0)
     if principle == "mean":
         most = p * n_terms * members if method.word("average") == "group" else np.where(n_terms >= rule.bound, held, -1)
-        return np.asarray(held <= most * (1 + SLACK))
+        return np.asarray(held <= most * (1 + ROUNDING))
     share = holders / np.maximum(held, 1)[of_group]
     if principle == "diversity":
         logs = np.log(share, out=np.zeros(len(share)), where=share > 0)
-        return np.asarray(-np.bincount(of_group, share * logs, minlength=n_groups) >= rule.bound * (1 - SLACK))
+        return np.asarray(-np.bincount(of_group, share * logs, minlength=n_groups) >= rule.bound * (1 - ROUNDING))
     everywhere = rule.share[published.ids]
     apart = np.bincount(of_group, np.abs(share - everywhere) - everywhere, minlength=n_groups)
-    return np.asarray((apart + 1) / 2 <= rule.bound * (1 + SLACK))
+    return np.asarray((apart + 1) / 2 <= rule.bound * (1 + ROUNDING))
 
 
 def _with_new_groups(

@@ -18,7 +18,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers
 from queryveil.histories.groups import Grouping
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, SLACK, GroupRule
+from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, ROUNDING, GroupRule
 from queryveil.kernels.grouping.kmeans import sum_groups
 
 
@@ -50,7 +50,7 @@ def population_of(profiles: Profiles) -> Population:
 
 def smallest_group(p: float) -> int:
     """Return how many members a group needs so that one of them is a share of at most p."""
-    return math.ceil(1 / p * (1 - SLACK))
+    return math.ceil(1 / p * (1 - ROUNDING))
 
 
 def without_rare(profiles: Profiles, method: ResolvedName) -> Profiles:
@@ -118,7 +118,7 @@ class GroupCells:
         """Return which cells may be published."""
         if highest is None:
             return np.ones(len(self.entry), np.bool_)
-        return np.asarray(self.holders <= self.members * highest[self.entry] * (1 + SLACK))
+        return np.asarray(self.holders <= self.members * highest[self.entry] * (1 + ROUNDING))
 
 
 def cells_of(

@@ -21,7 +21,7 @@ from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of, ro
 from queryveil.search.index import Index
 from queryveil.search.ranking import ProfileVector
 
-TOLERANCE = 1e-9  # relative: numbers that are equal in decimals may differ in binary
+ROUNDING = 1e-9  # relative: numbers that are equal in decimals may differ in binary
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PublicationRule:
 
 def _smallest_group(p: float) -> int:
     """Return the smallest group size at which one member is a share of at most p."""
-    return math.ceil(1 / p * (1 - TOLERANCE))
+    return math.ceil(1 / p * (1 - ROUNDING))
 
 
 class WeightedRows(NamedTuple):
@@ -147,7 +147,7 @@ def _apply_rule(sums: GroupSums, log: TermSums, rule: PublicationRule) -> Weight
     is_published = (group.holders > 0) & (log.holders >= rule.floor)
     if rule.principle in ("posterior", "belief"):
         highest = rule.p + (log.holders / np.maximum(1, log.n_people) if rule.principle == "belief" else 0.0)
-        is_published &= group.holders <= n_members * highest * (1 + TOLERANCE)
+        is_published &= group.holders <= n_members * highest * (1 + ROUNDING)
     return WeightedRows(select_entries(sums.indptr, is_published), sums.ids[is_published], weights[is_published])
 
 
