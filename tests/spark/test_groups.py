@@ -81,8 +81,8 @@ def test_the_same_is_asked_of_people_as_on_one_machine(
         terms = queryveil.profiles(opened).vocabulary
     taxonomy = tmp_path / "taxonomy.csv"
     taxonomy.write_text("".join(f"{term},{term[0]}-\n{term[0]}-,(all)\n" for term in terms[::2] if term.isalpha()))
-    merged = Mock(side_effect=linkability.merged)
-    monkeypatch.setattr(linkability, "merged", merged)
+    merged = Mock(side_effect=linkability.plan_merges)
+    monkeypatch.setattr(linkability, "plan_merges", merged)
     method = "linkability(p=0.05, principle=belief, floor=3, weighting=paper, shrink=0.5)"
     options: dict[str, Any] = {"network": "taxonomy", "taxonomy": taxonomy}
     options |= {"weights": "tfidf", "unknown_terms": "drop"}

@@ -201,7 +201,7 @@ def test_rows_that_go_back_are_refused() -> None:
         km.check_combinations(claim, indptr, int32(0, 1), int32(0, 1, 2), ["a", "b"], counted="people")
 
 
-def test_a_walk_that_leaves_something_out_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(km, "walk", lambda *_: True)
+def test_incomplete_enumeration_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(km, "visit_combinations", lambda *_: True)
     with pytest.raises(InternalError, match="0 of 2 combinations of 1 terms"):
         verify("km(k=2, m=1)", [[0], [0]], ["a"])
