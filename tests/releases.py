@@ -13,7 +13,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, ReleaseContent
 from queryveil.kinds.histories import HISTORIES
 from queryveil.kinds.private_folder import RunRecord, write_private
-from queryveil.release.manifest import NAME, CleaningRecord, Manifest
+from queryveil.release.manifest import MANIFEST_FILE, CleaningRecord, Manifest
 from queryveil.release.reader import content_digest
 from queryveil.release.writer import staging, write_rows
 
@@ -55,5 +55,5 @@ def write_release(
             write_private(staged.private, profiles, content.release_ids, run)
         files = write_rows(staged, content.rows).files
         files = (*files, staged.write("report.html", report.encode()))
-        staged.write(NAME, replace(manifest, files=files).encode())
+        staged.write(MANIFEST_FILE, replace(manifest, files=files).encode())
         staged.commit(manifest.content_sha256)

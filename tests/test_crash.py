@@ -21,7 +21,7 @@ from queryveil.core.errors import OutputError
 from queryveil.kinds.private_folder import RunRecord
 from queryveil.logs.generate import generate
 from queryveil.release import atomic_folder
-from queryveil.release.writer import check_targets, staging
+from queryveil.release.writer import prepare_targets, staging
 from tests.release.dying import leftovers, standing, word_of, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -289,7 +289,7 @@ def test_interrupts_wait_until_they_may_act(interrupted: list[int]) -> None:
 def test_starting_again_names_what_stands(tmp_path: Path) -> None:
     out, private = tmp_path / "out", tmp_path / "private"
     write(out, private, "old", force=False)
-    for refused in (partial(check_targets, out, None), partial(check_targets, tmp_path / "other", private)):
+    for refused in (partial(prepare_targets, out, None), partial(prepare_targets, tmp_path / "other", private)):
         with pytest.raises(OutputError, match="exists already; choose another place, or replace it with --force"):
             refused(force=False)
     assert word_of(out) == "old"

@@ -30,7 +30,7 @@ def test_kept_pairs_come_back_as_they_were_encoded(log: list[list[str]], data: s
     n_pairs = len(profiles.ids)
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=n_pairs, max_size=n_pairs)), np.bool_)
     content = HISTORIES.encode(KeptPairs(mask), profiles)
-    evidence = HISTORIES.made_evidence(content.rows, profiles, content, 1)
+    evidence = HISTORIES.evidence_of_profiles(content.rows, profiles, content, 1)
     released, owners = evidence.get(ReleasedHistories), evidence.get(Owners)
     left = profiles.select(mask)
     for user, history in enumerate(owners.history.tolist()):
@@ -60,7 +60,7 @@ def test_groups_come_back_with_their_members() -> None:
         summary={"groups": 1},
     )
     content = GROUPS.encode(grouping, profiles)
-    evidence = GROUPS.made_evidence(content.rows, profiles, content, 1)
+    evidence = GROUPS.evidence_of_profiles(content.rows, profiles, content, 1)
     assert evidence.get(ReleasedGroups).terms == ("a", "b")
     assert evidence.get(GroupMembers).group.tolist() == [0, 0, -1]
     assert GROUPS.counts(grouping, profiles, content).record()["groups"] == 1

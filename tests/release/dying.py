@@ -22,7 +22,7 @@ from queryveil.kinds.base import ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import load_release
-from queryveil.release.writer import check_targets
+from queryveil.release.writer import prepare_targets
 from tests.builders import encode_histories, profiles_of
 from tests.releases import manifest_of, write_release
 
@@ -147,7 +147,7 @@ def _fresh(folder: Path, private_at: str, *, force: bool) -> tuple[Path, Path | 
 def _check_after_kill(folder: Path, out: Path, private: Path | None, *, force: bool) -> None:
     def check() -> None:
         expect(not out.exists() or word_of(out) in ("old", "new"), "a release that is neither")
-        check_targets(out, private, force=True)  # what the next start does
+        prepare_targets(out, private, force=True)  # what the next start does
         word = standing(out, private)
         expect(word in (("old", "new") if force else (None, "new")), f"after the sweep {word} stands")
         expect(leftovers(folder) == [], f"after the sweep there is {leftovers(folder)}")
@@ -165,7 +165,7 @@ def _kill_the_recovery_too(folder: Path, private_at: str, moment: int, *, force:
         second += 1
         out, private = _fresh(folder, private_at, force=force)
         forked(partial(write, out, private, "new", force=force), moment)
-        ended = forked(partial(check_targets, out, private, force=True), second)
+        ended = forked(partial(prepare_targets, out, private, force=True), second)
         _check_after_kill(folder, out, private, force=force)
 
 

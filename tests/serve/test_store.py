@@ -8,7 +8,7 @@ import pytest
 
 from queryveil.core.errors import InputError
 from queryveil.serve.run_specs import AnonymizeSpec, VerifySpec
-from queryveil.serve.store import NAME, ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name
+from queryveil.serve.store import DATABASE_FILE, ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name
 
 LOG = LogRow(
     id="l1", name="one", kind="upload", path="/somewhere", filename="one.tsv", reading={"format": "aol"}, created="2026"
@@ -96,8 +96,8 @@ def test_unusable_homes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot keep state in"):
         Store(tmp_path / "file" / "home")
-    (tmp_path / NAME).write_text("no database" * 100)
+    (tmp_path / DATABASE_FILE).write_text("no database" * 100)
     with pytest.raises(InputError, match="is not a state file of queryveil"):
         Store(tmp_path)
-    (tmp_path / NAME).unlink()
+    (tmp_path / DATABASE_FILE).unlink()
     Store(tmp_path).close()  # the lock was released

@@ -212,7 +212,7 @@ def test_a_stronger_claim_than_holds_is_found(release: Folders) -> None:
         (lambda out: change_manifest(out, guarantee="secret(k=2)"), "there is no guarantee 'secret'"),
         (lambda out: change_manifest(out, guarantee="km(k=0, m=1)"), "k must be a whole number of at least 2"),
         (lambda out: change_manifest(out, kind="pictures"), "not known to this version"),
-        (lambda out: change_manifest(out, kind="log"), "has not the columns user, query_id, term"),
+        (lambda out: change_manifest(out, kind="log"), "does not have the columns user, query_id, term"),
         (lambda out: change_manifest(out, files=["x"]), "files of another form"),
         (lambda out: change_manifest(out, files=[{"path": 1, "sha256": ""}]), "files of another form"),
         (lambda out: change_manifest(out, counts={"after": {"people": "<b>"}}), "counts of another form"),
@@ -236,9 +236,9 @@ def test_a_manifest_that_makes_no_sense_cannot_be_checked(
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ({"user": ["a"], "term": ["t"]}, "has not the columns user, term"),
-        ({"user": [1], "term": [2]}, "has not the columns user, term"),
-        ({"term": ["t"], "user": [1]}, "has not the columns user, term"),
+        ({"user": ["a"], "term": ["t"]}, "does not have the columns user, term"),
+        ({"user": [1], "term": [2]}, "does not have the columns user, term"),
+        ({"term": ["t"], "user": [1]}, "does not have the columns user, term"),
         ({"user": [1, None], "term": ["t", "t"]}, "rows without a user"),
         ({"user": [1, 1], "term": ["t", None]}, "rows without a term"),
         ({"user": [1, 1], "term": ["t", "s"], "partition": ["a", None]}, "rows without a partition"),

@@ -99,7 +99,7 @@ class Kind(Declaration):
     comparison: str = ""  # "module:view" in which its releases are put side by side; empty: they are not
     comparison_note: str = ""  # how its figures differ from those of other kinds with the same view
     figure: tuple[str, str] = ("", ",d")  # the column that weighs an item, and its format; "": its rows are counted
-    usual_measures: tuple[DefaultMeasure, ...] = ()  # taken unless some are named
+    default_measure_specs: tuple[DefaultMeasure, ...] = ()  # taken unless some are named
     checked: str = "Combinations checked"  # what the verifier of its claims counts
     measures: tuple[str, ...] = ()  # measures that name other kinds and apply to this one as well
     attacks: tuple[str, ...] = ()  # likewise
@@ -118,7 +118,7 @@ class Kind(Declaration):
         """Count what is released."""
         raise NotImplementedError
 
-    def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
+    def evidence_of_profiles(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the evidence of a release that has just been made, from what it was made of."""
         raise NotImplementedError
 
@@ -156,7 +156,7 @@ class Kind(Declaration):
         self, claim: ResolvedName, available: frozenset[str], *, when_made: bool = False
     ) -> tuple[str, ...]:
         """Return the measures taken unless some are named; `available` are the inputs that were given."""
-        usual = (each for each in self.usual_measures if each.when_made or not when_made)
+        usual = (each for each in self.default_measure_specs if each.when_made or not when_made)
         return tuple(m.name.format(**claim.values) for m in usual if not m.needs_any or m.needs_any & available)
 
     def match(self, name: str | None) -> "Match":

@@ -67,7 +67,7 @@ class GroupsKind(Kind):
         indptr = np.searchsorted(group[order], np.arange(len(groups) + 1)).astype(np.int64)
         return ReleasedGroups(groups, indptr, ids[order], as_array(rows["weight"])[order], terms)
 
-    def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
+    def evidence_of_profiles(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the decoded rows, and the members as the profiles have them."""
         released = self.decode(rows)
         return Evidence(released, members_of(profiles, content.release_ids, released), Floor(floor), profiles)
@@ -146,7 +146,7 @@ GROUPS = GroupsKind(
     comparison="queryveil.kinds.comparison_views:GROUPS",
     figure=("weight", ".2f"),
     checked="Terms of groups checked",
-    usual_measures=(DefaultMeasure("linkability(p={p})"), DefaultMeasure("search", frozenset({"index"}))),
+    default_measure_specs=(DefaultMeasure("linkability(p={p})"), DefaultMeasure("search", frozenset({"index"}))),
     report_section="kinds/groups.html.j2",
     frame="queryveil.kinds.frames:GROUPS",
 )

@@ -69,7 +69,7 @@ class HistoriesKind(Kind):
         """Count the kept pairs."""
         return Counts.of(profiles, outcome.mask)
 
-    def made_evidence(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
+    def evidence_of_profiles(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the decoded rows, and the owners as the profiles have them."""
         n_unreleased = np.count_nonzero(content.release_ids < 0)
         histories = np.argsort(content.release_ids, kind="stable")[n_unreleased:]  # by their release ids
@@ -150,7 +150,7 @@ HISTORIES = HistoriesKind(
     matches=("terms",),
     deletes_terms=True,
     comparison=HISTORIES_VIEW,
-    usual_measures=HISTORIES_MEASURES,
+    default_measure_specs=HISTORIES_MEASURES,
     report_section="kinds/histories.html.j2",
     frame="queryveil.kinds.frames:HISTORIES",
 )

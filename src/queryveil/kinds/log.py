@@ -119,6 +119,6 @@ LOG = LogKind(
     matches=("partial", "words", "terms"),
     deletes_terms=True,
     comparison=HISTORIES_VIEW,
-    usual_measures=HISTORIES_MEASURES,
+    default_measure_specs=HISTORIES_MEASURES,
     report_section="kinds/histories.html.j2",
 )

@@ -22,7 +22,7 @@ from queryveil.histories.profiles import Profiles
 _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
 _CONTRIBUTORS_TYPES = {"person": pa.string(), "release_id": pa.int64()}
 _PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
-MEMBERSHIP, PROFILES, RUN = "membership.parquet", "profiles.parquet", "run.json"
+MEMBERSHIP, PROFILES, RUN_FILE = "membership.parquet", "profiles.parquet", "run.json"
 OTHER_HISTORIES = "{} does not belong to this release: other histories were released from it."
 CONTRIBUTORS = "counted.parquet"  # of groups: whose terms are in what is published; groups may be frozen
 
@@ -44,7 +44,7 @@ class RunRecord:
         """Write the record into a folder as JSON, without the fields that have their default."""
         record = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         more = record.pop("more")
-        write_file(folder / RUN, (json.dumps(record | more, indent=2) + "\n").encode(), 0o600)
+        write_file(folder / RUN_FILE, (json.dumps(record | more, indent=2) + "\n").encode(), 0o600)
 
 
 def read_run(folder: object, read: Callable[[], bytes]) -> RunRecord:
@@ -57,7 +57,9 @@ def read_run(folder: object, read: Callable[[], bytes]) -> RunRecord:
         more = {key: value for key, value in record.items() if key not in own}
         return RunRecord(**{key: value for key, value in record.items() if key in own}, more=more)
     except (OSError, ValueError, RecursionError, TypeError):
-        raise ReleaseError(f"{folder} is not a private folder: its {RUN} cannot be read; check --private.") from None
+        raise ReleaseError(
+            f"{folder} is not a private folder: its {RUN_FILE} cannot be read; check --private."
+        ) from None
 
 
 def check_belongs(folder: object, run: RunRecord, content_sha256: str) -> None:
@@ -83,7 +85,7 @@ def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: 
 
 def bind(folder: Path, content_sha256: str) -> None:
     """Record in `run.json` which released rows a private folder belongs to."""
-    run = read_run(folder, (folder / RUN).read_bytes)
+    run = read_run(folder, (folder / RUN_FILE).read_bytes)
     replace(run, content_sha256=content_sha256).write(folder)
 
 
@@ -121,7 +123,7 @@ class PrivateFolder:
 
     def check_belongs(self, content_sha256: str) -> None:
         """Refuse the folder if it was made for other rows than a release's manifest names."""
-        check_belongs(self.path, read_run(self.path, (self.path / RUN).read_bytes), content_sha256)
+        check_belongs(self.path, read_run(self.path, (self.path / RUN_FILE).read_bytes), content_sha256)
 
     def owners(self, users: IntArray) -> tuple[Int32Array, IntArray]:
         """Return the person (as a number) and the original history of every released id."""

@@ -73,7 +73,7 @@ QUERIES = QueriesKind(
     comparison=HISTORIES_VIEW,
     comparison_note="Of methods that release whole queries, what is known are queries in place of terms.",
     # pair measures need to know who is who; their sensitivity model would take longer than making the release
-    usual_measures=(
+    default_measure_specs=(
         *HISTORIES_MEASURES,
         *(DefaultMeasure(name, frozenset({"private", "map"}), when_made=False) for name in PAIR_MEASURES),
     ),

@@ -106,6 +106,6 @@ VOCABULARIES = VocabulariesKind(
     comparison="queryveil.kinds.comparison_views:VOCABULARIES",
     figure=("count", ",d"),
     checked="Different vocabularies checked",
-    usual_measures=(DefaultMeasure("blm"), DefaultMeasure("lm", when_made=False), DefaultMeasure("patterns")),
+    default_measure_specs=(DefaultMeasure("blm"), DefaultMeasure("lm", when_made=False), DefaultMeasure("patterns")),
     report_section="kinds/vocabularies.html.j2",
 )

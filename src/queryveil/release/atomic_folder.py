@@ -15,7 +15,7 @@ from pathlib import Path
 
 from queryveil.core import files
 from queryveil.core.errors import OutputError
-from queryveil.release.manifest import NAME
+from queryveil.release.manifest import MANIFEST_FILE
 
 NEW, ASIDE = "new", "aside"
 EXISTS = "{} exists already; choose another place, or replace it with --force."
@@ -87,10 +87,10 @@ def recover(workspace: Path) -> None:
     (workspace / _JOURNAL).unlink(missing_ok=True)
 
 
-def check_target(place: Path, needed: str, *, force: bool) -> Path:
-    """Refuse a path where no folder can or must be written; one that may be replaced holds the file `needed`.
+def prepare_target(place: Path, needed: str, *, force: bool) -> Path:
+    """Recover what killed runs left next to a path, then refuse it if a folder cannot or may not be written there.
 
-    Returns the path with the folder's name at its end, which `.` and `..` do not have.
+    Only a folder with the file `needed` is replaced. Returns the path ending in the folder's name, unlike `.` and `..`.
     """
     place = place.resolve() if place.name in ("", "..") else place
     parent = place.parent
@@ -98,7 +98,7 @@ def check_target(place: Path, needed: str, *, force: bool) -> Path:
         raise OutputError(f"cannot write {place}: {parent} is a file, not a folder; choose another place.")
     if not parent.is_dir():
         raise OutputError(f"cannot write {place}: there is no folder {parent}; make it first.")
-    around = next((folder for folder in place.resolve().parents if (folder / NAME).is_file()), None)
+    around = next((folder for folder in place.resolve().parents if (folder / MANIFEST_FILE).is_file()), None)
     if around is not None:
         raise OutputError(f"{place} would lie inside the release {around} and spoil it; choose another place.")
     if not os.access(parent, os.W_OK | os.X_OK):
@@ -118,7 +118,7 @@ def check_target(place: Path, needed: str, *, force: bool) -> Path:
 
 def write_folder(out: Path, contents: Mapping[str, bytes], needed: str, *, force: bool, secret: bool) -> None:
     """Write files into a new folder of results; only its owner can read a secret one."""
-    target = check_target(out, needed, force=force)
+    target = prepare_target(out, needed, force=force)
     try:
         with open_workspace(target) as workspace:
             new = workspace / NEW

@@ -14,7 +14,7 @@ from queryveil.core.errors import ReleaseError
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.logs.options import CleaningOptions
 
-NAME = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 _COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
 _REQUIRED: Mapping[str, type] = {
     **dict.fromkeys(("queryveil", "kind", "method", "guarantee"), str),
@@ -103,13 +103,15 @@ class Manifest:
 
 def load_manifest(release: Path) -> Manifest:
     """Read the manifest of a release folder."""
-    path = release / NAME
+    path = release / MANIFEST_FILE
     if release.is_file():
         raise ReleaseError(f"{release} is a file, not the folder of a release; check the path.")
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.") from None
+        raise ReleaseError(
+            f"{release} has no {MANIFEST_FILE}, so it is not a finished release; check the path."
+        ) from None
     except OSError:
         raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
     return decode_manifest(path, data)

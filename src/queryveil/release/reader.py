@@ -14,7 +14,7 @@ from queryveil.core.arrow import open_parquet
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.kinds.base import Kind, kind_of
-from queryveil.release.manifest import NAME, Manifest, load_manifest
+from queryveil.release.manifest import MANIFEST_FILE, Manifest, load_manifest
 
 WRONG_ROWS = "the rows do not have the digest that the manifest gives"
 _HASH_ROWS = 200_000
@@ -66,7 +66,7 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
     table_faults: list[str] = []
     for entry in manifest.files:
         if "\0" in entry.path or path.resolve() not in (path / entry.path).resolve().parents:
-            raise ReleaseError(f"{path / NAME} names a file outside the release; do not trust it.")
+            raise ReleaseError(f"{path / MANIFEST_FILE} names a file outside the release; do not trust it.")
         try:
             data = (path / entry.path).read_bytes()
         except OSError:
@@ -81,10 +81,10 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
             table_faults.append(f"{entry.path} is not a readable Parquet file")
             continue
         if table.num_rows != entry.rows:
-            table_faults.append(f"{entry.path} has not the number of rows that the manifest gives")
+            table_faults.append(f"{entry.path} does not have the number of rows that the manifest gives")
         parts.append(table.replace_schema_metadata(None))
     present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
-    unlisted = present - {entry.path for entry in manifest.files} - {NAME}
+    unlisted = present - {entry.path for entry in manifest.files} - {MANIFEST_FILE}
     kind = kind_of(manifest.kind)
     rows = _concatenate(path, parts, kind)
     faults = [*file_faults(manifest, digests | dict.fromkeys(unlisted, "")), *table_faults]
@@ -122,7 +122,7 @@ def _concatenate(path: Path, parts: Sequence[pa.Table], kind: Kind) -> pa.Table:
     rows = pa.concat_tables(parts)
     if pa.schema(list(rows.schema)[: len(schema)]) != schema:
         raise ReleaseError(
-            f"{path}: the data has not the columns {', '.join(schema.names)} of its kind; the release is damaged."
+            f"{path}: the data does not have the columns {', '.join(schema.names)} of its kind; the release is damaged."
         )
     return rows
 

@@ -23,9 +23,9 @@ from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.frames import FrameLayout
-from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN, RunRecord, bind
+from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN_FILE, RunRecord, bind
 from queryveil.release.atomic_folder import EXISTS
-from queryveil.release.manifest import NAME, FileEntry
+from queryveil.release.manifest import MANIFEST_FILE, FileEntry
 from queryveil.release.reader import content_digest
 from queryveil.release.writer import DATA_FILE, PART_ROWS, Staging, WrittenRows, staging
 
@@ -107,7 +107,7 @@ class RemoteStaging:
 def _remote_staging(
     storage: Storage, out: str, private: str | None, here: Path | None, *, force: bool
 ) -> Iterator[RemoteStaging]:
-    for place, needed in ((out, NAME), (private, RUN)):
+    for place, needed in ((out, MANIFEST_FILE), (private, RUN_FILE)):
         if place is None or not storage.exists(place):
             continue
         if not force:

@@ -15,9 +15,9 @@ import pyarrow as pa
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import Interrupts, sync_folder, write_file
-from queryveil.kinds.private_folder import RUN, bind
-from queryveil.release.atomic_folder import NEW, check_target, move_into_place, open_workspace, write_journal
-from queryveil.release.manifest import NAME, FileEntry
+from queryveil.kinds.private_folder import RUN_FILE, bind
+from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, write_journal
+from queryveil.release.manifest import MANIFEST_FILE, FileEntry
 from queryveil.release.reader import content_digest
 
 PART_ROWS = 5_000_000
@@ -59,7 +59,13 @@ class Staging:
         if self.private is not None and self._private_out is not None:
             bind(self.private, content_sha256)
             sync_folder(self.private)
-            write_journal(self.private.parent, self._private_out, RUN, self._out / NAME, self.release / NAME)
+            write_journal(
+                self.private.parent,
+                self._private_out,
+                RUN_FILE,
+                self._out / MANIFEST_FILE,
+                self.release / MANIFEST_FILE,
+            )
             move_into_place(self.private.parent, self._private_out, force=self._force)
         sync_folder(self.release)
         move_into_place(self.release.parent, self._out, force=self._force)
@@ -68,7 +74,7 @@ class Staging:
 @contextmanager
 def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging]:
     """Check the targets, recover what a killed run left, and make the folders to write into."""
-    target, private_target = check_targets(out, private, force=force)
+    target, private_target = prepare_targets(out, private, force=force)
     interrupts = Interrupts()
     with ExitStack() as stack:
         stack.callback(interrupts.resume, deliver=False)
@@ -84,16 +90,16 @@ def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging
             raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was released.") from None
 
 
-def check_targets(out: Path, private: Path | None, *, force: bool) -> tuple[Path, Path | None]:
+def prepare_targets(out: Path, private: Path | None, *, force: bool) -> tuple[Path, Path | None]:
     """Refuse folders that cannot or must not be written, before any work is done; return their paths."""
     if private is None:
-        return check_target(out, NAME, force=force), None
+        return prepare_target(out, MANIFEST_FILE, force=force), None
     inner, outer = private.resolve(), out.resolve()
     if inner == outer or outer in inner.parents:
         raise OutputError(f"the private folder {private} would lie inside the release {out}; put it elsewhere.")
     if inner in outer.parents:
         raise OutputError(f"the release {out} would lie inside the private folder {private}; put it elsewhere.")
-    return check_target(out, NAME, force=force), check_target(private, RUN, force=force)
+    return prepare_target(out, MANIFEST_FILE, force=force), prepare_target(private, RUN_FILE, force=force)
 
 
 def write_rows(staged: Staging, rows: pa.Table) -> WrittenRows:

@@ -24,7 +24,7 @@ RunKind = Literal["statistics", "anonymize", "verify", "measure", "attack", "ind
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 FINAL_STATES: tuple[RunState, ...] = ("done", "failed", "cancelled", "interrupted")
 _LONGEST_NAME = 100  # characters
-NAME = "state.sqlite"
+DATABASE_FILE = "state.sqlite"
 _JSON_COLUMNS = ("reading", "spec")
 
 _SCHEMA = """
@@ -139,7 +139,7 @@ class Store:
         self._lock = threading.RLock()
         self._home_lock = _lock_home(home)
         try:
-            self._database = _open_database(home / NAME)
+            self._database = _open_database(home / DATABASE_FILE)
         except BaseException:
             os.close(self._home_lock)
             raise

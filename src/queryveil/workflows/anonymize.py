@@ -25,7 +25,7 @@ from queryveil.engines import LogSource
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import KEEPABLE, Counts, Kind, kind_of
 from queryveil.methods.base import method_of
-from queryveil.release.manifest import NAME, CleaningRecord, Manifest, PartitionRecord
+from queryveil.release.manifest import MANIFEST_FILE, CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import load_release
 from queryveil.release.verification import verify_or_raise
 from queryveil.release.writer import WrittenRows
@@ -35,7 +35,7 @@ from queryveil.workflows.requests import ReleaseRequest
 if TYPE_CHECKING:
     from queryveil.release.spark_writer import StagedRelease
 
-REPORT = "report.html"
+REPORT_FILE = "report.html"
 TOO_FEW = "parts with too few people"
 
 
@@ -170,8 +170,8 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             scores = run.measure(evidence, manifest)
             context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
             page = render_release_report(manifest, verdict, scores, section=kind.report_section, context=context)
-            manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT, page.encode())))
-            staged.write(NAME, manifest.encode())
+            manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT_FILE, page.encode())))
+            staged.write(MANIFEST_FILE, manifest.encode())
             staged.commit(manifest.content_sha256)
     seconds = time.monotonic() - started
     location, private = run.locations
@@ -203,7 +203,7 @@ class ReleaseResult(Tabular):
     @property
     def report(self) -> Path:
         """Return the path of the report, if it is on this machine."""
-        return self.release / REPORT
+        return self.release / REPORT_FILE
 
     def to_arrow(self) -> Any:
         """Return the released rows as an Arrow table."""
@@ -213,7 +213,7 @@ class ReleaseResult(Tabular):
         """Return everything for JSON."""
         return {
             "release": str(self.location),
-            "report": f"{self.location}/{REPORT}",
+            "report": f"{self.location}/{REPORT_FILE}",
             "private": None if self.private_location is None else str(self.private_location),
             "verdict": self.verdict.record(),
             "manifest": self.manifest.record(),

@@ -32,7 +32,7 @@ from queryveil.report.comparison import TITLE, ComparedRun, MethodComparison, re
 from queryveil.workflows.anonymize import AppliedMethod, ReleasePlan, build_manifest, plan_release
 from queryveil.workflows.earlier_releases import strength_parameters, without_parameters
 from queryveil.workflows.inputs import MethodInput, open_inputs
-from queryveil.workflows.local_run import made_evidence, run_method
+from queryveil.workflows.local_run import evidence_of_new_rows, run_method
 from queryveil.workflows.measure import check_measure, take_measures
 from queryveil.workflows.requests import CompareRequest, ReleaseRequest
 
@@ -193,7 +193,7 @@ def _evaluate(
     counts = kind.counts(outcome, profiles, content)
     applied = AppliedMethod(outcome.found, outcome.summary, Counts.of(profiles), counts, bench.cleaning)
     manifest = build_manifest(plan, applied, WrittenRows(tuple(content.rows.column_names)))
-    evidence = made_evidence(kind, content.rows, profiles, content, manifest, views)
+    evidence = evidence_of_new_rows(kind, content.rows, profiles, content, manifest, views)
     verdict = verify_or_raise(manifest, kind, evidence, progress=progress)
     available = frozenset({"market"} if views.find(Market) is not None else ())
     measures = bench.request.measures or kind.default_measures(manifest.claim, available, when_made=True)

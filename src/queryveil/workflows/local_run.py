@@ -32,7 +32,7 @@ from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import read_files
-from queryveil.release.writer import Staging, WrittenRows, check_targets, staging, write_rows
+from queryveil.release.writer import Staging, WrittenRows, prepare_targets, staging, write_rows
 from queryveil.report import warm_up
 from queryveil.semantics import SemanticOptions
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
@@ -54,9 +54,9 @@ class LocalRun(ReleaseRun):
         super().__init__()
         self.plan, self.progress = plan_release(request), progress
         self.locations = Path(request.out), None if request.private is None else Path(request.private)
-        check_targets(*self.locations, force=request.force)
-        self._inputs = open_inputs(request, self.plan.method, self.plan.kind, progress)
-        self._rng, self._views = np.random.default_rng(self.plan.seed), Views()
+        prepare_targets(*self.locations, force=request.force)
+        self._input_loaders = open_inputs(request, self.plan.method, self.plan.kind, progress)
+        self._rng, self._method_inputs = np.random.default_rng(self.plan.seed), Views()
 
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log, build profiles, run the method and encode its outcome."""
@@ -65,21 +65,22 @@ class LocalRun(ReleaseRun):
         if sum(path.stat().st_size for path in files if path.is_file()) > _LARGE:
             Thread(target=_warm_up).start()
         with open_source(source, plan.kind, self.progress) as (log, profiles):
-            for each in self._inputs:
-                profiles = each.provide(profiles, self._views)
-            outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._views, self.progress))
+            for each in self._input_loaders:
+                profiles = each.provide(profiles, self._method_inputs)
+            outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._method_inputs, self.progress))
             self.progress("writing", 0, 1)
             self._content = plan.kind.encode(outcome, profiles, log, source.keep)
             steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome
-        meaning, partition = self._views.find(SemanticOptions), None
+        meaning, partition = self._method_inputs.find(SemanticOptions), None
         if profiles.partition is not None:
             n_parts = len(profiles.partition_values)
             partition = PartitionRecord(source.cleaning.partition_by, n_parts, outcome.summary[TOO_FEW])
-        uses_lists = self._views.find(PersonalWordLists) is not None
+        uses_lists = self._method_inputs.find(PersonalWordLists) is not None
         return AppliedMethod(
             outcome.found,
-            {key: value for each in self._inputs[::-1] for key, value in each.summary.items()} | {**outcome.summary},
+            {key: value for each in self._input_loaders[::-1] for key, value in each.summary.items()}
+            | {**outcome.summary},
             Counts.of(profiles),
             plan.kind.counts(outcome, profiles, self._content),
             CleaningRecord(source.cleaning.as_record(), steps, None if meaning is None else meaning.as_record()),
@@ -95,10 +96,10 @@ class LocalRun(ReleaseRun):
             if staged.private is not None:
                 paths = expand_paths(source.paths) if source.table is None else []
                 files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
-                more = {key: value for each in self._inputs for key, value in each.record.items()}
+                more = {key: value for each in self._input_loaders for key, value in each.record.items()}
                 run = RunRecord(plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, files, more)
                 write_private(staged.private, profiles, content.release_ids, run)
-                for each in self._inputs:
+                for each in self._input_loaders:
                     each.write_private(staged.private, profiles, self._outcome, content)
             self._folder = staged.release
             yield staged, write_rows(staged, content.rows)
@@ -108,20 +109,22 @@ class LocalRun(ReleaseRun):
         released = read_files(self._folder, manifest)
         if released.faults:
             raise InputError(f"{self.locations[0]}: {released.faults[0]} while it was written; try again.")
-        return made_evidence(self.plan.kind, released.rows, self._profiles, self._content, manifest, self._views)
+        return evidence_of_new_rows(
+            self.plan.kind, released.rows, self._profiles, self._content, manifest, self._method_inputs
+        )
 
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Take the default measures of the kind."""
-        available = frozenset({"market"} if self._views.find(Market) is not None else ())
+        available = frozenset({"market"} if self._method_inputs.find(Market) is not None else ())
         names = self.plan.kind.default_measures(manifest.claim, available, when_made=True)
         return take_measures(names, evidence, self._rng, self.progress)
 
 
-def made_evidence(
+def evidence_of_new_rows(
     kind: Kind, rows: pa.Table, profiles: Profiles, content: ReleaseContent, manifest: Manifest, views: Views
 ) -> Evidence:
     """Return the evidence of rows that were just made: decoded, with the private side and what the method was given."""
-    evidence = kind.made_evidence(rows, profiles, content, manifest.floor)
+    evidence = kind.evidence_of_profiles(rows, profiles, content, manifest.floor)
     evidence.add(Manifest, lambda: manifest)
     evidence.add(Profiles, lambda: profiles)
     lists = views.find(PersonalWordLists)

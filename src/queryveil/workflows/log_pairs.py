@@ -22,7 +22,7 @@ from queryveil.release.reader import Release
 from queryveil.workflows.requests import PairingOptions
 
 # Another owner's logs are taken as they are; only rows that are clicks of one query are merged.
-AS_IT_STANDS = CleaningOptions(scrub=False, bots=0)
+MERGE_CLICKS_ONLY = CleaningOptions(scrub=False, bots=0)
 MAP_COLUMNS = ("original", "released")
 NEEDS_PRIVATE = "--match terms of a release of kind {} needs its private folder; give --private."
 NEEDS_MEMBERS = (
@@ -61,9 +61,9 @@ def pair_files(
     match, original_of = FOREIGN_LOG.match(pairing.match), original_persons(pairing)
     sensitivity = load_sensitivity(pairing) if needs_model else None
     other = release_reading(pairing, reading)
-    sources = (LogSource(tuple(original), reading, AS_IT_STANDS), LogSource((released,), other, AS_IT_STANDS))
+    sources = (LogSource(tuple(original), reading, MERGE_CLICKS_ONLY), LogSource((released,), other, MERGE_CLICKS_ONLY))
     (before, after), texts = read_documents(
-        _opened(sources, progress), len(sources), charset=AS_IT_STANDS.charset, match=match, progress=progress
+        _opened(sources, progress), len(sources), charset=MERGE_CLICKS_ONLY.charset, match=match, progress=progress
     )
     return pair_logs(
         before, after, texts, match=match, original_of=original_of, sensitivity=sensitivity, progress=progress

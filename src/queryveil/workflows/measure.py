@@ -1,4 +1,4 @@
-"""Measuring a release, or anybody's released log, against its original; and the one loop that takes measures."""
+"""Measuring a release, or another released log, against its original; and the one loop that takes measures."""
 
 import glob
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.market.table import Market, read_market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
 from queryveil.measures.base import Comparison
-from queryveil.release.atomic_folder import check_target, write_folder
+from queryveil.release.atomic_folder import prepare_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.semantics import SemanticOptions
@@ -42,7 +42,7 @@ _QRELS = "qrels.txt"  # by which a folder of rankings is recognised
 
 
 def measure(request: MeasureRequest, progress: Progress = silent) -> list[Score]:
-    """Score a release, or anybody's released log, against the original.
+    """Score a release, or another released log, against the original.
 
     For a release the log is cleaned in the way that its manifest says; a pair of logs is taken as it is.
     """
@@ -58,7 +58,7 @@ def measure_locally(request: MeasureRequest, progress: Progress) -> list[Score]:
         check_new_file(request.people, overwrite=request.force)
     release = Path(request.release)
     if release.is_file() or (not release.exists() and glob.has_magic(str(release))):
-        return _measure_log(release, named, request, progress)
+        return _measure_foreign_log(release, named, request, progress)
     if not release.exists():
         raise InputError(f"there is no release or log {release}; check the path.")
     loaded = load_release(release)
@@ -87,10 +87,10 @@ def check_measures(measures: Sequence[ResolvedName], kind: Kind, request: Measur
         )
 
 
-def _measure_log(
+def _measure_foreign_log(
     released: Path, named: Sequence[ResolvedName], request: MeasureRequest, progress: Progress
 ) -> list[Score]:
-    """Score anybody's released log."""
+    """Score a released log that is no queryveil release."""
     for flag, value in (("--private", request.private), ("--market", request.market)):
         if value is not None:
             raise InputError(f"{flag} goes with a queryveil release, not with another log; leave it out.")
@@ -147,7 +147,7 @@ def _add_original(
     meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
     source = LogSource(tuple(map(Path, request.against)), request.reading, cleaning)
 
-    def history_of(owners: Owners) -> IntArray:
+    def map_histories(owners: Owners) -> IntArray:
         positions = None if private is None else private.positions_in(evidence.get(Profiles))
         return owners.history if positions is None else positions[owners.history]
 
@@ -159,7 +159,7 @@ def _add_original(
         release.manifest,
         market=None if request.market is None else read_market(request.market, cleaning.charset),
         meaning=None if meaning is None else replace(SemanticOptions(**meaning), taxonomy=request.taxonomy),
-        history_of=history_of,
+        map_histories=map_histories,
         progress=progress,
     )
 
@@ -169,7 +169,7 @@ def _add_pair(
     release: Release,
     private: PrivateFolder | None,
     request: MeasureRequest,
-    has_model: bool,
+    needs_model: bool,
     progress: Progress,
 ) -> None:
     """Let measures look at log and release person by person."""
@@ -181,9 +181,9 @@ def _add_pair(
         from queryveil.workflows.log_pairs import pair_release, pair_terms
 
         if kind.unit == "term" and kind.match(pairing.match) == "terms":
-            return pair_terms(evidence.get(Comparison), pairing, needs_model=has_model)
+            return pair_terms(evidence.get(Comparison), pairing, needs_model=needs_model)
         log = evidence.get(QueryLog)
-        return pair_release(release, log, pairing, private, needs_model=has_model, progress=progress)
+        return pair_release(release, log, pairing, private, needs_model=needs_model, progress=progress)
 
     evidence.add(LogPair, pair)
 
@@ -241,22 +241,22 @@ def add_comparison(
     *,
     market: Market | None = None,
     meaning: SemanticOptions | None = None,
-    history_of: Callable[[Owners], IntArray] = attrgetter("history"),
+    map_histories: Callable[[Owners], IntArray] = attrgetter("history"),
     progress: Progress = silent,
 ) -> None:
     """Let measures compare a release with the `Profiles` of its log; which comparison is built depends on the measure.
 
-    `history_of` maps the histories of the private folder to those of the profiles, which may be in another order.
+    `map_histories` maps the histories of the private folder to those of the profiles, which may be in another order.
     """
-    evidence.add(Comparison, lambda: compare_to_original(evidence, kind, market, history_of))
+    evidence.add(Comparison, lambda: compare_to_original(evidence, kind, market, map_histories))
     if meaning is not None:
         from queryveil.measures.vocabularies import Vocabularies
 
-        evidence.add(Vocabularies, lambda: _compare_vocabularies(evidence, manifest, meaning, history_of, progress))
+        evidence.add(Vocabularies, lambda: _compare_vocabularies(evidence, manifest, meaning, map_histories, progress))
 
 
 def compare_to_original(
-    evidence: Evidence, kind: Kind, market: Market | None, history_of: Callable[[Owners], IntArray]
+    evidence: Evidence, kind: Kind, market: Market | None, map_histories: Callable[[Owners], IntArray]
 ) -> Comparison:
     """Return a release with its original; without the private side each released history is a person of its own."""
     original = evidence.get(Profiles)
@@ -275,7 +275,7 @@ def compare_to_original(
         owner,
         tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
     )
-    histories = None if owners is None else history_of(owners)[profiles.log_history]
+    histories = None if owners is None else map_histories(owners)[profiles.log_history]
     return Comparison(kind, original, profiles, histories, market)
 
 
@@ -283,7 +283,7 @@ def _compare_vocabularies(
     evidence: Evidence,
     manifest: Manifest,
     meaning: SemanticOptions,
-    history_of: Callable[[Owners], IntArray],
+    map_histories: Callable[[Owners], IntArray],
     progress: Progress,
 ) -> "Vocabularies":
     """Return released vocabularies with their original, and the network by which terms were compared."""
@@ -295,7 +295,7 @@ def _compare_vocabularies(
     network = open_network(original, meaning, progress)
     eps = resolve("method", manifest.method).values.get("eps", 0)
     known, released = known_terms(original, network, meaning), evidence.get(ReleasedVocabularies)
-    return Vocabularies(known, released, None if owners is None else history_of(owners), network, int(eps))
+    return Vocabularies(known, released, None if owners is None else map_histories(owners), network, int(eps))
 
 
 def _check_search(request: MeasureRequest, measures: Sequence[ResolvedName]) -> None:
@@ -308,7 +308,7 @@ def _check_search(request: MeasureRequest, measures: Sequence[ResolvedName]) -> 
     if request.trec is not None:
         if len(searching) != 1:
             raise InputError("--trec writes the rankings of the measure search; name that once by --measure.")
-        check_target(request.trec, _QRELS, force=False)
+        prepare_target(request.trec, _QRELS, force=False)
 
 
 def _add_search(evidence: Evidence, release: Release, request: MeasureRequest) -> "list[SearchEvaluation]":

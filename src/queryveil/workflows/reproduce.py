@@ -21,7 +21,7 @@ from queryveil.histories.build import build
 from queryveil.kinds.base import Counts
 from queryveil.logs.generate import generate
 from queryveil.market.table import read_market
-from queryveil.release.atomic_folder import check_target, write_folder
+from queryveil.release.atomic_folder import prepare_target, write_folder
 from queryveil.report.reproduction import Reproduction, render_reproduction
 from queryveil.workflows.requests import IndexRequest, ReproduceRequest
 from queryveil.workflows.search import index as make_index
@@ -43,7 +43,7 @@ def reproduce(request: ReproduceRequest, *, progress: Progress = silent) -> Repr
         raise UnknownNameError(f"there is no reproduction of {request.paper!r}; {nearest(request.paper, list(PAPERS))}")
     paper, options = PAPERS[request.paper], _paper_options(request)
     if request.out is not None:
-        check_target(request.out, NUMBERS, force=request.force)
+        prepare_target(request.out, NUMBERS, force=request.force)
     if request.source.cleaning.partition_by:
         raise InputError("--partition-by: the paper anonymises a log as a whole; leave it out.")
     paper.check(options)

@@ -116,7 +116,7 @@ class ReleaseRequest(OpenRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyRequest(OptionGroup):
-    """Verify a release, or a claim about anybody's file or table."""
+    """Verify a release, or a claim about any file or table."""
 
     release: Any = required(AnyObject(), "A release folder, or any file that is a log.", is_argument=True)
     claim: str | Name | None = option(
@@ -151,7 +151,7 @@ class PairingOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureRequest(OptionGroup):
-    """Score a release, or anybody's released log, against the original log."""
+    """Score a release, or another released log, against the original log."""
 
     release: Location = required(EnginePath(), "A release folder, or any released log.", is_argument=True)
     against: tuple[Location, ...] = required(EnginePath(), "Files of the log it was made from.", is_repeatable=True)

@@ -14,7 +14,7 @@ from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.release.atomic_folder import NEW, check_target, move_into_place, open_workspace, recover_all
+from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, recover_all
 from queryveil.release.reader import load_release
 from queryveil.search.answers import Answer, SearchOptions, answer, answer_uncompiled
 from queryveil.search.builder import IndexBuilder, batches
@@ -44,7 +44,7 @@ def index(request: IndexRequest, *, progress: Progress = silent) -> Indexed:
     corpus, out, add, force = request.corpus, request.out, request.add, request.force
     if add and force:
         raise InputError("--add keeps the index there is and --force replaces it; give one of them.")
-    target = check_target(out, RECORD_FILE, force=add or force)
+    target = prepare_target(out, RECORD_FILE, force=add or force)
     if Path(corpus).is_dir() and target.resolve().is_relative_to(Path(corpus).resolve()):
         raise OutputError(f"{out} would lie among the documents of {corpus}; choose another place.")
     old = open_index(target) if add else None

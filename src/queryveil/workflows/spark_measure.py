@@ -27,9 +27,9 @@ from queryveil.measures.spark_unique import DistributedComparison
 from queryveil.measures.utility.retention import RetentionCounts
 from queryveil.methods.distributed.blocks import PEOPLE, block_of
 from queryveil.methods.distributed.encoding import arrow_schema
-from queryveil.release.manifest import NAME
+from queryveil.release.manifest import MANIFEST_FILE
 from queryveil.workflows.log_pairs import (
-    AS_IT_STANDS,
+    MERGE_CLICKS_ONLY,
     NEEDS_MEMBERS,
     NEEDS_PRIVATE,
     load_sensitivity,
@@ -75,7 +75,7 @@ def _open(spark: "SparkSession", request: MeasureRequest, stack: ExitStack, prog
     uri, storage = location_uri(release), Storage(spark)
     if not storage.exists(uri) and not any(sign in uri for sign in "*?["):
         raise InputError(f"there is no release or log {release}; check the path.")
-    if storage.exists(uri) and (storage.is_folder(uri) or storage.exists(f"{uri}/{NAME}")):
+    if storage.exists(uri) and (storage.is_folder(uri) or storage.exists(f"{uri}/{MANIFEST_FILE}")):
         folder = ClusterRelease(spark, release)
         if folder.kind.needs_private:
             raise InputError(f"{release} is of kind {folder.kind.name}, which has no Spark form; use --engine local.")
@@ -116,7 +116,7 @@ class _Compared(ABC):
         raise InputError("somebody else's log has no terms to compare; give measures of pairs of logs.")
 
     @abstractmethod
-    def pair(self, has_model: bool) -> DistributedPair:
+    def pair(self, needs_model: bool) -> DistributedPair:
         """Return both person by person."""
 
     def cleaned(self, source: LogSource, unit: Unit) -> "DataFrame":
@@ -127,10 +127,10 @@ class _Compared(ABC):
             self._cleaned[source, unit] = histories.frame
         return self._cleaned[source, unit]
 
-    def matching(self, has_model: bool) -> "Matching":
+    def matching(self, needs_model: bool) -> "Matching":
         """Return how documents are matched."""
         pairing = self.request.pairing
-        sensitivity = load_sensitivity(pairing) if has_model else None
+        sensitivity = load_sensitivity(pairing) if needs_model else None
         return Matching(self.kind.match(pairing.match), sensitivity, pairing.map is not None)
 
     def with_map(self) -> "DataFrame | None":
@@ -168,13 +168,13 @@ class _Compared(ABC):
 class _ComparedLogs(_Compared):
     """Two logs as they are."""
 
-    def pair(self, has_model: bool) -> DistributedPair:
+    def pair(self, needs_model: bool) -> DistributedPair:
         """Return both person by person."""
-        matching, request = self.matching(has_model), self.request
+        matching, request = self.matching(needs_model), self.request
         unit: Unit = "term" if matching.match == "terms" else "query"
-        original = LogSource((), request.reading, AS_IT_STANDS, uris=tuple(map(str, request.against)))
+        original = LogSource((), request.reading, MERGE_CLICKS_ONLY, uris=tuple(map(str, request.against)))
         reading = release_reading(request.pairing, request.reading)
-        released = LogSource((), reading, AS_IT_STANDS, uris=(str(request.release),))
+        released = LogSource((), reading, MERGE_CLICKS_ONLY, uris=(str(request.release),))
         before, after = (_documents(self.cleaned(source, unit)) for source in (original, released))
         users, given = after.withColumnRenamed("person", "user"), self.with_map()
         known = users.selectExpr("*", "user AS person") if given is None else users.join(given, "user", "left")
@@ -238,9 +238,9 @@ class _ComparedRelease(_Compared):
         original = self._original(self.kind.unit).withColumnRenamed("person", "owner")
         return DistributedComparison(self.kind, original, released, self.private is not None, self.request.seed)
 
-    def pair(self, has_model: bool) -> DistributedPair:
+    def pair(self, needs_model: bool) -> DistributedPair:
         """Return both person by person."""
-        matching = self.matching(has_model)
+        matching = self.matching(needs_model)
         if self.kind.unit == "term":
             return self._pair_terms(matching)
         is_cut = matching.match == "terms"

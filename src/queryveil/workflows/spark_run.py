@@ -28,7 +28,7 @@ from queryveil.methods.distributed.outcomes import ClusterOutcome, SparkTask
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.spark_writer import StagedRelease, cluster_staging, ranked, write_private, write_rows
-from queryveil.release.writer import WrittenRows, check_targets
+from queryveil.release.writer import WrittenRows, prepare_targets
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun, plan_release
 from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
@@ -52,7 +52,7 @@ class SparkRun(ReleaseRun):
         folder, secret = local_path(self._out), None if self._private is None else local_path(self._private)
         self.locations = folder or self._out, secret or self._private
         if folder is not None:
-            check_targets(folder, secret, force=request.force)
+            prepare_targets(folder, secret, force=request.force)
 
     def __enter__(self) -> "SparkRun":
         """Start Spark and make the folders that it writes into, which it needs for intermediate results."""

@@ -20,9 +20,9 @@ from queryveil.engines.sql import GroupTables, HistoryTables
 from queryveil.kinds.base import Kind, kind_of
 from queryveil.kinds.groups import UNRELEASED_GROUPS
 from queryveil.kinds.histories import history_faults
-from queryveil.kinds.private_folder import MEMBERSHIP, OTHER_HISTORIES, PROFILES, RUN, check_belongs, read_run
+from queryveil.kinds.private_folder import MEMBERSHIP, OTHER_HISTORIES, PROFILES, RUN_FILE, check_belongs, read_run
 from queryveil.methods.base import Method
-from queryveil.release.manifest import NAME, Manifest, decode_manifest
+from queryveil.release.manifest import MANIFEST_FILE, Manifest, decode_manifest
 from queryveil.release.reader import WRONG_ROWS, content_digest, file_faults
 from queryveil.release.spark_writer import tables_of
 from queryveil.release.verification import refuse_inapplicable_claim, verify_claim, wrong_counts
@@ -129,7 +129,7 @@ def group_evidence(
 ) -> Evidence:
     """Return released groups with `history, group` of everybody and `history, term` of their profiles."""
     if rows.columns != list(kind.columns):
-        raise ReleaseError("the data of the release has not the columns of its kind; it is damaged.")
+        raise ReleaseError("the data of the release does not have the columns of its kind; it is damaged.")
     if not rows.where(" OR ".join(f"{name} IS NULL" for name in kind.columns)).isEmpty():
         raise ReleaseError("the release has rows in which something is missing; it is damaged.")
     place = ("_metadata.file_path AS file", "_metadata.row_index AS place")
@@ -155,9 +155,11 @@ class ClusterRelease:
         self._storage = Storage(spark)
         if not self._storage.exists(self.uri):
             raise ReleaseError(f"there is no release {release}; check the path.")
-        if not self._storage.exists(f"{self.uri}/{NAME}"):
-            raise ReleaseError(f"{release} has no {NAME}, so it is not a finished release; check the path.")
-        self.manifest: Manifest = decode_manifest(f"{release}/{NAME}", self._storage.read(f"{self.uri}/{NAME}"))
+        if not self._storage.exists(f"{self.uri}/{MANIFEST_FILE}"):
+            raise ReleaseError(f"{release} has no {MANIFEST_FILE}, so it is not a finished release; check the path.")
+        self.manifest: Manifest = decode_manifest(
+            f"{release}/{MANIFEST_FILE}", self._storage.read(f"{self.uri}/{MANIFEST_FILE}")
+        )
         self.kind: Kind = kind_of(self.manifest.kind)
         if not self.kind.frame:
             raise InputError(f"{release} is of kind {self.kind.name}, which has no Spark form; use --engine local.")
@@ -169,7 +171,7 @@ class ClusterRelease:
     def file_faults(self) -> list[str]:
         """Find files that are missing, changed, or not in the manifest; tasks digest them."""
         root = self._storage.absolute(self.uri)
-        present = {file.removeprefix(f"{root}/") for file in self._storage.files(self.uri)} - {NAME}
+        present = {file.removeprefix(f"{root}/") for file in self._storage.files(self.uri)} - {MANIFEST_FILE}
         files = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(self.uri)
         digests = files.select("path", "content").mapInArrow(_digest, "path STRING, sha256 STRING").collect()
         found = {row["path"].removeprefix(f"{root}/"): row["sha256"] for row in digests}
@@ -192,7 +194,7 @@ class ClusterRelease:
             raise ReleaseError(f"{self.name} has no data; the release is damaged.")
         rows = self.rows()
         if tuple(rows.columns) != self.manifest.columns or rows.columns[:2] != list(self.kind.columns):
-            raise ReleaseError(f"{self.name}: the data has not the columns of its kind; the release is damaged.")
+            raise ReleaseError(f"{self.name}: the data does not have the columns of its kind; the release is damaged.")
         if not rows.where(rows[0].isNull() | rows[1].isNull()).isEmpty():
             raise ReleaseError(f"the release has rows without a user or a {rows.columns[1]}; it is damaged.")
         if "partition" in rows.columns:
@@ -203,7 +205,7 @@ class ClusterRelease:
 
     def check_belongs(self, private: str) -> None:
         """Refuse a private folder that was made for other rows than the manifest names."""
-        path = f"{location_uri(private)}/{RUN}"
+        path = f"{location_uri(private)}/{RUN_FILE}"
         run = read_run(private, lambda: self._storage.read(path) if self._storage.exists(path) else b"")
         check_belongs(private, run, self.manifest.content_sha256)
 

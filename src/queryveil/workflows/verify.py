@@ -1,4 +1,4 @@
-"""Verifying a release, or a claim about anybody's file, with code that shares nothing with the methods."""
+"""Verifying a release, or a claim about any file, with code that shares nothing with the methods."""
 
 import hashlib
 from dataclasses import replace
@@ -22,11 +22,11 @@ from queryveil.release.reader import Release, load_release
 from queryveil.release.verification import collect_evidence, refuse_inapplicable_claim, verify_claim
 from queryveil.workflows.requests import VerifyRequest, arrow_table
 
-_AS_IT_STANDS = CleaningOptions(scrub=False, duplicates="keep", bots=0)
+_NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
 
 
 def verify(request: VerifyRequest, progress: Progress = silent) -> Verdict:
-    """Return whether a release keeps what it claims; a file that is no release of ours needs a claim."""
+    """Return whether a release keeps what it claims; any other file needs a claim."""
     verdict: Verdict = request.engine_options.workflow("verify")(request, progress)
     return verdict
 
@@ -90,13 +90,13 @@ def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None
 def verify_file(
     file: Path | Any, claim: ResolvedName, reading: ReadingOptions, places: Path | None, progress: Progress
 ) -> Verdict:
-    """Read anybody's file without cleaning and check a claim about it; every user is one history."""
+    """Read a file that is no release without cleaning and check a claim about it; every user is one history."""
     from queryveil.logs.files import take_sample
     from queryveil.logs.formats import find_format
 
     kind = _kind_of_file(claim)
     is_path = isinstance(file, Path)
-    source = LogSource((file,) if is_path else (), reading, _AS_IT_STANDS, table=None if is_path else file)
+    source = LogSource((file,) if is_path else (), reading, _NO_CLEANING, table=None if is_path else file)
     with open_log(source, progress=progress) as log:
         has_baskets = (
             is_path
