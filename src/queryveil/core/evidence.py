@@ -59,7 +59,7 @@ class Evidence(Views):
 class ReleasedHistories:
     """The histories of a release over numbered terms (or whole queries, see `unit`)."""
 
-    users: IntArray  # (histories,): the ids in the release, ascending
+    users: IntArray  # (histories,): release ids (column `user`), ascending
     indptr: IntArray  # (histories + 1,)
     ids: Int32Array  # (pairs,): ascending and unique within a history
     counts: Int32Array  # (pairs,): occurrences where the kind has them, else 1

@@ -12,7 +12,7 @@ from queryveil.core.rows import FloatArray, Int32Array, IntArray
 class ReleasedVocabularies:
     """The vocabularies of a release over numbered terms."""
 
-    users: IntArray  # (histories,): the ids in the release, ascending
+    users: IntArray  # (histories,): release ids (column `user`), ascending
     indptr: IntArray  # (histories + 1,)
     ids: Int32Array  # (rows,): ascending within a history, then by level
     counts: Int32Array  # (rows,)

@@ -117,7 +117,7 @@ def refuse_damaged(fault: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class PrivateFolder:
-    """The private folder of a release, for reading."""
+    """The private folder of a release: reads and checks its tables."""
 
     path: Path
 

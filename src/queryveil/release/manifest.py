@@ -1,6 +1,6 @@
 """The manifest: what a release is and what it promises, and nothing that helps to undo it.
 
-The keys of `manifest.json` appear in this module only.
+The top-level keys of `manifest.json` appear in this module only.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Writing a release: staged next to its target, verified there, then moved into place.
 
-Private folder first, then data, then report, manifest last of all; each file by temporary name, fsync, rename. The
+Private folder, data, report, then the manifest; each file by temporary name, fsync, rename. The
 private folder gets to its target before the release does, and is withdrawn if the release does not follow.
 """
 

@@ -150,7 +150,7 @@ class ReleaseRun(ExitStack):
 
     @abstractmethod
     def evidence(self, manifest: Manifest) -> Evidence:
-        """Return the evidence of what was written, read back."""
+        """Return the evidence: the rows, read back from disk, and who is behind them, from memory."""
 
     @abstractmethod
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
