@@ -22,21 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from queryveil.attacks.base import (
-    LEFT_OUT,
-    AttackedView,
-    AttackInputs,
-    ItemTable,
-    ItemTables,
-    Knowledge,
-    Queries,
-    Scenario,
-    build_scenario,
-    draw_at_most,
-    in_batches,
-    make_result,
-    rate_of,
-)
+from queryveil.attacks import base
 from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -69,8 +55,8 @@ class CrowdMatches:
 
 
 def match_crowds(
-    view: AttackedView,
-    knowledge: Knowledge,
+    view: base.AttackedView,
+    knowledge: base.Knowledge,
     *,
     exact: bool,
     is_absent: bool = False,
@@ -79,7 +65,7 @@ def match_crowds(
 ) -> CrowdMatches:
     """Find the crowd of every target: those who match all items if `exact`, else those who score most."""
     owner = view.owners_of(knowledge.person)
-    found = in_batches(
+    found = base.in_batches(
         lambda part: find_crowds(
             view.published, knowledge.items[part], knowledge.n_right, owner[part], view.weights, exact, is_absent
         ),
@@ -91,10 +77,10 @@ def match_crowds(
 
 
 def attack_crowds(
-    scenario: Scenario,
+    scenario: base.Scenario,
     attack: ResolvedName,
     label: str,
-    known: Knowledge,
+    known: base.Knowledge,
     progress: Progress,
     *,
     exact: bool = False,
@@ -105,7 +91,7 @@ def attack_crowds(
     found, original = match(scenario.release), match(scenario.original).success()
     crowd = found.people[found.is_in]
     result = partial(
-        make_result,
+        base.make_result,
         attack,
         crowd=float(np.median(crowd)) if len(crowd) else None,
         smallest=int(crowd.min()) if len(crowd) else None,
@@ -115,23 +101,25 @@ def attack_crowds(
     if (scenario.release.published.people > 1).any():  # a group is there without the person too
         successes = (found.success("groups"), match(scenario.release, is_absent=True).success("groups"), original)
         guess = _guess(scenario.release, known, "groups")
-        results.append(result(f"{label}: the group", *successes, guess, risk_of="linkability", controlled_by=LEFT_OUT))
+        results.append(
+            result(f"{label}: the group", *successes, guess, risk_of="linkability", controlled_by=base.LEFT_OUT)
+        )
     return results
 
 
-def _guess(view: AttackedView, known: Knowledge, by: CrowdUnit = "people") -> Rate:
+def _guess(view: base.AttackedView, known: base.Knowledge, by: CrowdUnit = "people") -> Rate:
     """Return the success of pointing at a random person (or group) of the release."""
     owners = np.unique(view.published.owner)
     size = view.published.people[owners].sum() if by == "people" else len(owners)
-    return rate_of((view.owners_of(known.person) >= 0) / max(1, size))
+    return base.rate_of((view.owners_of(known.person) >= 0) / max(1, size))
 
 
 def attack_by_terms(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m, m + 1 and m + 2 terms: by those who share all of them, and by score with wrong ones added."""
-    inputs = evidence.get(AttackInputs)
-    m, n_wrong, scenario = attack.integer("m"), attack.integer("wrong"), build_scenario(inputs, inputs.terms)
+    inputs = evidence.get(base.AttackInputs)
+    m, n_wrong, scenario = attack.integer("m"), attack.integer("wrong"), base.build_scenario(inputs, inputs.terms)
     people = scenario.people if attack.word("of") == "log" else scenario.released_items()
     claimed = inputs.claim.values.get("m")
     results: list[AttackResult] = []
@@ -160,7 +148,7 @@ def attack_by_counts(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m terms, each with the number of queries that contain it; both must match together."""
-    inputs, m = evidence.get(AttackInputs), attack.integer("m")
+    inputs, m = evidence.get(base.AttackInputs), attack.integer("m")
     most = max(int(_counts(table).max(initial=0)) for table in inputs.terms.all())
     # a term and its count become one key; the order of keys within a row stays
     tables = inputs.terms.map(lambda table: replace(table, keys=table.keys * (most + 1) + _counts(table), counts=None))
@@ -168,7 +156,7 @@ def attack_by_counts(
     return _attack_by_items(inputs, tables, attack, "terms", label, rng, progress)
 
 
-def _counts(table: ItemTable) -> IntArray:
+def _counts(table: base.ItemTable) -> IntArray:
     if table.counts is None:
         raise InternalError("multiplicity was run on a table without counts; please report this.")
     return table.counts
@@ -178,7 +166,7 @@ def attack_by_moments(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m moments, known to the second, minute, hour or day."""
-    inputs, m, unit = evidence.get(AttackInputs), attack.integer("m"), attack.word("unit")
+    inputs, m, unit = evidence.get(base.AttackInputs), attack.integer("m"), attack.word("unit")
     if inputs.moments is None:
         raise InternalError("the attack time was run without times; please report this.")
     tables = inputs.moments.map(lambda table: in_units(table, SECONDS[unit]))
@@ -186,17 +174,17 @@ def attack_by_moments(
     return _attack_by_items(inputs, tables, attack, f"different {unit}s of searching", label, rng, progress)
 
 
-def in_units(table: ItemTable, seconds: int) -> ItemTable:
+def in_units(table: base.ItemTable, seconds: int) -> base.ItemTable:
     """Return a table of moments in units of so many seconds, each unit once per row."""
     keys, rows = table.keys // seconds, row_numbers(table.indptr)
     is_new = np.ones(len(keys), np.bool_)
     is_new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
-    return ItemTable(select_entries(table.indptr, is_new), keys[is_new], table.owner)
+    return base.ItemTable(select_entries(table.indptr, is_new), keys[is_new], table.owner)
 
 
 def _attack_by_items(
-    inputs: AttackInputs,
-    tables: ItemTables,
+    inputs: base.AttackInputs,
+    tables: base.ItemTables,
     attack: ResolvedName,
     what: str,
     label: str,
@@ -204,7 +192,7 @@ def _attack_by_items(
     progress: Progress,
 ) -> list[AttackResult]:
     """Attack with m random items of everybody who has as many."""
-    m, scenario = attack.integer("m"), build_scenario(inputs, tables)
+    m, scenario = attack.integer("m"), base.build_scenario(inputs, tables)
     rows = scenario.people.draw_rows(m, inputs.max_targets, rng)
     scenario.people.require(rows, attack, m, what)
     known = scenario.people.draw_knowledge(rows, m, rng)
@@ -215,10 +203,10 @@ def attack_by_names(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with the first and last name of everybody who searched for one."""
-    inputs = evidence.get(AttackInputs)
+    inputs = evidence.get(base.AttackInputs)
     if inputs.queries is None:
         raise InternalError("the attack vanity was run without queries; please report this.")
-    scenario, shared = build_scenario(inputs, inputs.terms), attack.integer("shared")
+    scenario, shared = base.build_scenario(inputs, inputs.terms), attack.integer("shared")
     known = _name_knowledge(inputs, scenario, own_names(inputs.queries, shared), rng)
     if not len(known):
         raise InputError(
@@ -228,7 +216,7 @@ def attack_by_names(
     return attack_crowds(scenario, attack, "first and last name", known, progress, note=ASSUMED)
 
 
-def own_names(queries: Queries, shared: int) -> dict[int, FullName]:
+def own_names(queries: base.Queries, shared: int) -> dict[int, FullName]:
     """Return the name that each person is taken to have: the most searched, then the rarest, then the first.
 
     Names that more than `shared` people searched for are taken to be of famous people and left out.
@@ -260,12 +248,12 @@ def _name_sets() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _name_knowledge(
-    inputs: AttackInputs, scenario: Scenario, names: dict[int, FullName], rng: np.random.Generator
-) -> Knowledge:
+    inputs: base.AttackInputs, scenario: base.Scenario, names: dict[int, FullName], rng: np.random.Generator
+) -> base.Knowledge:
     """Return names as items; a name that is not among the terms becomes -1, which matches nothing."""
-    people = draw_at_most(np.array(sorted(names), np.int32), inputs.max_targets, rng)
+    people = base.draw_at_most(np.array(sorted(names), np.int32), inputs.max_targets, rng)
     number = inputs.term_number
     keys = np.array([[number.get(part, -1) for part in names[person]] for person in people.tolist()], np.int64)
     position = np.minimum(np.searchsorted(scenario.keys, keys), len(scenario.keys) - 1)
     items = np.where(scenario.keys[position] == keys, position, -1).astype(np.int32).reshape(len(people), 2)
-    return Knowledge(items, 2, people)
+    return base.Knowledge(items, 2, people)

@@ -21,17 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from queryveil.attacks.base import (
-    AttackedView,
-    AttackInputs,
-    KnowableItems,
-    Scenario,
-    build_scenario,
-    control_name,
-    in_batches,
-    make_result,
-    rate_of,
-)
+from queryveil.attacks import base
 from queryveil.attacks.finding import count_terms
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -48,7 +38,7 @@ class HiddenTerms:
     known: Int32Array  # (targets, m)
     secret: Int32Array  # (targets,)
     row: IntArray  # (targets,): in `whose`
-    whose: KnowableItems
+    whose: base.KnowableItems
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +54,8 @@ def infer(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack with m terms: the belief in another term of the person, and the best guess."""
-    inputs, m = evidence.get(AttackInputs), attack.integer("m")
-    scenario = build_scenario(inputs, inputs.terms)
+    inputs, m = evidence.get(base.AttackInputs), attack.integer("m")
+    scenario = base.build_scenario(inputs, inputs.terms)
     rows = scenario.people.draw_rows(m + 1, inputs.max_targets, rng)
     scenario.people.require(rows, attack, m + 1, "terms, of which one is to be learnt,")
     hidden, strangers = _draw_hidden(scenario.people, rows, m, rng), None
@@ -77,30 +67,30 @@ def infer(
         infer_terms(*run, prior, progress, f"attacking: {attack}")
         for run in scenario.runs_with_control(hidden, strangers)
     )
-    result = partial(make_result, attack, controlled_by=control_name(strangers))
+    result = partial(base.make_result, attack, controlled_by=base.control_name(strangers))
     label, guessed = count_terms(m), np.append(prior, 0.0)[released.guess]
     beliefs = released.belief, control.belief, log.belief
     guesses = released.is_right, control.is_right, log.is_right
     return [
-        result(f"{label}: belief in another", *beliefs, rate_of(prior[hidden.secret])),
-        result(f"{label}: best guess of another", *guesses, rate_of(guessed)),
+        result(f"{label}: belief in another", *beliefs, base.rate_of(prior[hidden.secret])),
+        result(f"{label}: best guess of another", *guesses, base.rate_of(guessed)),
     ]
 
 
-def prior_of(scenario: Scenario) -> FloatArray:
+def prior_of(scenario: base.Scenario) -> FloatArray:
     """Return the share of all people in the log who hold each item, in any history."""
     known = scenario.people
     holders = count_holders(np.repeat(known.owner, np.diff(known.indptr)), known.ids, len(scenario.keys))
     return holders / len(scenario.original.owner_of)
 
 
-def _draw_hidden(whose: KnowableItems, rows: IntArray, m: int, rng: np.random.Generator) -> HiddenTerms:
+def _draw_hidden(whose: base.KnowableItems, rows: IntArray, m: int, rng: np.random.Generator) -> HiddenTerms:
     items = whose.draw_items(rows, m + 1, rng)
     return HiddenTerms(np.ascontiguousarray(items[:, :m]), items[:, m].copy(), rows, whose)
 
 
 def infer_terms(
-    view: AttackedView,
+    view: base.AttackedView,
     hidden: HiddenTerms,
     is_absent: bool,
     prior: FloatArray,
@@ -117,5 +107,5 @@ def infer_terms(
             view.published, known, secret, owner[part], row, whose.indptr, whose.ids, prior, view.weights, is_absent
         )
 
-    belief, guess = in_batches(infer_batch, len(hidden.row), progress, stage)
+    belief, guess = base.in_batches(infer_batch, len(hidden.row), progress, stage)
     return Inference(belief, guess, whose.holds(hidden.row, guess))

@@ -9,16 +9,7 @@ control asks the same about somebody else's history.
 
 import numpy as np
 
-from queryveil.attacks.base import (
-    AttackedView,
-    AttackInputs,
-    KnowableItems,
-    Scenario,
-    build_scenario,
-    draw_at_most,
-    in_batches,
-    make_result,
-)
+from queryveil.attacks import base
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -36,8 +27,8 @@ def find_deleted(
     evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
 ) -> list[AttackResult]:
     """Attack one deleted term of every released history that lost one, or of a sample of these."""
-    inputs = evidence.get(AttackInputs)
-    scenario = build_scenario(inputs, inputs.terms)
+    inputs = evidence.get(base.AttackInputs)
+    scenario = base.build_scenario(inputs, inputs.terms)
     unit, deleted = _draw_deleted(inputs, scenario, rng)
     if not len(unit):
         raise InputError(f"{attack} needs terms that were deleted from some histories only, and there are none.")
@@ -52,7 +43,7 @@ def find_deleted(
     no_parts = np.zeros(len(scenario.original.published.owner), np.int32)
     k, m = inputs.claim.integer("k"), inputs.claim.integer("m")
 
-    def success(view: AttackedView, part: Int32Array, row: IntArray) -> FloatArray:
+    def success(view: base.AttackedView, part: Int32Array, row: IntArray) -> FloatArray:
         """Return 1 where the deleted term looks likelier than the other one, a half where both look alike, else 0."""
 
         def compare_batch(batch: slice) -> tuple[FloatArray]:
@@ -60,7 +51,7 @@ def find_deleted(
             one, two = (classify_items(view.published, part, rows, items[batch], k, m) for items in (deleted, never))
             return ((1 + np.sign(one - two)) / 2,)
 
-        return in_batches(compare_batch, len(row), progress, f"attacking: {attack}", QUESTIONS_PER_CALL)[0]
+        return base.in_batches(compare_batch, len(row), progress, f"attacking: {attack}", QUESTIONS_PER_CALL)[0]
 
     successes = (
         success(scenario.release, inputs.part, unit),
@@ -68,19 +59,21 @@ def find_deleted(
         success(scenario.original, no_parts, inputs.history_of[unit]),
     )
     label = "the history, the method and two terms"
-    return [make_result(attack, label, *successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
+    return [base.make_result(attack, label, *successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
 
 
-def _draw_deleted(inputs: AttackInputs, scenario: Scenario, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
+def _draw_deleted(
+    inputs: base.AttackInputs, scenario: base.Scenario, rng: np.random.Generator
+) -> tuple[IntArray, Int32Array]:
     """Draw released histories that lost a term which the release has elsewhere, and one such term of each."""
     published, people = scenario.release.published, scenario.people
     indptr, pair = gather_rows(people.indptr, inputs.history_of[: len(published.owner)])
     unit, item = row_numbers(indptr), people.ids[pair]
     is_elsewhere = np.diff(published.post_start)[item] > 0
-    shown = KnowableItems(published.indptr, published.ids, published.owner)
+    shown = base.KnowableItems(published.indptr, published.ids, published.owner)
     is_deleted = is_elsewhere & ~shown.holds(unit, item)
     unit, item = unit[is_deleted], item[is_deleted]
     order = np.lexsort((rng.random(len(unit)), unit))
     first = order[np.unique(unit[order], return_index=True)[1]]
-    drawn = draw_at_most(first, inputs.max_targets, rng)
+    drawn = base.draw_at_most(first, inputs.max_targets, rng)
     return unit[drawn], item[drawn]

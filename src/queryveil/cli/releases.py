@@ -11,15 +11,7 @@ import typer
 from queryveil.cli.command import workflow_command
 from queryveil.cli.output import print_json, score_table, table
 from queryveil.core.results import Score, Verdict
-from queryveil.workflows.requests import (
-    AttackRequest,
-    CompareRequest,
-    MeasureRequest,
-    ReleaseRequest,
-    ReproduceRequest,
-    VerifyRequest,
-    WhyRequest,
-)
+from queryveil.workflows import requests
 
 if TYPE_CHECKING:
     from queryveil.report.attacks import AttackReport
@@ -31,8 +23,10 @@ if TYPE_CHECKING:
 _CODES = {"holds": 0, "violated": 1, "unchecked": 2}  # exit codes by the state of a verdict
 
 
-@workflow_command(ReleaseRequest, "queryveil.workflows.anonymize:make_release", json="Print the result as JSON.")
-def anonymize(result: "ReleaseResult", request: ReleaseRequest, as_json: bool) -> None:
+@workflow_command(
+    requests.ReleaseRequest, "queryveil.workflows.anonymize:make_release", json="Print the result as JSON."
+)
+def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest, as_json: bool) -> None:
     """Anonymise a log and write a verified release."""
     if as_json:
         print_json(result.record())
@@ -63,8 +57,8 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"{value:,} {what}"
 
 
-@workflow_command(VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")
-def verify(verdict: Verdict, request: VerifyRequest, as_json: bool) -> int:
+@workflow_command(requests.VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")
+def verify(verdict: Verdict, request: requests.VerifyRequest, as_json: bool) -> int:
     """Check a release, or any file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
     if as_json:
         print_json(verdict.record())
@@ -73,8 +67,8 @@ def verify(verdict: Verdict, request: VerifyRequest, as_json: bool) -> int:
     return _CODES[verdict.state]
 
 
-@workflow_command(MeasureRequest, "queryveil.workflows.measure:measure", json="Print the scores as JSON.")
-def measure(scores: Sequence[Score], request: MeasureRequest, as_json: bool) -> None:
+@workflow_command(requests.MeasureRequest, "queryveil.workflows.measure:measure", json="Print the scores as JSON.")
+def measure(scores: Sequence[Score], request: requests.MeasureRequest, as_json: bool) -> None:
     """Measure a release, or a released log, against the original (cleaned as a release's manifest says)."""
     if as_json:
         print_json([vars(score) for score in scores])
@@ -85,8 +79,8 @@ def measure(scores: Sequence[Score], request: MeasureRequest, as_json: bool) -> 
         typer.echo(f"{request.trec}: {warning}", err=True)
 
 
-@workflow_command(AttackRequest, "queryveil.workflows.attack:attack", json="Print the results as JSON.")
-def attack(result: "AttackReport", request: AttackRequest, as_json: bool) -> None:
+@workflow_command(requests.AttackRequest, "queryveil.workflows.attack:attack", json="Print the results as JSON.")
+def attack(result: "AttackReport", request: requests.AttackRequest, as_json: bool) -> None:
     """Attack a release with knowledge drawn from its log: success, control, baseline and the same attack on the log."""
     if as_json:
         print_json(result.record())
@@ -106,8 +100,8 @@ def attack(result: "AttackReport", request: AttackRequest, as_json: bool) -> Non
     typer.echo(f"done in {result.seconds:.1f} s", err=True)
 
 
-@workflow_command(WhyRequest, "queryveil.workflows.explain:explain", json="Print the reasons as JSON.")
-def why(explanation: "TermExplanation", request: WhyRequest, as_json: bool) -> None:
+@workflow_command(requests.WhyRequest, "queryveil.workflows.explain:explain", json="Print the reasons as JSON.")
+def why(explanation: "TermExplanation", request: requests.WhyRequest, as_json: bool) -> None:
     """Say why terms of a person were deleted: the smallest combination that too few would share. For the owner only."""
     from queryveil.workflows.explain import OWNER_ONLY
 
@@ -120,8 +114,8 @@ def why(explanation: "TermExplanation", request: WhyRequest, as_json: bool) -> N
     typer.echo(table(headings, rows, numbers=[headings.index("queries")]))
 
 
-@workflow_command(CompareRequest, "queryveil.workflows.compare:compare", json="Print the comparison as JSON.")
-def compare(result: "MethodComparison", request: CompareRequest, as_json: bool) -> None:
+@workflow_command(requests.CompareRequest, "queryveil.workflows.compare:compare", json="Print the comparison as JSON.")
+def compare(result: "MethodComparison", request: requests.CompareRequest, as_json: bool) -> None:
     """Run several methods on a log, verify and measure each, and show them side by side; nothing is released."""
     if as_json:
         print_json(result.record())
@@ -133,8 +127,10 @@ def compare(result: "MethodComparison", request: CompareRequest, as_json: bool) 
     typer.echo(f"done in {result.seconds:.1f} s", err=True)
 
 
-@workflow_command(ReproduceRequest, "queryveil.workflows.reproduce:reproduce", json="Print all numbers as JSON.")
-def reproduce(result: "Reproduction", request: ReproduceRequest, as_json: bool) -> None:
+@workflow_command(
+    requests.ReproduceRequest, "queryveil.workflows.reproduce:reproduce", json="Print all numbers as JSON."
+)
+def reproduce(result: "Reproduction", request: requests.ReproduceRequest, as_json: bool) -> None:
     """Make the tables and figures of a paper again, with the paper's own; every run is verified."""
     if as_json:
         print_json(result.numbers)

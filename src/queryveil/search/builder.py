@@ -10,21 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
+from queryveil.search import index
 from queryveil.search.analyzer import BatchAnalyzer
 from queryveil.search.corpora.base import Document
 from queryveil.search.engine import SearchEngineWriter
-from queryveil.search.index import (
-    COUNTS_FILE,
-    DOCUMENT_SCHEMA,
-    DOCUMENTS_FILE,
-    ENGINE_FOLDER,
-    IDS_FILE,
-    INDPTR_FILE,
-    TERMS_FILE,
-    WEIGHTS_FILE,
-    Index,
-    write_record,
-)
 from queryveil.search.ranking import TermCounts
 
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 4_096, 10_000_000
@@ -73,17 +62,17 @@ class IndexTermCounter:
 class IndexBuilder:
     """Writes an index of documents, given batch by batch, into an empty folder."""
 
-    def __init__(self, folder: Path, old: Index | None = None) -> None:
+    def __init__(self, folder: Path, old: index.Index | None = None) -> None:
         """Start with a copy of the documents of an existing index, if given."""
         self.n_documents = 0 if old is None else len(old.documents)
         self._folder = folder
         self._analyzer = BatchAnalyzer(() if old is None else old.terms)
         self._counter = IndexTermCounter(None if old is None else old.term_counts())
         if old is not None:
-            copytree(old.path / ENGINE_FOLDER, folder / ENGINE_FOLDER, ignore=ignore_patterns("*.lock"))
-        self._engine = SearchEngineWriter(folder / ENGINE_FOLDER)
-        self._sink = pa.OSFile(str(folder / DOCUMENTS_FILE), "wb")
-        self._documents = pa.ipc.new_file(self._sink, DOCUMENT_SCHEMA)
+            copytree(old.path / index.ENGINE_FOLDER, folder / index.ENGINE_FOLDER, ignore=ignore_patterns("*.lock"))
+        self._engine = SearchEngineWriter(folder / index.ENGINE_FOLDER)
+        self._sink = pa.OSFile(str(folder / index.DOCUMENTS_FILE), "wb")
+        self._documents = pa.ipc.new_file(self._sink, index.DOCUMENT_SCHEMA)
         if old is not None:
             self._documents.write_table(old.documents.table)
 
@@ -101,8 +90,8 @@ class IndexBuilder:
         self._counter.add(np.repeat(np.concatenate((row, row)), batch.lengths), batch.term_ids, int(has_terms.sum()))
         kept = np.flatnonzero(has_terms).tolist()
         self._engine.add(self.n_documents, (batch.joined[i] for i in kept), (batch.joined[n + i] for i in kept))
-        columns = [[getattr(documents[i], name) for i in kept] for name in DOCUMENT_SCHEMA.names]
-        self._documents.write_table(pa.table(columns, schema=DOCUMENT_SCHEMA))
+        columns = [[getattr(documents[i], name) for i in kept] for name in index.DOCUMENT_SCHEMA.names]
+        self._documents.write_table(pa.table(columns, schema=index.DOCUMENT_SCHEMA))
         self.n_documents += len(kept)
         return [documents[i] for i in np.flatnonzero(~has_terms).tolist()]
 
@@ -118,14 +107,17 @@ class IndexBuilder:
         self.close()
         terms, counts = self._counter.finish(self._analyzer.terms)
         table = pa.table({"term": pa.array(terms, pa.large_string())})
-        with pa.OSFile(str(self._folder / TERMS_FILE), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        with (
+            pa.OSFile(str(self._folder / index.TERMS_FILE), "wb") as sink,
+            pa.ipc.new_file(sink, table.schema) as writer,
+        ):
             writer.write_table(table)
         arrays: Mapping[str, NDArray[Any]] = {
-            INDPTR_FILE: counts.indptr,
-            IDS_FILE: counts.ids,
-            COUNTS_FILE: counts.counts,
-            WEIGHTS_FILE: counts.tf_idf(len(terms)),
+            index.INDPTR_FILE: counts.indptr,
+            index.IDS_FILE: counts.ids,
+            index.COUNTS_FILE: counts.counts,
+            index.WEIGHTS_FILE: counts.tf_idf(len(terms)),
         }
         for name, array in arrays.items():
             np.save(self._folder / name, array)
-        write_record(self._folder, {"documents": self.n_documents, "terms": len(terms)})
+        index.write_record(self._folder, {"documents": self.n_documents, "terms": len(terms)})

@@ -27,16 +27,8 @@ from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, indptr_of, select_entries
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels import semantics
 from queryveil.kernels.cooccurrence import strongest_related
-from queryveil.kernels.semantics import (
-    Expansion,
-    WeightedHistories,
-    choose_candidates,
-    count_dimensions,
-    paths_up,
-    sum_dimensions,
-    words_on_paths,
-)
 from queryveil.semantics.network import MAX_PATHS, Network
 
 Weights = Literal["paper", "counts", "tfidf"]
@@ -122,7 +114,9 @@ def information_content(people: NDArray[np.int64], n_people: int) -> FloatArray:
     return np.asarray(np.log((n_people + 1) / np.maximum(people, 1)) / np.log(n_people + 1))
 
 
-def expand(vocabulary: tuple[str, ...], network: Network, a: int, weighting: Weighting, unknown: Unknown) -> Expansion:
+def expand(
+    vocabulary: tuple[str, ...], network: Network, a: int, weighting: Weighting, unknown: Unknown
+) -> semantics.Expansion:
     """Return the candidate meanings of every entry of a vocabulary, up to `a` edges of the network away."""
     numbers = network.find_all(vocabulary)
     words, slot = np.unique(numbers[numbers >= 0], return_inverse=True)
@@ -144,7 +138,7 @@ def _expand_by_paths(
     network: Network,
     a: int,
     by_content: bool,
-) -> Expansion:
+) -> semantics.Expansion:
     """Return the expansion by paths: a candidate is a path from a sense to a root and adds its first nodes.
 
     Only senses of the first part of speech count: nouns if the word can be one.
@@ -153,11 +147,11 @@ def _expand_by_paths(
     senses = network.senses[positions]
     parts = network.parts[senses]
     is_first = parts == np.repeat(parts[indptr[:-1]], np.diff(indptr))
-    path_indptr, hop_indptr, hops = paths_up(senses[is_first], network.edge_indptr, network.edges, MAX_PATHS)
+    path_indptr, hop_indptr, hops = semantics.paths_up(senses[is_first], network.edge_indptr, network.edges, MAX_PATHS)
     candidate_indptr = path_indptr[select_entries(indptr, is_first)]
     slot_of_word = np.full(len(network.words), -1, np.int32)
     slot_of_word[words] = np.arange(len(words), dtype=np.int32)
-    evidence_indptr, evidence, sizes = words_on_paths(
+    evidence_indptr, evidence, sizes = semantics.words_on_paths(
         candidate_indptr, hop_indptr, hops, network.word_indptr, network.node_words, slot_of_word
     )
     output_indptr, positions = gather_rows(hop_indptr, np.arange(len(sizes)), a + 1)
@@ -165,7 +159,7 @@ def _expand_by_paths(
     is_held, n_dimensions = np.ones(len(positions), np.bool_), network.n_nodes + len(own)
     evidence_and_sizes = (evidence_indptr, evidence.astype(np.int32), sizes)
     outputs = hops[positions]
-    return Expansion(
+    return semantics.Expansion(
         slots, own, candidate_indptr, *evidence_and_sizes, output_indptr, outputs, factors, is_held, n_dimensions
     )
 
@@ -178,40 +172,42 @@ def _expand_by_neighbours(
     strengths: FloatArray,
     a: int,
     by_content: bool,
-) -> Expansion:
+) -> semantics.Expansion:
     """Return the expansion by neighbours: the only candidate of a word is its node with the neighbours."""
     indptr, nodes, ties = strongest_related(words, network.edge_indptr, network.edges, strengths, a, MAX_RELATED)
     is_held = nodes == np.repeat(words, np.diff(indptr))
     factors = np.where(is_held, 1.0, RELATED_SHARE * ties) if by_content else np.ones(len(nodes))
     no_evidence = (np.zeros(len(words) + 1, np.int64), np.empty(0, np.int32), np.ones(len(words), np.int64))
     n_dimensions = network.n_nodes + len(own)
-    return Expansion(slots, own, np.arange(len(words) + 1), *no_evidence, indptr, nodes, factors, is_held, n_dimensions)
+    return semantics.Expansion(
+        slots, own, np.arange(len(words) + 1), *no_evidence, indptr, nodes, factors, is_held, n_dimensions
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Meanings:
     """The meanings chosen for all terms, and the resulting counts of dimensions."""
 
-    rows: WeightedHistories
-    expansion: Expansion
+    rows: semantics.WeightedHistories
+    expansion: semantics.Expansion
     chosen: NDArray[np.int32]  # (pairs,): candidates
     lengths: NDArray[np.int64]  # (histories,): number of dimensions
     people: NDArray[np.int64]  # (dimensions,): people who hold it
     is_used: NDArray[np.bool_]  # (dimensions,)
 
 
-def _choose_meanings(profiles: Profiles, expansion: Expansion, progress: Progress) -> _Meanings:
+def _choose_meanings(profiles: Profiles, expansion: semantics.Expansion, progress: Progress) -> _Meanings:
     """Choose a candidate for every pair and count the dimensions."""
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
-    rows = WeightedHistories(profiles.indptr, profiles.ids, weights, profiles.owner)
+    rows = semantics.WeightedHistories(profiles.indptr, profiles.ids, weights, profiles.owner)
     chosen = np.empty(len(profiles.ids), np.int32)
     lengths, people = np.empty(profiles.n_histories, np.int64), np.zeros(expansion.n_dimensions, np.int64)
     mass = np.zeros(len(expansion.candidate_indptr) - 1)
     seen, person = np.full(expansion.n_dimensions, -1), np.full(expansion.n_dimensions, -1)
     for first, last in _chunks(profiles):
         progress(_STAGE, first, 2 * profiles.n_histories)
-        choose_candidates(rows, expansion, first, last, mass, chosen)
-        count_dimensions(rows, expansion, chosen, first, last, seen, person, people, lengths)
+        semantics.choose_candidates(rows, expansion, first, last, mass, chosen)
+        semantics.count_dimensions(rows, expansion, chosen, first, last, seen, person, people, lengths)
     return _Meanings(rows, expansion, chosen, lengths, people, seen >= 0)
 
 
@@ -230,7 +226,7 @@ def _sum_features(profiles: Profiles, meanings: _Meanings, content: FloatArray, 
     scratch = (np.full(n_dimensions, -1), np.empty(n_dimensions))
     for first, last in _chunks(profiles):
         progress(_STAGE, profiles.n_histories + first, 2 * profiles.n_histories)
-        sum_dimensions(
+        semantics.sum_dimensions(
             meanings.rows, numbered, own_factors, meanings.chosen, first, last, *scratch, indptr, ids, values
         )
     progress(_STAGE, 2 * profiles.n_histories, 2 * profiles.n_histories)

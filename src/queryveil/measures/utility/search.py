@@ -16,26 +16,21 @@ from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
+from queryveil.search.evaluation import variants
 from queryveil.search.evaluation.group_profiles import PublicationRule, map_terms
 from queryveil.search.evaluation.metrics import AP_ALL, METRICS, Estimate
 from queryveil.search.evaluation.topics import TopicPlan, Topics, choose_topics
-from queryveil.search.evaluation.variants import (
-    EVERYBODY,
-    GROUPS,
-    GROUPS_WITHOUT_SELF,
-    RANDOM_WITHOUT_SELF,
-    UNPERSONALISED,
-    VARIANTS,
-    SearchEvaluation,
-    SearchSetup,
-)
 from queryveil.search.index import Index
 
 NOTES = {
-    GROUPS: "the profile of the person's group, as published; who is in no group gets the engine's order",
-    GROUPS_WITHOUT_SELF: "the same as if the person were not in the log: what the other members contribute",
+    variants.GROUPS: "the profile of the person's group, as published; who is in no group gets the engine's order",
+    variants.GROUPS_WITHOUT_SELF: "the same as if the person were not in the log: what the other members contribute",
 }
-COMPARED = ((GROUPS, UNPERSONALISED), (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF), (GROUPS_WITHOUT_SELF, EVERYBODY))
+COMPARED = (
+    (variants.GROUPS, variants.UNPERSONALISED),
+    (variants.GROUPS_WITHOUT_SELF, variants.RANDOM_WITHOUT_SELF),
+    (variants.GROUPS_WITHOUT_SELF, variants.EVERYBODY),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +39,7 @@ class SearchInputs:
 
     index: Index
     rule: PublicationRule
-    keep: Callable[[SearchEvaluation], None] = lambda evaluation: None
+    keep: Callable[[variants.SearchEvaluation], None] = lambda evaluation: None
 
 
 def measure_search(
@@ -65,11 +60,13 @@ def measure_search(
             f"{measure}: no query of anybody finds {2 * plan.relevant} documents in {inputs.index.path}; "
             "index more documents, or ask for fewer relevant ones."
         )
-    setup = SearchSetup(inputs.index, mapping, members, topics, plan.blend)
+    setup = variants.SearchSetup(inputs.index, mapping, members, topics, plan.blend)
     evaluation = setup.evaluate(released, inputs.rule, rng=rng, progress=progress)
     inputs.keep(evaluation)
     n_people = len(evaluation.topics.people)
-    figures = [(metric, variant, evaluation.figures[variant][metric]) for metric in METRICS for variant in VARIANTS]
+    figures = [
+        (metric, variant, evaluation.figures[variant][metric]) for metric in METRICS for variant in variants.VARIANTS
+    ]
     mean, name = evaluation.resamples.mean, str(measure)
     return [
         *(_score(name, f"{m}: {v}", mean(found), n_people, note=NOTES.get(v, "")) for m, v, found in figures),
@@ -83,7 +80,7 @@ def _score(measure: str, label: str, estimate: Estimate, n_people: int, *, unit:
     return Score(measure, label, value, unit=unit, units_counted=n_people, interval=(low, high), note=note)
 
 
-def _comparisons(measure: str, found: SearchEvaluation) -> Iterator[Score]:
+def _comparisons(measure: str, found: variants.SearchEvaluation) -> Iterator[Score]:
     """Yield differences and ratios of the average precision."""
     n_people = len(found.topics.people)
     for ours, theirs in COMPARED:

@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.kernels.histories import count_people
-from queryveil.methods.distributed.encoding import (
-    BLOCK_SCHEMA,
-    Row,
-    arrow_schema,
-    block_row,
-    explode_rows,
-    map_blocks,
-    read_block,
-)
+from queryveil.methods.distributed import encoding
 from queryveil.methods.rounds.blocks import Block
 
 if TYPE_CHECKING:
@@ -52,7 +44,7 @@ def raw_blocks(work: ScratchTables, histories: "DataFrame", n_blocks: int) -> "D
             columns = {"block": pa.array(number, pa.int32())}
             columns |= {name: batch[name] for name in batch.schema.names}
             columns["entries"] = _with_part(batch["entries"], batch["part"])
-            yield pa.RecordBatch.from_pydict(columns, arrow_schema(_HISTORY_SCHEMA))
+            yield pa.RecordBatch.from_pydict(columns, encoding.arrow_schema(_HISTORY_SCHEMA))
 
     placed = histories.mapInArrow(place, _HISTORY_SCHEMA)
     return work.keep(placed.groupBy("block").applyInArrow(_gathered, RAW_SCHEMA), "raw")
@@ -60,7 +52,7 @@ def raw_blocks(work: ScratchTables, histories: "DataFrame", n_blocks: int) -> "D
 
 def numbered_terms(work: ScratchTables, raw: "DataFrame", k: int) -> "DataFrame":
     """Return the terms that at least k people hold: `term, people, occurrences, number`, numbered as on one machine."""
-    counted = explode_rows(raw, "term STRING, people LONG, occurrences LONG", _count_terms)
+    counted = encoding.explode_rows(raw, "term STRING, people LONG, occurrences LONG", _count_terms)
     summed = counted.groupBy("term").agg({"people": "sum", "occurrences": "sum"})
     named = summed.selectExpr("term", "`sum(people)` AS people", "`sum(occurrences)` AS occurrences")
     frequent = named.where(named["people"] >= k).withColumn("falling", -named["people"])
@@ -70,12 +62,14 @@ def numbered_terms(work: ScratchTables, raw: "DataFrame", k: int) -> "DataFrame"
 def blocks(work: ScratchTables, raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
     """Return the blocks over the numbers of frequent terms."""
     known = terms_of_blocks(raw, terms).selectExpr("block", "entry", "CAST(number AS INT) AS number", "occurrences")
-    return work.keep(map_blocks(raw, known, BLOCK_SCHEMA, lambda row, table: [_block_of_row(row, table)]), "turn-0")
+    return work.keep(
+        encoding.map_blocks(raw, known, encoding.BLOCK_SCHEMA, lambda row, table: [_block_of_row(row, table)]), "turn-0"
+    )
 
 
 def terms_of_blocks(raw: "DataFrame", terms: "DataFrame") -> "DataFrame":
     """Return `block, entry` and the columns of `terms` for the terms that each block holds."""
-    return explode_rows(raw, "block INT, entry INT, term STRING", _terms_of).join(terms, "term")
+    return encoding.explode_rows(raw, "block INT, entry INT, term STRING", _terms_of).join(terms, "term")
 
 
 def kept_histories(raw: "DataFrame", state: "DataFrame") -> "DataFrame":
@@ -108,7 +102,7 @@ def _gathered(table: pa.Table) -> pa.Table:
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     owner = table["person"].combine_chunks().dictionary_encode().indices.to_numpy()
-    row: Row = {
+    row: encoding.Row = {
         "block": table["block"][0].as_py(),
         "person": table["person"].to_pylist(),
         "history": table["history"].to_pylist(),
@@ -119,21 +113,21 @@ def _gathered(table: pa.Table) -> pa.Table:
         "counts": table["counts"].combine_chunks().flatten().to_numpy().astype(np.int32).tobytes(),
         "owner": owner.astype(np.int32).tobytes(),
     }
-    return pa.Table.from_pylist([row], arrow_schema(RAW_SCHEMA))
+    return pa.Table.from_pylist([row], encoding.arrow_schema(RAW_SCHEMA))
 
 
 def _offsets(lists: pa.ListArray) -> NDArray[np.int64]:
     return indptr_of(lists.value_lengths().to_numpy())
 
 
-def arrays_of(row: Row) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def arrays_of(row: encoding.Row) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return indptr, ids, counts and owner of a raw block."""
     indptr = np.frombuffer(row["indptr"], np.int64)
     ids, counts, owner = (np.frombuffer(row[name], np.int32) for name in ("ids", "counts", "owner"))
     return indptr, ids, counts, owner
 
 
-def by_entry(row: Row, known: pa.Table, name: str, missing: float) -> NDArray[Any]:
+def by_entry(row: encoding.Row, known: pa.Table, name: str, missing: float) -> NDArray[Any]:
     """Return a column of the known terms of a block for every entry, `missing` for unknown ones."""
     values = known[name].to_numpy()
     found = np.full(len(row["entries"]), missing, values.dtype)
@@ -141,7 +135,7 @@ def by_entry(row: Row, known: pa.Table, name: str, missing: float) -> NDArray[An
     return found
 
 
-def _count_terms(row: Row) -> dict[str, Any]:
+def _count_terms(row: encoding.Row) -> dict[str, Any]:
     """Return the people and occurrences of every term of a block."""
     indptr, ids, counts, owner = arrays_of(row)
     n = len(row["entries"])
@@ -150,14 +144,14 @@ def _count_terms(row: Row) -> dict[str, Any]:
     return {"term": pa.array(row["entries"], pa.string()), "people": people, "occurrences": occurrences}
 
 
-def _terms_of(row: Row) -> dict[str, Any]:
+def _terms_of(row: encoding.Row) -> dict[str, Any]:
     """Return the terms of a block with their local numbers."""
     n = len(row["entries"])
     numbers = {"block": np.full(n, row["block"], np.int32), "entry": np.arange(n, dtype=np.int32)}
     return {**numbers, "term": pa.array(row["entries"], pa.string())}
 
 
-def _block_of_row(row: Row, known: pa.Table) -> Row:
+def _block_of_row(row: encoding.Row, known: pa.Table) -> encoding.Row:
     """Return a block of the frequent terms only, ascending by their numbers within a history."""
     indptr, ids, counts, owner = arrays_of(row)
     number, occurrences = by_entry(row, known, "number", -1), by_entry(row, known, "occurrences", 0)
@@ -175,12 +169,12 @@ def _block_of_row(row: Row, known: pa.Table) -> Row:
         np.ones(len(place), np.bool_),
         np.zeros(len(place), np.bool_),
     )
-    return block_row(row["block"], block)
+    return encoding.block_row(row["block"], block)
 
 
 def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
     (row,), (other,) = raw.to_pylist(), state.to_pylist()
-    (indptr, ids, counts, _), block = arrays_of(row), read_block(other)
+    (indptr, ids, counts, _), block = arrays_of(row), encoding.read_block(other)
     mask = np.zeros(len(ids), np.bool_)
     mask[block.position[block.kept]] = True
     history = row_numbers(indptr)
@@ -197,4 +191,4 @@ def _kept(raw: pa.Table, state: pa.Table) -> pa.Table:
             "entries": pa.ListArray.from_arrays(offsets, words),
             "counts": pa.ListArray.from_arrays(offsets, pa.array(counts[chosen])),
         }
-    ).cast(arrow_schema(KEPT_SCHEMA))
+    ).cast(encoding.arrow_schema(KEPT_SCHEMA))

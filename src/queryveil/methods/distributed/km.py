@@ -14,20 +14,8 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.methods.distributed import encoding
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
-from queryveil.methods.distributed.encoding import (
-    BLOCK_SCHEMA,
-    KEYS_SCHEMA,
-    Row,
-    block_row,
-    explode_rows,
-    keys_row,
-    map_blocks,
-    map_groups,
-    map_rows,
-    read_block,
-    read_keys,
-)
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
 from queryveil.methods.rounds.blocks import Keys, answer_queries, merge_keys, no_keys, partition_by_bucket
 from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, run_rounds
@@ -89,17 +77,17 @@ class SparkExchange:
     def run_round(self, query: CombinationQuery | None, action: BlockAction) -> int:
         """Let every block send its query, if any, and act on the replies; return the sum of the actions' counts."""
 
-        def act(row: Row, keys: Keys) -> Iterator[Row]:
-            block, n = action(read_block(row), keys)
-            yield block_row(row["block"], block, n)
+        def act(row: encoding.Row, keys: Keys) -> Iterator[encoding.Row]:
+            block, n = action(encoding.read_block(row), keys)
+            yield encoding.block_row(row["block"], block, n)
 
-        def act_on_replies(row: Row, replies: "pa.Table") -> Iterator[Row]:
-            return act(row, merge_keys([read_keys(each) for each in replies.to_pylist()]))
+        def act_on_replies(row: encoding.Row, replies: "pa.Table") -> Iterator[encoding.Row]:
+            return act(row, merge_keys([encoding.read_keys(each) for each in replies.to_pylist()]))
 
         if query is None:
-            state = map_rows(self.state, BLOCK_SCHEMA, lambda row: act(row, no_keys()))
+            state = encoding.map_rows(self.state, encoding.BLOCK_SCHEMA, lambda row: act(row, no_keys()))
         else:
-            state = map_blocks(self.state, self._replies(query), BLOCK_SCHEMA, act_on_replies)
+            state = encoding.map_blocks(self.state, self._replies(query), encoding.BLOCK_SCHEMA, act_on_replies)
         before, self.n_rounds = self.n_rounds, self.n_rounds + 1
         self.state, n = self.work.keep_counting(state, f"turn-{self.n_rounds}", "n")
         self.work.drop(f"turn-{before}")
@@ -112,7 +100,7 @@ class SparkExchange:
             return None
         rows = found.select("high", "low").collect()
         return merge_keys(
-            [read_keys({"high": row[0], "low": row[1], "people": b"\0" * (len(row[0]) // 2)}) for row in rows]
+            [encoding.read_keys({"high": row[0], "low": row[1], "people": b"\0" * (len(row[0]) // 2)}) for row in rows]
         )
 
     def rarest_of_infrequent(self, query: CombinationQuery) -> tuple[int, ...]:
@@ -126,46 +114,48 @@ class SparkExchange:
     def occurrences(self, terms: tuple[int, ...]) -> Mapping[int, int]:
         """Return how often each term is kept."""
 
-        def count(row: Row) -> dict[str, Any]:
-            block, wanted = read_block(row), np.array(terms, np.int32)
+        def count(row: encoding.Row) -> dict[str, Any]:
+            block, wanted = encoding.read_block(row), np.array(terms, np.int32)
             chosen = block.kept & np.isin(block.ids, wanted)
             place = np.searchsorted(wanted, block.ids[chosen])
             counts = np.bincount(place, weights=block.counts[chosen], minlength=len(wanted)).astype(np.int64)
             return {"term": wanted, "n": counts}
 
-        counted = explode_rows(self.state, "term INT, n LONG", count).groupBy("term").sum("n")
+        counted = encoding.explode_rows(self.state, "term INT, n LONG", count).groupBy("term").sum("n")
         return {row[0]: row[1] for row in counted.collect()}
 
     def _sent_keys(self, query: CombinationQuery) -> "DataFrame":
         """Return the keys that blocks send to buckets."""
         n_buckets = self.n_buckets
 
-        def send(row: Row) -> Iterator[Row]:
-            for bucket, keys in partition_by_bucket(query.keys_of(read_block(row)), n_buckets):
-                yield keys_row(bucket, row["block"], keys)
+        def send(row: encoding.Row) -> Iterator[encoding.Row]:
+            for bucket, keys in partition_by_bucket(query.keys_of(encoding.read_block(row)), n_buckets):
+                yield encoding.keys_row(bucket, row["block"], keys)
 
-        return map_rows(self.state, KEYS_SCHEMA, send)
+        return encoding.map_rows(self.state, encoding.KEYS_SCHEMA, send)
 
     def _replies(self, query: CombinationQuery) -> "DataFrame":
         """Return the replies of the buckets, which add up the counts, to every block."""
 
-        def reply(rows: list[Row]) -> Iterator[Row]:
+        def reply(rows: list[encoding.Row]) -> Iterator[encoding.Row]:
             rows = sorted(rows, key=lambda row: int(row["block"]))
-            replies = answer_queries([read_keys(row) for row in rows], below=query.below, at_least=query.at_least)
+            replies = answer_queries(
+                [encoding.read_keys(row) for row in rows], below=query.below, at_least=query.at_least
+            )
             for row, keys in zip(rows, replies, strict=True):
-                yield keys_row(row["bucket"], row["block"], keys)
+                yield encoding.keys_row(row["bucket"], row["block"], keys)
 
-        return map_groups(self._sent_keys(query), "bucket", KEYS_SCHEMA, reply)
+        return encoding.map_groups(self._sent_keys(query), "bucket", encoding.KEYS_SCHEMA, reply)
 
     def _infrequent(self, query: CombinationQuery) -> tuple["DataFrame", int]:
         """Return the infrequent combinations of every bucket, and how many there are."""
 
-        def find(rows: list[Row]) -> Iterator[Row]:
-            found = merge_keys(answer_queries([read_keys(row) for row in rows], below=query.below))
+        def find(rows: list[encoding.Row]) -> Iterator[encoding.Row]:
+            found = merge_keys(answer_queries([encoding.read_keys(row) for row in rows], below=query.below))
             keys = found.select(found.is_first())
             last = np.where(keys.low == 0, keys.high, keys.low) & 0xFFFFFFFF
-            row: Row = {"high": keys.high.tobytes(), "low": keys.low.tobytes(), "n": len(keys)}
+            row: encoding.Row = {"high": keys.high.tobytes(), "low": keys.low.tobytes(), "n": len(keys)}
             yield {**row, "last": np.unique(last).tolist()}
 
-        found = map_groups(self._sent_keys(query), "bucket", _INFREQUENT_SCHEMA, find)
+        found = encoding.map_groups(self._sent_keys(query), "bucket", _INFREQUENT_SCHEMA, find)
         return self.work.keep_counting(found, "infrequent", "n")

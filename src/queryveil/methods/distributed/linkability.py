@@ -31,15 +31,9 @@ from queryveil.methods.distributed.features import (
 )
 from queryveil.methods.distributed.outcomes import GroupedOnCluster, SparkTask
 from queryveil.methods.distributed.similar_blocks import cut_into_blocks
+from queryveil.methods.linkability import principles
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.greedy import task_of
-from queryveil.methods.linkability.principles import (
-    Population,
-    floor_of,
-    prefers_similar,
-    representatives,
-    without_groups,
-)
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import FeatureMatrix
 from queryveil.semantics.network import Network
@@ -84,9 +78,11 @@ def group_profiles(
     n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
     progress("blocks", 0, 1)
     raw = raw_blocks(work, histories, -(-n_people // people_per_block))
-    terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else floor_of(method))
+    terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else principles.floor_of(method))
     by_content = method.word("weighting") == "content"
-    options = FeatureOptions(network, meaning.weights, method.integer("a"), by_content, n_people, floor_of(method))
+    options = FeatureOptions(
+        network, meaning.weights, method.integer("a"), by_content, n_people, principles.floor_of(method)
+    )
     known = terms_of_blocks(raw, with_totals(raw, terms, meaning.weights)).selectExpr(
         "block", "entry", "CAST(number AS INT) AS number", "people", "total"
     )
@@ -94,7 +90,7 @@ def group_profiles(
     everybody = _count_people(counted, n_people)
     pieces = weight_nodes(work, counted, options)
     progress("blocks", 1, 1)
-    if prefers_similar(method) and everybody.n_holders > 2 * people_per_block:
+    if principles.prefers_similar(method) and everybody.n_holders > 2 * people_per_block:
         pieces = cut_into_blocks(work, pieces, everybody.n_holders, people_per_block, seed, progress)
     groups, results = _group_blocks(work, pieces, method, seed, everybody, progress)
     summary = _summary(method, results, everybody, n_all_pairs)
@@ -217,11 +213,11 @@ def group_piece(
     )
     dimensions, feature_ids = np.unique(people.dimensions, return_inverse=True)
     features = FeatureMatrix(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))
-    population = Population(*everybody, people.holders[first].astype(np.int64), people.totals[first])
+    population = principles.Population(*everybody, people.holders[first].astype(np.int64), people.totals[first])
     task = task_of(profiles, features, method, people=population)
     group = group_all(task, np.arange(len(people)), rng, EXACT_UP_TO, silent)
-    made = representatives(profiles, group, method, people=population)
-    made, _ = without_groups(made, np.diff(made.indptr) == 0)  # nothing may be published of them
+    made = principles.representatives(profiles, group, method, people=population)
+    made, _ = principles.without_groups(made, np.diff(made.indptr) == 0)  # nothing may be published of them
     return made, numbers
 
 

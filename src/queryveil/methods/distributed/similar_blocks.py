@@ -14,23 +14,8 @@ from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.methods.distributed.encoding import (
-    PIECE_SCHEMA,
-    Row,
-    join_pieces,
-    map_groups,
-    map_rows,
-    piece_row,
-    read_piece,
-)
-from queryveil.methods.linkability.blocks import (
-    MAX_PARTS,
-    SAMPLE,
-    SMALLEST,
-    assign_to_centres,
-    find_centres,
-    merge_small,
-)
+from queryveil.methods.distributed import encoding
+from queryveil.methods.linkability import blocks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -59,7 +44,7 @@ def cut_into_blocks(
         inseparable = set()
         for block, n in large.items():
             children = {child: sizes[child] for child in _children(block) if child in sizes}
-            target |= merge_small(children, limit // SMALLEST)
+            target |= blocks.merge_small(children, limit // blocks.SMALLEST)
             inseparable |= {target.get(child, child) for child in children} if max(children.values()) == n else set()
         for part, into in target.items():
             sizes[into] += sizes.pop(part)
@@ -72,27 +57,29 @@ def _cut_once(
     pieces: "DataFrame", large: Mapping[int, int], inseparable: set[int], limit: int, seed: int
 ) -> "DataFrame":
     """Split parts that are too large by nearest centre, or by hash if k-means cannot split them."""
-    n_parts = {block: min(MAX_PARTS, n // limit) for block, n in large.items()}
-    shares = {block: n_parts[block] * SAMPLE / n for block, n in large.items() if block not in inseparable}
+    n_parts = {block: min(blocks.MAX_PARTS, n // limit) for block, n in large.items()}
+    shares = {block: n_parts[block] * blocks.SAMPLE / n for block, n in large.items() if block not in inseparable}
 
-    def draw(row: Row) -> Iterator[Row]:
+    def draw(row: encoding.Row) -> Iterator[encoding.Row]:
         if row["block"] in shares:
-            piece = read_piece(row)
+            piece = encoding.read_piece(row)
             drawn = np.flatnonzero(_hashes(piece.person, seed) < shares[row["block"]])
-            yield piece_row(row["block"], piece.select(drawn))
+            yield encoding.piece_row(row["block"], piece.select(drawn))
 
-    def scatter(row: Row) -> Iterator[Row]:
+    def scatter(row: encoding.Row) -> Iterator[encoding.Row]:
         if row["block"] in inseparable and row["block"] in n_parts:
-            yield from _sent(row, (_hashes(read_piece(row).person, seed) * n_parts[row["block"]]).astype(np.int64))
+            yield from _sent(
+                row, (_hashes(encoding.read_piece(row).person, seed) * n_parts[row["block"]]).astype(np.int64)
+            )
 
-    sample = map_rows(pieces, PIECE_SCHEMA, draw)
-    centres = map_groups(sample, "block", _CENTRES_SCHEMA, lambda rows: [_centres_row(rows, n_parts, seed)])
-    parts = map_rows(pieces.join(centres, "block"), PIECE_SCHEMA, _send_to_nearest)
-    return parts.unionByName(map_rows(pieces, PIECE_SCHEMA, scatter)) if inseparable else parts
+    sample = encoding.map_rows(pieces, encoding.PIECE_SCHEMA, draw)
+    centres = encoding.map_groups(sample, "block", _CENTRES_SCHEMA, lambda rows: [_centres_row(rows, n_parts, seed)])
+    parts = encoding.map_rows(pieces.join(centres, "block"), encoding.PIECE_SCHEMA, _send_to_nearest)
+    return parts.unionByName(encoding.map_rows(pieces, encoding.PIECE_SCHEMA, scatter)) if inseparable else parts
 
 
 def _children(block: int) -> range:
-    return range(MAX_PARTS * block + 1, MAX_PARTS * block + MAX_PARTS + 1)
+    return range(blocks.MAX_PARTS * block + 1, blocks.MAX_PARTS * block + blocks.MAX_PARTS + 1)
 
 
 def _hashes(persons: NDArray[np.object_], seed: int) -> NDArray[np.float64]:
@@ -102,30 +89,30 @@ def _hashes(persons: NDArray[np.object_], seed: int) -> NDArray[np.float64]:
     return np.array([int.from_bytes(digest, "big") / _HASHES for digest in digests])
 
 
-def _centres_row(rows: list[Row], n_parts: Mapping[int, int], seed: int) -> Row:
+def _centres_row(rows: list[encoding.Row], n_parts: Mapping[int, int], seed: int) -> encoding.Row:
     """Return the centres of a part, computed from its sample, over their dimensions in ascending order."""
-    block, sample = rows[0]["block"], join_pieces(rows)
+    block, sample = rows[0]["block"], encoding.join_pieces(rows)
     features, dimensions = sample.rows()
     rng, n = np.random.default_rng([seed, block]), min(n_parts[block], len(sample))
-    number, centres = find_centres(features, np.arange(len(sample)), n, rng)
+    number, centres = blocks.find_centres(features, np.arange(len(sample)), n, rng)
     known = np.empty(len(centres), np.int32)
     known[number[number >= 0]] = dimensions[number >= 0]
     order = np.argsort(known)
     return {"block": block, "known": known[order].tobytes(), "centres": centres[order].tobytes()}
 
 
-def _send_to_nearest(row: Row) -> Iterator[Row]:
+def _send_to_nearest(row: encoding.Row) -> Iterator[encoding.Row]:
     """Yield the people of a row by the centre that is nearest to them."""
-    features, dimensions = read_piece(row).rows()
+    features, dimensions = encoding.read_piece(row).rows()
     known = np.frombuffer(row["known"], np.int32)  # ascending
     centres = np.frombuffer(row["centres"], np.float32).reshape(len(known), -1)
     place = np.minimum(np.searchsorted(known, dimensions), len(known) - 1)
     number = np.where(known[place] == dimensions, place, -1).astype(np.int32)
-    return _sent(row, assign_to_centres(features, np.arange(row["n"]), number, centres))
+    return _sent(row, blocks.assign_to_centres(features, np.arange(row["n"]), number, centres))
 
 
-def _sent(row: Row, part: NDArray[Any]) -> Iterator[Row]:
+def _sent(row: encoding.Row, part: NDArray[Any]) -> Iterator[encoding.Row]:
     """Yield the people of a row by the part they go to."""
-    piece = read_piece(row)
+    piece = encoding.read_piece(row)
     for number in np.unique(part).tolist():
-        yield piece_row(_children(row["block"])[number], piece.select(np.flatnonzero(part == number)))
+        yield encoding.piece_row(_children(row["block"])[number], piece.select(np.flatnonzero(part == number)))
