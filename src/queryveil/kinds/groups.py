@@ -15,12 +15,7 @@ from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import (
-    Counts,
-    DefaultMeasure,
-    Kind,
-    ReleaseContent,
-)
+from queryveil.kinds import base
 from queryveil.kinds.canonical_order import rank_texts
 from queryveil.kinds.private_folder import PrivateFolder, refuse_damaged
 
@@ -29,12 +24,12 @@ WEIGHT_DECIMALS = 9  # of a published weight: rounds off what sums in another or
 
 
 @dataclass(frozen=True)
-class GroupsKind(Kind):
+class GroupsKind(base.Kind):
     """Representatives of groups."""
 
     def encode(
         self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
-    ) -> ReleaseContent:
+    ) -> base.ReleaseContent:
         """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
         rank, texts = rank_texts(profiles.vocabulary, outcome.ids)
         order = np.lexsort((rank[outcome.ids], row_numbers(outcome.indptr)))
@@ -47,15 +42,15 @@ class GroupsKind(Kind):
         released, positions = gather_rows(outcome.indptr, in_order)
         terms = texts.take(pa.array(ranks[positions]))
         rows = pa.table({"group": row_numbers(released), "term": terms, "weight": weights[positions]})
-        return ReleaseContent(rows, release_ids[outcome.group])
+        return base.ReleaseContent(rows, release_ids[outcome.group])
 
-    def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
+    def counts(self, outcome: Any, profiles: Profiles, content: base.ReleaseContent) -> base.Counts:
         """Count the people in groups, and what is published of these."""
         n_people = int(np.count_nonzero(outcome.group >= 0))
         if n_people == 0:
             raise GuaranteeError("nobody is left to publish; take a larger p or give a larger log.")
         n_terms, n_rows = int(np.count_nonzero(np.bincount(outcome.ids))), len(outcome.ids)
-        return Counts(n_people, n_people, n_terms, n_rows, n_rows, {"groups": outcome.n_groups})
+        return base.Counts(n_people, n_people, n_terms, n_rows, n_rows, {"groups": outcome.n_groups})
 
     def decode(self, rows: pa.Table) -> ReleasedGroups:
         """Return the groups of released rows; rows keep their order within a group."""
@@ -67,7 +62,9 @@ class GroupsKind(Kind):
         indptr = np.searchsorted(group[order], np.arange(len(groups) + 1)).astype(np.int64)
         return ReleasedGroups(groups, indptr, ids[order], as_array(rows["weight"])[order], terms)
 
-    def evidence_of_profiles(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
+    def evidence_of_profiles(
+        self, rows: pa.Table, profiles: Profiles, content: base.ReleaseContent, floor: int
+    ) -> Evidence:
         """Return the decoded rows, and the members as the profiles have them."""
         released = self.decode(rows)
         return Evidence(released, members_of(profiles, content.release_ids, released), Floor(floor), profiles)
@@ -146,7 +143,10 @@ GROUPS = GroupsKind(
     comparison="queryveil.kinds.comparison_views:GROUPS",
     figure=("weight", ".2f"),
     checked="Terms of groups checked",
-    default_measure_specs=(DefaultMeasure("linkability(p={p})"), DefaultMeasure("search", frozenset({"index"}))),
+    default_measure_specs=(
+        base.DefaultMeasure("linkability(p={p})"),
+        base.DefaultMeasure("search", frozenset({"index"})),
+    ),
     report_section="kinds/groups.html.j2",
     frame="queryveil.kinds.frames:GROUPS",
 )

@@ -28,14 +28,7 @@ from queryveil.measures.utility.retention import RetentionCounts
 from queryveil.methods.distributed.blocks import PEOPLE, block_of
 from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.release.manifest import MANIFEST_FILE
-from queryveil.workflows.log_pairs import (
-    MERGE_CLICKS_ONLY,
-    NEEDS_MEMBERS,
-    NEEDS_PRIVATE,
-    load_sensitivity,
-    original_persons,
-    release_reading,
-)
+from queryveil.workflows import log_pairs
 from queryveil.workflows.measure import check_measure, needs_model, take_measures
 from queryveil.workflows.requests import MeasureRequest
 from queryveil.workflows.spark_verify import ClusterRelease, location_uri, require_spark_support, supported_names
@@ -130,12 +123,12 @@ class _Compared(ABC):
     def matching(self, needs_model: bool) -> "Matching":
         """Return how documents are matched."""
         pairing = self.request.pairing
-        sensitivity = load_sensitivity(pairing) if needs_model else None
+        sensitivity = log_pairs.load_sensitivity(pairing) if needs_model else None
         return Matching(self.kind.match(pairing.match), sensitivity, pairing.map is not None)
 
     def with_map(self) -> "DataFrame | None":
         """Return `user, person` of the people of the release, where a map was given."""
-        given = original_persons(self.request.pairing)
+        given = log_pairs.original_persons(self.request.pairing)
         if given is None:
             return None
         return self.spark.createDataFrame(sorted(given.items()), "user STRING, person STRING")
@@ -172,9 +165,9 @@ class _ComparedLogs(_Compared):
         """Return both person by person."""
         matching, request = self.matching(needs_model), self.request
         unit: Unit = "term" if matching.match == "terms" else "query"
-        original = LogSource((), request.reading, MERGE_CLICKS_ONLY, uris=tuple(map(str, request.against)))
-        reading = release_reading(request.pairing, request.reading)
-        released = LogSource((), reading, MERGE_CLICKS_ONLY, uris=(str(request.release),))
+        original = LogSource((), request.reading, log_pairs.MERGE_CLICKS_ONLY, uris=tuple(map(str, request.against)))
+        reading = log_pairs.release_reading(request.pairing, request.reading)
+        released = LogSource((), reading, log_pairs.MERGE_CLICKS_ONLY, uris=(str(request.release),))
         before, after = (_documents(self.cleaned(source, unit)) for source in (original, released))
         users, given = after.withColumnRenamed("person", "user"), self.with_map()
         known = users.selectExpr("*", "user AS person") if given is None else users.join(given, "user", "left")
@@ -216,7 +209,7 @@ class _ComparedRelease(_Compared):
         from pyspark.sql import functions as f
 
         if self.private is None:
-            raise InputError(NEEDS_MEMBERS.format(self.folder.name))
+            raise InputError(log_pairs.NEEDS_MEMBERS.format(self.folder.name))
         membership = self.spark.read.parquet(f"{location_uri(self.private)}/{MEMBERSHIP}")
         place = f.row_number().over(Window.partitionBy("person").orderBy("history")) - 1
         numbered = membership.withColumn("number", place).where("release_id IS NOT NULL")
@@ -255,7 +248,7 @@ class _ComparedRelease(_Compared):
     def _pair_terms(self, matching: "Matching") -> DistributedPair:
         """Return the terms of both; how often a released one was issued is known from the log."""
         if self.private is None:
-            raise InputError(NEEDS_PRIVATE.format(self.kind.name))
+            raise InputError(log_pairs.NEEDS_PRIVATE.format(self.kind.name))
         original = self._original("term")
         issued = _documents(original, "history").withColumnRenamed("text", "entry")
         rows = self._rows().select("user", "entry").join(self._members(), "user")

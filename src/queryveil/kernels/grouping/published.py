@@ -13,22 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.grouping.greedy import (
-    FREE,
-    LEFT_OVER,
-    N_FREE,
-    N_GROUPS,
-    N_INDEXED,
-    NEXT_SEED,
-    ROUNDING,
-    FeatureRows,
-    GreedyState,
-    add_scores,
-    build_index,
-    invert_rows,
-    release_members,
-    square_of,
-)
+from queryveil.kernels.grouping import greedy
 
 SIMILARITY_WEIGHT = 0.1  # of the similarity in meaning, against the cosine to the published entries
 
@@ -56,10 +41,10 @@ class Candidates(NamedTuple):
 
 
 @jit
-def find_candidates(rows: FeatureRows, weights: EntryWeights, size: int) -> Candidates:
+def find_candidates(rows: greedy.FeatureRows, weights: EntryWeights, size: int) -> Candidates:
     """Return the candidates for groups of `size` members, before there is one."""
     n_rows, n_entries, n_pairs = len(rows.indptr) - 1, len(weights.highest), len(rows.ids)
-    most = np.floor(size * weights.highest * (1 + ROUNDING))
+    most = np.floor(size * weights.highest * (1 + greedy.ROUNDING))
     alone = np.zeros((n_rows, 2))
     for row in range(n_rows):
         for j in range(rows.indptr[row], rows.indptr[row + 1]):
@@ -73,10 +58,10 @@ def find_candidates(rows: FeatureRows, weights: EntryWeights, size: int) -> Cand
 
 
 @jit
-def _index_entries(rows: FeatureRows, state: GreedyState, found: Candidates) -> None:
+def _index_entries(rows: greedy.FeatureRows, state: greedy.GreedyState, found: Candidates) -> None:
     """Build the inverted index of the entries of free rows."""
-    free = state.free[: state.counters[N_INDEXED]]
-    invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_place)
+    free = state.free[: state.counters[greedy.N_INDEXED]]
+    greedy.invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_place)
 
 
 @jit
@@ -97,7 +82,7 @@ def _correct(found: Candidates, weights: EntryWeights, entry: int, sign: float) 
 
 
 @jit
-def _join(rows: FeatureRows, weights: EntryWeights, found: Candidates, row: int) -> int:
+def _join(rows: greedy.FeatureRows, weights: EntryWeights, found: Candidates, row: int) -> int:
     """Put a row into the group; return the work done."""
     work = 0
     for j in range(rows.indptr[row], rows.indptr[row + 1]):
@@ -114,18 +99,24 @@ def _join(rows: FeatureRows, weights: EntryWeights, found: Candidates, row: int)
 
 @jit
 def _best_candidate(
-    state: GreedyState, found: Candidates, product: float, square: float, n_members: int, length: float, least: float
+    state: greedy.GreedyState,
+    found: Candidates,
+    product: float,
+    square: float,
+    n_members: int,
+    length: float,
+    least: float,
 ) -> int:
     """Return the free row that makes the best group, among those similar enough, or -1."""
     best, highest = -1, -np.inf
     to_mean, to_cosine = 1 / np.sqrt(n_members + 1), 1 / np.sqrt(length) if length > 0 else 0.0
-    for row in state.free[: state.counters[N_INDEXED]]:
+    for row in state.free[: state.counters[greedy.N_INDEXED]]:
         similarity = state.score[row] * to_cosine
-        if state.group[row] != FREE or similarity < least:
+        if state.group[row] != greedy.FREE or similarity < least:
             continue
         below = square + found.alone[row, 1] + found.change[row, 1]
         above = product + found.alone[row, 0] + found.change[row, 0]
-        value = SIMILARITY_WEIGHT * similarity + (to_mean * above / np.sqrt(below) if below > ROUNDING else 0.0)
+        value = SIMILARITY_WEIGHT * similarity + (to_mean * above / np.sqrt(below) if below > greedy.ROUNDING else 0.0)
         if value > highest:
             best, highest = row, value
     return best
@@ -133,9 +124,9 @@ def _best_candidate(
 
 @jit
 def _grow_group(
-    rows: FeatureRows,
+    rows: greedy.FeatureRows,
     weights: EntryWeights,
-    state: GreedyState,
+    state: greedy.GreedyState,
     found: Candidates,
     seed: int,
     size: int,
@@ -144,7 +135,7 @@ def _grow_group(
 ) -> int:
     """Grow one group of the given size from a seed; return the work done."""
     counters = state.counters
-    indexed = state.free[: counters[N_INDEXED]]
+    indexed = state.free[: counters[greedy.N_INDEXED]]
     for each in indexed:
         state.score[each] = found.change[each, 0] = found.change[each, 1] = 0.0
     work, n_members, row = 3 * len(indexed), 0, seed
@@ -153,10 +144,10 @@ def _grow_group(
         product += found.alone[row, 0] + found.change[row, 0]
         square += found.alone[row, 1] + found.change[row, 1]
         if n_members == 0 or not by_seed:
-            length += 2 * state.score[row] + square_of(rows, row)
-            work += add_scores(rows, state, row)
+            length += 2 * state.score[row] + greedy.square_of(rows, row)
+            work += greedy.add_scores(rows, state, row)
         work += _join(rows, weights, found, row)
-        state.group[row] = counters[N_GROUPS]
+        state.group[row] = counters[greedy.N_GROUPS]
         state.members[n_members] = row
         n_members += 1
         if n_members < size:
@@ -166,18 +157,18 @@ def _grow_group(
         for entry in rows.ids[rows.indptr[member] : rows.indptr[member + 1]]:
             found.held[entry], found.unit[entry], found.weight[entry] = 0, 0.0, 0.0
     if n_members == size:
-        counters[N_GROUPS] += 1
-        counters[N_FREE] -= size
+        counters[greedy.N_GROUPS] += 1
+        counters[greedy.N_FREE] -= size
     else:
-        release_members(state, n_members)
+        greedy.release_members(state, n_members)
     return work
 
 
 @jit
 def grow_published(
-    rows: FeatureRows,
+    rows: greedy.FeatureRows,
     weights: EntryWeights,
-    state: GreedyState,
+    state: greedy.GreedyState,
     found: Candidates,
     order: NDArray[np.int64],  # (rows,): seeds
     size: int,
@@ -191,24 +182,24 @@ def grow_published(
     """
     counters = state.counters
     work = 0
-    if counters[NEXT_SEED] == 0:
+    if counters[greedy.NEXT_SEED] == 0:
         _index_entries(rows, state, found)
-    while counters[NEXT_SEED] >= 0 and work < budget:
-        if 2 * counters[N_FREE] < counters[N_INDEXED]:
-            build_index(rows, state)
+    while counters[greedy.NEXT_SEED] >= 0 and work < budget:
+        if 2 * counters[greedy.N_FREE] < counters[greedy.N_INDEXED]:
+            greedy.build_index(rows, state)
             _index_entries(rows, state, found)
-        if counters[NEXT_SEED] == len(order) or counters[N_FREE] < size:
-            counters[NEXT_SEED] = -1
-            state.group[state.group == FREE] = LEFT_OVER
-        elif state.group[order[counters[NEXT_SEED]]] == FREE:
-            work += _grow_group(rows, weights, state, found, order[counters[NEXT_SEED]], size, by_seed, least)
+        if counters[greedy.NEXT_SEED] == len(order) or counters[greedy.N_FREE] < size:
+            counters[greedy.NEXT_SEED] = -1
+            state.group[state.group == greedy.FREE] = greedy.LEFT_OVER
+        elif state.group[order[counters[greedy.NEXT_SEED]]] == greedy.FREE:
+            work += _grow_group(rows, weights, state, found, order[counters[greedy.NEXT_SEED]], size, by_seed, least)
         else:
-            counters[NEXT_SEED] += 1
+            counters[greedy.NEXT_SEED] += 1
 
 
 @jit
 def published_similarity(
-    rows: FeatureRows, weights: EntryWeights, group: NDArray[np.int32], order: NDArray[np.int64]
+    rows: greedy.FeatureRows, weights: EntryWeights, group: NDArray[np.int32], order: NDArray[np.int64]
 ) -> float:
     """Return the sum over all members of the cosine to what their group publishes; `order` is sorted by group."""
     n_entries = len(weights.highest)
@@ -225,7 +216,7 @@ def published_similarity(
         product, square = 0.0, 0.0
         for row in order[begin:end]:
             for entry in rows.ids[rows.indptr[row] : rows.indptr[row + 1]]:
-                if 0 < held[entry] <= (end - begin) * weights.highest[entry] * (1 + ROUNDING):
+                if 0 < held[entry] <= (end - begin) * weights.highest[entry] * (1 + greedy.ROUNDING):
                     product += unit[entry] * weight[entry]
                     square += weight[entry] ** 2
                 held[entry], unit[entry], weight[entry] = 0, 0.0, 0.0

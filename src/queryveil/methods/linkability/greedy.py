@@ -15,21 +15,7 @@ from numpy.typing import NDArray
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import gather_rows
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.grouping.greedy import (
-    CLOSENESS,
-    LEFT_OVER,
-    N_FREE,
-    NEXT_SEED,
-    ROUNDING,
-    FeatureRows,
-    GroupRule,
-    collect_members,
-    empty_tally,
-    grow_groups,
-    merge_leftovers,
-    place_rows,
-    start_greedy,
-)
+from queryveil.kernels.grouping import greedy
 from queryveil.kernels.grouping.kmeans import at_unit_length, renumber
 from queryveil.kernels.grouping.published import EntryWeights, find_candidates, grow_published, published_similarity
 from queryveil.methods.linkability.principles import (
@@ -52,8 +38,8 @@ ReportRows = Callable[[int], None]  # takes the number of rows done
 class GroupingTask:
     """The rows to be grouped, when a group is legal, and who may be in one group."""
 
-    rows: FeatureRows
-    rule: GroupRule
+    rows: greedy.FeatureRows
+    rule: greedy.GroupRule
     n_entries: int
     by_seed: bool = False  # the next member is the closest to the seed, else to the centroid
     least: float = NO_MINIMUM  # cosine with that
@@ -80,7 +66,7 @@ def task_of(
     values = at_unit_length(features.indptr, features.values)
     highest, weights = highest_shares(everybody, method), weights_of(profiles)
     return GroupingTask(
-        FeatureRows(profiles.indptr, profiles.ids, features.indptr, features.ids, values, features.n_dimensions),
+        greedy.FeatureRows(profiles.indptr, profiles.ids, features.indptr, features.ids, values, features.n_dimensions),
         rule_for(everybody, method),
         len(profiles.vocabulary),
         method.word("closest") == "seed",
@@ -101,9 +87,11 @@ def part_of(task: GroupingTask, which: NDArray[np.int64]) -> GroupingTask:
     n_dimensions = len(renumber(feature_ids, np.full(rows.n_dimensions, -1, np.int32)))
     if weights is not None:
         weights = EntryWeights(weights.weight[place], weights.unit[place], weights.highest[entries])
-    if rule.kind == CLOSENESS:
+    if rule.kind == greedy.CLOSENESS:
         rule = rule._replace(share=rule.share[entries])
-    part = FeatureRows(indptr, ids, feature_indptr, feature_ids, rows.feature_values[feature_place], n_dimensions)
+    part = greedy.FeatureRows(
+        indptr, ids, feature_indptr, feature_ids, rows.feature_values[feature_place], n_dimensions
+    )
     return replace(task, rows=part, rule=rule, n_entries=len(entries), weights=weights)
 
 
@@ -118,7 +106,7 @@ def group_rows(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.
     else:
         found = [_grow_published(task, weights, crowd, report) for crowd in task.crowds]
     for group in found:
-        if (group == LEFT_OVER).any():
+        if (group == greedy.LEFT_OVER).any():
             place_leftovers(task, group, report)
     if weights is None or len(found) == 1:
         return without_gaps(found[0])
@@ -128,34 +116,34 @@ def group_rows(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.
 
 def _grow(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.int32]:
     """Grow groups by similarity of features alone."""
-    state, tally = start_greedy(task.rows, seed), empty_tally(task.n_entries)
-    while state.counters[NEXT_SEED] >= 0:
-        grow_groups(task.rows, task.rule, tally, state, task.by_seed, task.least, _BUDGET)
-        report(task.n_rows - int(state.counters[N_FREE]))
+    state, tally = greedy.start_greedy(task.rows, seed), greedy.empty_tally(task.n_entries)
+    while state.counters[greedy.NEXT_SEED] >= 0:
+        greedy.grow_groups(task.rows, task.rule, tally, state, task.by_seed, task.least, _BUDGET)
+        report(task.n_rows - int(state.counters[greedy.N_FREE]))
     return state.group
 
 
 def _grow_published(task: GroupingTask, weights: EntryWeights, crowd: int, report: ReportRows) -> NDArray[np.int32]:
     """Grow groups just large enough that `crowd` members may share an entry, by what may be published of them."""
-    size = math.ceil(crowd / task.rule.p * (1 - ROUNDING))
-    state, candidates = start_greedy(task.rows, 0), find_candidates(task.rows, weights, size)
+    size = math.ceil(crowd / task.rule.p * (1 - greedy.ROUNDING))
+    state, candidates = greedy.start_greedy(task.rows, 0), find_candidates(task.rows, weights, size)
     order = np.argsort(np.diff(task.rows.indptr), kind="stable")
-    while state.counters[NEXT_SEED] >= 0:
+    while state.counters[greedy.NEXT_SEED] >= 0:
         grow_published(task.rows, weights, state, candidates, order, size, task.by_seed, task.least, _BUDGET)
-        report(task.n_rows - int(state.counters[N_FREE]))
+        report(task.n_rows - int(state.counters[greedy.N_FREE]))
     return state.group
 
 
 def place_leftovers(task: GroupingTask, group: NDArray[np.int32], report: ReportRows) -> None:
     """Put leftover rows into the closest groups, or merge them with the nearest ones, in place."""
-    left, tally = np.flatnonzero(group == LEFT_OVER), empty_tally(task.n_entries)
-    groups = collect_members(task.rows, group, int(group.max(initial=-1)) + 1)
+    left, tally = np.flatnonzero(group == greedy.LEFT_OVER), greedy.empty_tally(task.n_entries)
+    groups = greedy.collect_members(task.rows, group, int(group.max(initial=-1)) + 1)
     turn = 0
     while turn < len(left):
-        turn = place_rows(task.rows, task.rule, tally, groups, left, turn, task.least, _BUDGET)
+        turn = greedy.place_rows(task.rows, task.rule, tally, groups, left, turn, task.least, _BUDGET)
         report(task.n_rows)
-    if task.is_open and (group == LEFT_OVER).any():
-        merge_leftovers(task.rows, task.rule, tally, collect_members(task.rows, group, len(groups.first)))
+    if task.is_open and (group == greedy.LEFT_OVER).any():
+        greedy.merge_leftovers(task.rows, task.rule, tally, greedy.collect_members(task.rows, group, len(groups.first)))
 
 
 def without_gaps(group: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -19,18 +19,7 @@ from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
-from queryveil.methods.linkability import group_profiles
-from queryveil.methods.linkability.principles import (
-    cells_of,
-    highest_shares,
-    population_of,
-    representatives,
-    rule_for,
-    smallest_group,
-    weights_of,
-    without_groups,
-    without_rare,
-)
+from queryveil.methods.linkability import group_profiles, principles
 from queryveil.semantics.augmentation import FeatureMatrix
 
 _NO_GROUP = np.int32(-1)
@@ -50,7 +39,7 @@ def extend_groups(
     progress: Progress = silent,
 ) -> Grouping:
     """Return today's groups: the previous ones as far as they keep the promise, and new ones of everybody else."""
-    common = without_rare(profiles, method)
+    common = principles.without_rare(profiles, method)
     usable = np.diff(common.indptr) > 0
     stayed = np.where(usable, before.group, _NO_GROUP)
     joined = _with_newcomers(stayed, usable, features, before.n_groups)
@@ -67,7 +56,7 @@ def extend_groups(
     still = _is_in(is_frozen, before.contributors)
     contributors[still] = before.contributors[still]
     made = replace(made, group=group, summary=_summary(stayed, group, is_frozen, usable, before.n_groups))
-    made, number = without_groups(made, np.bincount(group[group >= 0], minlength=made.n_groups) == 0)
+    made, number = principles.without_groups(made, np.bincount(group[group >= 0], minlength=made.n_groups) == 0)
     inherited = np.where(is_frozen, number[:-1], _NO_GROUP)[: before.n_groups]
     return replace(made, contributors=number[contributors], inherited=inherited)
 
@@ -117,7 +106,7 @@ def _is_frozen(group: Groups, before: PreviousGroups, method: ResolvedName) -> F
     joined = (group >= 0) & (group < n) & (group != before.contributors)
     gone = (before.contributors >= 0) & (group != before.contributors)
     n_joined, n_gone = np.bincount(group[joined], minlength=n), np.bincount(before.contributors[gone], minlength=n)
-    return np.asarray(n_joined + n_gone + before.left < smallest_group(method.real("p")))
+    return np.asarray(n_joined + n_gone + before.left < principles.smallest_group(method.real("p")))
 
 
 def _keeps_promise(common: Profiles, group: Groups, before: PreviousGroups, method: ResolvedName) -> Flags:
@@ -130,7 +119,7 @@ def _published(
     common: Profiles, group: Groups, before: PreviousGroups, is_frozen: Flags, method: ResolvedName
 ) -> Grouping:
     """Return what is published of every group: as before if that is frozen, else from today's members."""
-    n_groups, made = len(is_frozen), representatives(common, group, method)
+    n_groups, made = len(is_frozen), principles.representatives(common, group, method)
     # rows: today's representatives, padded to all groups, then the previous ones
     padded = np.pad(made.indptr, (0, n_groups + 1 - len(made.indptr)), mode="edge")
     both = np.concatenate((padded, before.indptr[1:] + made.indptr[-1]))
@@ -143,7 +132,7 @@ def _is_legal(common: Profiles, group: Groups, published: Grouping, method: Reso
     """Return which groups' published entries keep the promise for their members; those of an empty group do."""
     n_groups, n_entries = published.n_groups, len(common.vocabulary)
     members = np.bincount(group[group >= 0], minlength=n_groups)
-    cells = cells_of(common.indptr, common.ids, weights_of(common), group, n_entries)
+    cells = principles.cells_of(common.indptr, common.ids, principles.weights_of(common), group, n_entries)
     keys = cells.group * n_entries + cells.entry
     of_group: IntArray = row_numbers(published.indptr)
     wanted = of_group * n_entries + published.ids
@@ -151,7 +140,7 @@ def _is_legal(common: Profiles, group: Groups, published: Grouping, method: Reso
     holders = 0 * wanted
     if len(keys):
         holders = np.where((published.ids >= 0) & (keys[place] == wanted), cells.holders[place], 0)
-    legal = (members >= smallest_group(method.real("p"))) & (np.diff(published.indptr) > 0)
+    legal = (members >= principles.smallest_group(method.real("p"))) & (np.diff(published.indptr) > 0)
     legal &= np.bincount(of_group, holders == 0, minlength=n_groups) == 0
     legal &= _satisfies_principle(common, published, of_group, holders, members, method)
     return np.asarray(legal | (members == 0))
@@ -166,10 +155,10 @@ def _satisfies_principle(
     method: ResolvedName,
 ) -> Flags:
     """Return for which groups the principle holds over their published entries."""
-    n_groups, n_terms, everybody = published.n_groups, np.diff(published.indptr), population_of(common)
-    p, principle, rule = method.real("p"), method.word("principle"), rule_for(everybody, method)
+    n_groups, n_terms, everybody = published.n_groups, np.diff(published.indptr), principles.population_of(common)
+    p, principle, rule = method.real("p"), method.word("principle"), principles.rule_for(everybody, method)
     held = np.bincount(of_group, holders, minlength=n_groups)
-    highest = highest_shares(everybody, method)
+    highest = principles.highest_shares(everybody, method)
     if highest is not None:
         over = holders > members[of_group] * highest[published.ids] * (1 + ROUNDING)
         return np.asarray(np.bincount(of_group, over, minlength=n_groups) == 0)
@@ -197,7 +186,7 @@ def _with_new_groups(
 ) -> Groups:
     """Group people without a group with each other, as far as that makes legal groups."""
     alone = (group < 0) & usable
-    if np.count_nonzero(alone) < smallest_group(method.real("p")):
+    if np.count_nonzero(alone) < principles.smallest_group(method.real("p")):
         return group
     try:
         chosen = profiles.select(np.repeat(alone, np.diff(profiles.indptr)))
