@@ -16,7 +16,7 @@ def test_entries_are_numbered_by_people_and_then_by_text() -> None:
     owner = np.array([0, 0, 1, 1], np.int32)  # "fig" has three histories of two people
     profiles = assemble(history, term, WORDS, owner, ("x", "y"))
     assert profiles.vocabulary == ("fig", "apple", "apple pie", "applejack")
-    assert profiles.holders().tolist() == [2, 1, 1, 1]
+    assert profiles.holder_counts().tolist() == [2, 1, 1, 1]
     assert [profiles.ids.tolist(), profiles.indptr.tolist()] == [[0, 3, 0, 1, 2, 0], [0, 2, 3, 5, 6]]
 
 

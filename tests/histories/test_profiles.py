@@ -19,7 +19,7 @@ def test_rows_owners_and_holders(histories: list[list[str]]) -> None:
     assert row_numbers(profiles.indptr, np.int32).tolist() == [h for h, terms in enumerate(distinct) for _ in terms]
     assert profiles.owner_per_pair().tolist() == [owners[h] for h, terms in enumerate(distinct) for _ in terms]
     people = {term: {owners[h] for h, terms in enumerate(distinct) if term in terms} for term in "abcde"}
-    assert profiles.holders().tolist() == [len(people[term]) for term in profiles.vocabulary]
+    assert profiles.holder_counts().tolist() == [len(people[term]) for term in profiles.vocabulary]
     assert profiles.n_people == len(set(owners))
 
 

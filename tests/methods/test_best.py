@@ -132,7 +132,7 @@ def test_a_result_stays_inside_its_start(
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("k", "m", "n_people"), [(2, 2, None), (3, 2, 60), (2, 3, None), (3, 3, 60), (2, 4, None)])
-def test_larger_logs_too(target: str, k: int, m: int, n_people: int | None) -> None:
+def test_best_is_never_worse_than_paper_on_larger_logs(target: str, k: int, m: int, n_people: int | None) -> None:
     profiles = natural_log(150, 80, 9, seed=m, n_people=n_people)
     term_values = TermValues({f"t{i:03}": float(i % 4) for i in range(80)}, market_of([f"t{i:03}" for i in range(70)]))
     best = made(profiles, f"km(k={k}, m={m}, target={target})", term_values)
@@ -238,7 +238,7 @@ def test_supports_equal_a_recount_after_deleting_and_improving(
 
 @settings(max_examples=200)
 @given(logs(), KS)
-def test_holders_and_potentials_equal_their_twins(profiles: Profiles, k: int) -> None:
+def test_postings_and_potentials_match_reference_implementation(profiles: Profiles, k: int) -> None:
     people, tree = counted(profiles, k)
     start, history, place = (a.tolist() for a in term_postings(profiles.indptr, profiles.ids, len(people)))
     found = [list(zip(history[a:b], place[a:b], strict=True)) for a, b in pairwise(start)]
@@ -256,7 +256,7 @@ def nonempty_subsets(places: Sequence[int]) -> chain[tuple[int, ...]]:
 
 @settings(max_examples=150)
 @given(logs(most_terms=6, most_histories=8, longest=5), KS, st.integers(0, 2**32))
-def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed: int) -> None:
+def test_grown_log_is_maximal(profiles: Profiles, k: int, seed: int) -> None:
     problem = problem_of(profiles, k)
     log, tree = empty_log(problem)
     order = np.random.default_rng(seed).permutation(problem.n_terms)
@@ -271,7 +271,7 @@ def test_no_term_can_go_into_further_histories(profiles: Profiles, k: int, seed:
 
 @settings(max_examples=150)
 @given(logs(most_terms=8), KS, st.integers(3, 4), st.sampled_from(["logsize", "fis", "file"]))
-def test_nothing_of_a_log_of_pairs_can_come_back_alone(profiles: Profiles, k: int, m: int, target: str) -> None:
+def test_reinsertion_is_maximal_for_m_above_2(profiles: Profiles, k: int, m: int, target: str) -> None:
     if k > profiles.n_people:
         return
     method = resolve("method", f"km(k={k}, m={m}, target={target})")

@@ -47,7 +47,9 @@ def small_logs(draw: st.DrawFn) -> Profiles:
 
 @settings(max_examples=400)
 @given(small_logs(), st.integers(2, 3), st.integers(1, 4), st.sampled_from(TARGETS), st.sampled_from((3, 100)))
-def test_kernels_equal_twin(profiles: Profiles, k: int, m: int, target: str, range_postings: int) -> None:
+def test_kernels_match_reference_implementation(
+    profiles: Profiles, k: int, m: int, target: str, range_postings: int
+) -> None:
     if k > profiles.n_people:
         return
     values = {"t0": 3.0, "t1": 1.0, "t3": 0.5}
@@ -71,7 +73,7 @@ def long_log(lengths: list[int], n_terms: int, seed: int) -> Profiles:
         ([*range(65, 72)], 74, 3, 3, "random"),
     ],
 )
-def test_kernels_equal_twin_where_bits_fill_several_words(
+def test_kernels_match_reference_implementation_where_bits_fill_several_words(
     lengths: list[int], n_terms: int, k: int, m: int, target: str
 ) -> None:
     profiles = long_log(lengths, n_terms, seed=k)
@@ -80,12 +82,12 @@ def test_kernels_equal_twin_where_bits_fill_several_words(
     assert any(kept) and sum(map(len, kept)) < len(profiles.ids)
 
 
-def test_kernels_equal_twin_where_pairs_are_not_listed() -> None:
+def test_kernels_match_reference_implementation_where_pairs_are_not_listed() -> None:
     profiles = long_log([*[LISTED + 70] * 3, *[200] * 5], LISTED + 270, seed=1)
     assert kept_rows(profiles, 3, 2, "logsize", {}) == twin_rows(profiles, 3, 2, "logsize", {})
 
 
-def test_kernels_equal_twin_where_triples_are_not_marked() -> None:
+def test_kernels_match_reference_implementation_where_triples_are_not_marked() -> None:
     """One history has all terms, others two fifths each: all pairs are frequent, triples of three fifths are not."""
     fifths = [[f"t{i:04}" for i in range(first, first + MARKED // 5 + 1)] for first in range(0, 500, 100)]
     profiles = profiles_of([[*chain.from_iterable(fifths)], *(a + b for a, b in subsets(fifths, 2))])

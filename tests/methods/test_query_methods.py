@@ -82,7 +82,7 @@ def test_a_share_takes_the_smallest_k_that_releases_no_more(share: float, k: int
     assert smallest_k(people, counts, share) == k
 
 
-def test_a_share_is_settled_as_k() -> None:
+def test_share_is_claimed_as_query_k() -> None:
     profiles = profiles_of([["a", "x"], ["a", "y"], ["a", "z"]])
     method = resolve("method", "query_k(share=0.5)")
     kept = run_method(profiles, str(method))

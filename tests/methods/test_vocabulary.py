@@ -36,7 +36,7 @@ def test_a_common_term_too_far_away_does_not_stand_for_it(tmp_path: Path) -> Non
     assert first(found) == ["jackets"]
 
 
-def test_terms_in_no_network_are_not_stood_for() -> None:
+def test_rare_unknown_terms_are_not_replaced() -> None:
     log = profiles_of([("qzx", "dog")] * 2 + [("dog",)] * 2)
     found = run_method(log, "vocabulary(k=2, eps=4, floor=3)", wordnet())
     assert first(found) == ["dog"]

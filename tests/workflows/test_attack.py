@@ -139,7 +139,7 @@ def test_sessions_are_counted_by_person(folder: Path) -> None:
     assert done.results[-1].original.value == 1.0
 
 
-def test_parts_of_a_log(tmp_path: Path) -> None:
+def test_attack_on_partitioned_release(tmp_path: Path) -> None:
     log = write_log(tmp_path, 3)
     queryveil.anonymize(log, "km(k=3, m=2)", tmp_path / "out", private=tmp_path / "p", partition_by="country", seed=1)
     done = queryveil.attack(tmp_path / "out", log, tmp_path / "p", attacks=["known_terms(m=2)", "minimality"])
@@ -205,7 +205,7 @@ def test_what_cannot_be_run_is_said(folder: Path, kind: str, name: str, says: st
         attack(folder, kind, name)
 
 
-def test_bad_input(folder: Path, tmp_path: Path) -> None:
+def test_attack_refuses_bad_input(folder: Path, tmp_path: Path) -> None:
     release, private = folder / "histories", folder / "histories-private"
     with pytest.raises(InputError, match="stands in its private folder; give --private"):
         run(AttackRequest(release=release, against=(folder / "log.tsv",)))

@@ -156,7 +156,7 @@ def test_progress_and_nothing_written(made: Folders) -> None:
         ({"user": "p3", "term": "zebra"}, "--term 'zebra' is in none of these histories"),
     ],
 )
-def test_what_is_not_there(made: Folders, arguments: dict[str, str], says: str) -> None:
+def test_explain_refuses_unknown_person_term_or_history(made: Folders, arguments: dict[str, str], says: str) -> None:
     with pytest.raises(InputError, match=says) as error:
         queryveil.why(*made, **arguments)  # type: ignore[arg-type]
     assert "p99" not in str(error.value)

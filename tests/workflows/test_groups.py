@@ -212,7 +212,7 @@ def later(
 
 
 @pytest.mark.parametrize("method", PRINCIPLES)
-def test_groups_go_on_under_every_principle(tmp_path: Path, log: Path, method: str) -> None:
+def test_groups_are_extended_under_every_principle(tmp_path: Path, log: Path, method: str) -> None:
     first = group(tmp_path, log, method=method)
     second = later(tmp_path, range(6, 75), first, method)
     assert second.verdict.holds
@@ -262,7 +262,7 @@ def test_changes_add_up_over_releases_until_a_group_is_published_anew(tmp_path: 
         before = after
 
 
-def test_older_groups_must_fit(tmp_path: Path, log: Path) -> None:
+def test_earlier_groups_of_another_guarantee_or_damaged_are_refused(tmp_path: Path, log: Path) -> None:
     first = group(tmp_path, log)
     with pytest.raises(InputError, match="was made under linkability"):
         later(tmp_path, range(60), first, "linkability(p=0.4, floor=1)")
@@ -271,7 +271,7 @@ def test_older_groups_must_fit(tmp_path: Path, log: Path) -> None:
         later(tmp_path, range(60), first)
 
 
-def test_groups_go_only_with_groups(tmp_path: Path, log: Path) -> None:
+def test_groups_option_is_refused_by_other_methods(tmp_path: Path, log: Path) -> None:
     first = group(tmp_path, log)
     with pytest.raises(InputError, match="makes none"):
         queryveil.anonymize(log, "km(k=2, m=1)", tmp_path / "km", groups=first.release)

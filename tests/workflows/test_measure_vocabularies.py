@@ -72,7 +72,7 @@ def test_patterns_of_histories(folder: Path, capsys: pytest.CaptureFixture[str])
     assert "the measure blm applies to releases of kind vocabularies, not histories" in capsys.readouterr().err
 
 
-def test_bad_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measure_refuses_bad_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     anonymize(folder, METHODS[0])
     command = ["measure", str(folder / "release"), "--against", str(folder / "log.tsv")]
     assert run(command) == 2

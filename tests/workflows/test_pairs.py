@@ -174,7 +174,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input(logs: Path, case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairing_refuses_bad_input(logs: Path, case: str, capsys: pytest.CaptureFixture[str]) -> None:
     write(logs / "other.csv", [("zoe", "tea")])
     write(logs / "cell.csv", [("ann", "")], "original,released")
     write(logs / "twice.csv", [("ann", "1"), ("bob", "1")], "original,released")

@@ -32,7 +32,7 @@ def command_on(folder: Path) -> list[str]:
     return ["reproduce", "burghardt", "--log", str(folder / "log.tsv"), "--market", str(folder / "market.csv")]
 
 
-def test_a_given_log(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reproduce_on_given_log(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert run([*command_on(folder), "--out", str(out)]) == 0
     shown = capsys.readouterr()
@@ -106,7 +106,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input(
+def test_reproduce_refuses_bad_input(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_given_log(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reproduce_zhu_on_given_log(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     command = ["reproduce", "zhu", "--log", str(folder / "log.tsv"), "--index", str(folder / "index")]
     assert run([*command, "--out", str(out)]) == 0
@@ -72,7 +72,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input(
+def test_reproduce_zhu_refuses_bad_input(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -59,13 +59,13 @@ class Profiles(Tabular):
         """Return the person of every pair."""
         return np.repeat(self.owner, np.diff(self.indptr))
 
-    def holders(self) -> IntArray:
+    def holder_counts(self) -> IntArray:
         """Count the people who hold each entry; an entry in two histories of a person counts once."""
         return count_people(self.indptr, self.ids, self.owner, len(self.vocabulary))
 
     def holders_by_text(self) -> dict[str, int]:
         """Return how many people hold each entry, by its text."""
-        return dict(zip(self.vocabulary, self.holders().tolist(), strict=True))
+        return dict(zip(self.vocabulary, self.holder_counts().tolist(), strict=True))
 
     def select(self, mask: NDArray[np.bool_]) -> "Profiles":
         """Return the profiles with only the masked pairs; histories may become empty, ids stay as they are."""

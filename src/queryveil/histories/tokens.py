@@ -13,7 +13,7 @@ from queryveil.kernels.tokens import cut, enter, number, weigh
 from queryveil.logs.characters import fold
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # row in the batch, number of the entry
+EntryPairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # row in the batch, number of the entry
 
 
 class Tokenizer:
@@ -34,21 +34,21 @@ class Tokenizer:
         self._keys: NDArray[np.uint64] = np.empty(1 << 12, np.uint64)
         self._seen: NDArray[np.int64] = np.empty(1 << 12, np.int64)
 
-    def add(self, queries: pa.Array, *, is_folded: bool = False) -> Pairs:
+    def add(self, queries: pa.Array, *, is_folded: bool = False) -> EntryPairs:
         """Return the row in the batch and the term of every pair; `is_folded` if nothing is left to fold."""
-        folded = queries if is_folded else self._folded(queries)
+        folded = queries if is_folded else self._fold_queries(queries)
         data, offsets = text_bytes(folded)
         # an entry and its delimiter need at least two bytes, which bounds the number of entries
         room = len(folded) if self.whole else (len(data) + len(offsets)) // 2 + 1
         if self.n_terms + room + 1 > len(self._starts):
             size = 2 * (self.n_terms + room + 1)
-            self._starts = _enlarged(self._starts, size)
-            self._keys = _enlarged(self._keys, size)
-            self._seen = _enlarged(self._seen, size)
+            self._starts = _enlarge(self._starts, size)
+            self._keys = _enlarge(self._keys, size)
+            self._seen = _enlarge(self._seen, size)
         row_of, ends, keys = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.uint64)
         begin = int(self._starts[self.n_terms])
         if begin + len(data) + len(offsets) > len(self._arena):
-            self._arena = _enlarged(self._arena, 2 * (begin + len(data) + len(offsets)))
+            self._arena = _enlarge(self._arena, 2 * (begin + len(data) + len(offsets)))
         n_entries = cut(data, offsets, self.whole, self._arena, begin, row_of, ends, keys)
         rows, terms = np.empty(n_entries, np.int32), np.empty(n_entries, np.int32)
         n_pairs = entry = 0
@@ -81,7 +81,7 @@ class Tokenizer:
 
     def weigh(self, texts: pa.Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the weights of the distinct known terms of every text; unknown terms are not added."""
-        data, offsets = text_bytes(self._folded(texts))
+        data, offsets = text_bytes(self._fold_queries(texts))
         sums = np.zeros(len(texts), np.float64)
         weigh(data, offsets, self._table, self._arena, self._starts, weights, sums)
         return sums
@@ -92,7 +92,7 @@ class Tokenizer:
         arena = self._arena[: offsets[-1]].copy()
         return pa.LargeStringArray.from_buffers(self.n_terms, pa.py_buffer(offsets), pa.py_buffer(arena))
 
-    def _folded(self, queries: pa.Array) -> pa.Array:
+    def _fold_queries(self, queries: pa.Array) -> pa.Array:
         """Fold the queries that are not plain ASCII; the kernel folds ASCII itself."""
         needs_folding = pc.invert(pc.string_is_ascii(queries))
         if not pc.any(needs_folding).as_py():
@@ -107,7 +107,7 @@ class WholeTexts:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def add(self, queries: pa.Array, *, is_folded: bool = False) -> Pairs:
+    def add(self, queries: pa.Array, *, is_folded: bool = False) -> EntryPairs:
         """Return the row in the batch and the entry of every non-empty text."""
         numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in queries.to_pylist() if text]
         rows = [row for row, text in enumerate(queries.to_pylist()) if text]
@@ -120,7 +120,7 @@ class WholeTexts:
 
 def tokenize(
     tokenizers: Sequence[Tokenizer | WholeTexts], batches: Iterable[tuple[int, pa.Array]], *, queued_batches: int = 2
-) -> tuple[list[Pairs], pa.Array]:
+) -> tuple[list[EntryPairs], pa.Array]:
     """Return the pairs of all batches in order, with common entry numbers, and the entries by number.
 
     A batch is the position of its tokenizer and its queries. Each tokenizer has a thread of its own, because the
@@ -128,7 +128,7 @@ def tokenize(
     """
     max_pending = queued_batches * len(tokenizers)
     threads = [ThreadPoolExecutor(1) for _ in tokenizers]
-    submitted: list[tuple[int, Future[Pairs]]] = []  # the worker of every batch, and its result
+    submitted: list[tuple[int, Future[EntryPairs]]] = []  # the worker of every batch, and its result
     try:
         for worker, queries in batches:
             if len(submitted) >= max_pending:
@@ -148,7 +148,7 @@ def tokenize(
     return found, first.vocabulary()
 
 
-def _enlarged(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:
+def _enlarge(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:
     larger = np.empty(size, array.dtype)
     larger[: len(array)] = array
     return larger

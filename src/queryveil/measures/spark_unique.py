@@ -135,14 +135,14 @@ class _Draw:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = [self._drawn(row["owner"], row["history"], row["entries"]) for row in batch.to_pylist()]
+            rows = [self._draw(row["owner"], row["history"], row["entries"]) for row in batch.to_pylist()]
             columns = list(zip(*(row for row in rows if row is not None), strict=True)) or [(), (), (), ()]
             kinds = (pa.int64(), pa.string(), pa.int32(), pa.list_(pa.string()))
             names = [column.split()[0] for column in _DRAWN.split(", ")]
             arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names)
 
-    def _drawn(self, owner: str, history: int, entries: list[str]) -> tuple[int, str, int, list[str]] | None:
+    def _draw(self, owner: str, history: int, entries: list[str]) -> tuple[int, str, int, list[str]] | None:
         number = _hash(self.seed, owner, history)
         if not entries or number >= self.share * _HASHES:
             return None

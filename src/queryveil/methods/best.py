@@ -239,7 +239,7 @@ def _enforce_larger_combinations(rows: Profiles, grown: Mask, rule: Rule, gain: 
         utility = np.bincount(rows.ids, weights=gain).astype(np.float64)
         rule = rule._replace(target=UTILITY, utility=utility, degree=np.zeros((5, 0), np.int64))
     start = rows.select(grown)
-    people = start.holders()
+    people = start.holder_counts()
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
     tree = count_combinations(start, len(people), rule.k, rule.m, progress)
     kept, _ = delete(start, people, tree, rule, progress)

@@ -55,15 +55,15 @@ def run(task: MethodTask) -> PublishedVocabularies:
     numbers = {name: i for i, name in enumerate(profiles.vocabulary)}  # of names, terms of the log first
     number = np.array([numbers.setdefault(name, len(numbers)) for name in tree.names], np.int32)
     is_public = np.ones(len(tree.parent), np.bool_)
-    is_public[tree.leaf] = profiles.holders() >= floor_of(method)
+    is_public[tree.leaf] = profiles.holder_counts() >= floor_of(method)
     rows = []
     for part in parts:
         shared, steps = shared_counts(indptr, leaves, counts, tree.depth, tree.end, part.members, part.cut)
-        rows.append(_named(part.cut, shared if method["bags"] else np.ones_like(shared), steps, number, is_public))
-    return not_empty(_published(profiles.n_histories, parts, rows, tuple(numbers)), method)
+        rows.append(_name_cut(part.cut, shared if method["bags"] else np.ones_like(shared), steps, number, is_public))
+    return not_empty(_publish_rows(profiles.n_histories, parts, rows, tuple(numbers)), method)
 
 
-def _named(
+def _name_cut(
     cut: IntArray, shared: IntArray, steps: IntArray, number: NDArray[np.int32], is_public: NDArray[np.bool_]
 ) -> PublishedRow:
     """Return the names of a cut with counts and levels; nodes of the same name and level add up."""
@@ -75,7 +75,7 @@ def _named(
     return keys[0].astype(np.int32), counts, keys[1]
 
 
-def _published(
+def _publish_rows(
     n_histories: int, parts: list[Part], rows: list[PublishedRow], names: tuple[str, ...]
 ) -> PublishedVocabularies:
     """Give every history the row of its part."""

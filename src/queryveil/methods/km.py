@@ -33,7 +33,7 @@ def run(task: MethodTask) -> KeptPairs:
         )
     term_values, start = task.inputs.find(TermValues) or TermValues(), task.inputs.find(KeptPairs)
     source = profiles if start is None else profiles.select(start.mask)
-    support = source.holders()
+    support = source.holder_counts()
     support = support[: int(np.flatnonzero(support >= k).max(initial=-1)) + 1]  # of the terms that can stay
     tree = count_combinations(source, len(support), k, m, progress)
     rule = rule_for(profiles, method, term_values, tree, len(support), task.rng)

@@ -19,7 +19,7 @@ from queryveil.methods.base import MethodTask
 def run(task: MethodTask) -> KeptPairs:
     """Return which (history, query) pairs stay so that each query was issued by k people."""
     profiles, method = task.profiles, task.method
-    people = profiles.holders()
+    people = profiles.holder_counts()
     if "k" in method.values:
         k, remedy = method.integer("k"), "lower k."
         if k > profiles.n_people:

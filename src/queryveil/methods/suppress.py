@@ -50,7 +50,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
 
 def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
     """Return how many of the most common terms can be kept so that k people share every vocabulary."""
-    most = int(np.count_nonzero(profiles.holders() >= floor_of(method)))
+    most = int(np.count_nonzero(profiles.holder_counts() >= floor_of(method)))
     starts, holders = gather(profiles.ids, row_numbers(profiles.indptr, np.int32), len(profiles.vocabulary))
     group, n_groups = np.zeros(profiles.n_histories, np.int64), 1  # 0: nothing is kept of them
     for term in range(most):

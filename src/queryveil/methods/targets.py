@@ -90,7 +90,7 @@ def rank_by_value(target: str, profiles: Profiles, term_values: TermValues) -> F
 
 def rank_by_people(sign: float, profiles: Profiles, term_values: TermValues) -> FloatArray:
     """Rank a term by the number of people who used it (sign 1), or rare terms above common ones (sign −1)."""
-    return sign * profiles.holders().astype(np.float64)
+    return sign * profiles.holder_counts().astype(np.float64)
 
 
 # The function that ranks the terms under the target of the same name; declarations refer to it by its name.

@@ -55,7 +55,7 @@ def weighted(profiles: Profiles, weights: Weights) -> Profiles:
     if weights == "paper":
         return replace(profiles, weights=None)
     frequency = term_frequency(weights, profiles.counts)
-    rarity = inverse_frequency(weights, profiles.holders(), profiles.n_people)
+    rarity = inverse_frequency(weights, profiles.holder_counts(), profiles.n_people)
     return replace(profiles, weights=frequency * rarity[profiles.ids])
 
 

@@ -34,7 +34,7 @@ def open_cooccurrence(profiles: Profiles, taxonomy: Path | None = None, progress
 
     The taxonomy is an argument of every network and is not used.
     """
-    people = profiles.holders()
+    people = profiles.holder_counts()
     n_terms = min(int(np.count_nonzero(people >= MIN_PEOPLE)), MAX_TERMS)  # ids fall with the number of people
     indptr, ids = _terms_of_people(profiles, n_terms)
     found, strengths = _find_neighbours(indptr, ids, n_terms, progress)  # (terms, MAX_NEIGHBOURS) each

@@ -17,16 +17,16 @@ _SHORTEST = 3  # letters of a word that is a name or a place by itself: "an", "l
 
 def load_lists(more_places: Path | None = None) -> PersonalWordLists:
     """Return the bundled lists, with a user's places added."""
-    first = _folded((*word_lists.load_names("female"), *word_lists.load_names("male")))
-    last = _folded(word_lists.load_names("last"))
+    first = _fold_texts((*word_lists.load_names("female"), *word_lists.load_names("male")))
+    last = _fold_texts(word_lists.load_names("last"))
     names = frozenset(name for name in first | last if len(name) >= _SHORTEST) - _common_words()
-    known_places = frozenset(place for place in _folded(tuple(places())) if len(place) >= _SHORTEST)
+    known_places = frozenset(place for place in _fold_texts(tuple(places())) if len(place) >= _SHORTEST)
     if more_places is not None:
         known_places |= read_places(more_places)
-    return PersonalWordLists(names, first, last, known_places, _folded(tuple(word_lists.private_words())))
+    return PersonalWordLists(names, first, last, known_places, _fold_texts(tuple(word_lists.private_words())))
 
 
-def _folded(texts: tuple[str, ...]) -> frozenset[str]:
+def _fold_texts(texts: tuple[str, ...]) -> frozenset[str]:
     """Return texts folded like queries: terms joined by single spaces."""
     return frozenset(" ".join(terms(text)) for text in texts)
 
@@ -56,7 +56,7 @@ def _read_lines(path: Path, missing: str, subject: str) -> list[tuple[int, str]]
 def read_places(path: Path) -> frozenset[str]:
     """Read a list of places, one per line."""
     lines = _read_lines(path, "--places: there is no file", "--places:")
-    places = _folded(tuple(line for _, line in lines)) - {""}
+    places = _fold_texts(tuple(line for _, line in lines)) - {""}
     if not places:
         raise InputError(f"--places: {path} holds no place; write one on each line.")
     return places

@@ -125,7 +125,7 @@ def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -
         len(profiles.ids),
         int(profiles.counts.sum()),
         steps,
-        _classes(profiles.holders(), occurrences),
+        _classes(profiles.holder_counts(), occurrences),
         _classes(lengths, np.asarray(lengths, np.float64)),
         tuple(_singled_out(profiles, m, rng, progress) for m in KNOWN),
     )

@@ -113,7 +113,7 @@ class CommonQueriesFirst:
     def __init__(self, setup: QuerySetup) -> None:
         profiles = setup.profiles
         self._setup = setup
-        self._people = profiles.holders()
+        self._people = profiles.holder_counts()
         self._order = np.lexsort((setup.rng.random(len(self._people)), -self._people))
         issued = np.bincount(profiles.ids, profiles.counts, minlength=len(self._people))
         self._issued = np.cumsum(issued[self._order])

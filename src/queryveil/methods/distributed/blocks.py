@@ -47,7 +47,7 @@ def raw_blocks(work: ScratchTables, histories: "DataFrame", n_blocks: int) -> "D
             yield pa.RecordBatch.from_pydict(columns, encoding.arrow_schema(_HISTORY_SCHEMA))
 
     placed = histories.mapInArrow(place, _HISTORY_SCHEMA)
-    return work.keep(placed.groupBy("block").applyInArrow(_gathered, RAW_SCHEMA), "raw")
+    return work.keep(placed.groupBy("block").applyInArrow(_gather_block, RAW_SCHEMA), "raw")
 
 
 def numbered_terms(work: ScratchTables, raw: "DataFrame", k: int) -> "DataFrame":
@@ -93,7 +93,7 @@ def _without_part(entries: pa.StringArray, part: pa.StringArray) -> pa.StringArr
     return pa.array([entry[entry.rindex(_PART_END) + 1 :] for entry in entries.to_pylist()], pa.string())
 
 
-def _gathered(table: pa.Table) -> pa.Table:
+def _gather_block(table: pa.Table) -> pa.Table:
     """Return the histories of a block as one row."""
     table = table.sort_by([("person", "ascending"), ("history", "ascending")]).combine_chunks()
     entries = table["entries"].combine_chunks()

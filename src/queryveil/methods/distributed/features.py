@@ -107,7 +107,7 @@ def augment_blocks(work: ScratchTables, raw: "DataFrame", known: "DataFrame", op
 
     `known` has the columns `block, entry, number, people, total` of the terms of every block.
     """
-    made = map_blocks(raw, known, _COUNTED_SCHEMA, lambda row, terms: [_augmented(row, terms, options)])
+    made = map_blocks(raw, known, _COUNTED_SCHEMA, lambda row, terms: [_augment_row(row, terms, options)])
     return work.keep(made, "augmented")
 
 
@@ -137,7 +137,7 @@ def weight_nodes(work: ScratchTables, counted: "DataFrame", options: FeatureOpti
     return map_rows(pieces, PIECE_SCHEMA, weight)
 
 
-def _augmented(row: Row, known: pa.Table, options: FeatureOptions) -> Row:
+def _augment_row(row: Row, known: pa.Table, options: FeatureOptions) -> Row:
     """Return the people of a block who hold a publishable term as a row, with the number of people at each node."""
     number, people = by_entry(row, known, "number", -1), by_entry(row, known, "people", 0)
     rarity = inverse_frequency(options.weights, people, options.n_people)

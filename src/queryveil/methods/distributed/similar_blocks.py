@@ -68,7 +68,7 @@ def _cut_once(
 
     def scatter(row: encoding.Row) -> Iterator[encoding.Row]:
         if row["block"] in inseparable and row["block"] in n_parts:
-            yield from _sent(
+            yield from _send(
                 row, (_hashes(encoding.read_piece(row).person, seed) * n_parts[row["block"]]).astype(np.int64)
             )
 
@@ -108,10 +108,10 @@ def _send_to_nearest(row: encoding.Row) -> Iterator[encoding.Row]:
     centres = np.frombuffer(row["centres"], np.float32).reshape(len(known), -1)
     place = np.minimum(np.searchsorted(known, dimensions), len(known) - 1)
     number = np.where(known[place] == dimensions, place, -1).astype(np.int32)
-    return _sent(row, blocks.assign_to_centres(features, np.arange(row["n"]), number, centres))
+    return _send(row, blocks.assign_to_centres(features, np.arange(row["n"]), number, centres))
 
 
-def _sent(row: encoding.Row, part: NDArray[Any]) -> Iterator[encoding.Row]:
+def _send(row: encoding.Row, part: NDArray[Any]) -> Iterator[encoding.Row]:
     """Yield the people of a row by the part they go to."""
     piece = encoding.read_piece(row)
     for number in np.unique(part).tolist():

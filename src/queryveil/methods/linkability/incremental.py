@@ -50,7 +50,7 @@ def extend_groups(
     group = _with_new_groups(profiles, features, group, usable, before.n_groups, method, rng, progress)
     is_frozen = np.zeros(int(group.max(initial=before.n_groups - 1)) + 1, np.bool_)
     is_frozen[: before.n_groups] = _is_frozen(group, before, method) & ~is_dissolved
-    made = _published(common, group, before, is_frozen, method)
+    made = _publish_groups(common, group, before, is_frozen, method)
     group = np.where(_is_in(~_is_legal(common, group, made, method), group), _NO_GROUP, group)
     contributors = np.where(_is_in(is_frozen, group), _NO_GROUP, group)
     still = _is_in(is_frozen, before.contributors)
@@ -112,10 +112,10 @@ def _is_frozen(group: Groups, before: PreviousGroups, method: ResolvedName) -> F
 def _keeps_promise(common: Profiles, group: Groups, before: PreviousGroups, method: ResolvedName) -> Flags:
     """Return which old groups would publish what keeps the promise for these members."""
     old = np.where(group < before.n_groups, group, _NO_GROUP)
-    return _is_legal(common, old, _published(common, old, before, _is_frozen(old, before, method), method), method)
+    return _is_legal(common, old, _publish_groups(common, old, before, _is_frozen(old, before, method), method), method)
 
 
-def _published(
+def _publish_groups(
     common: Profiles, group: Groups, before: PreviousGroups, is_frozen: Flags, method: ResolvedName
 ) -> Grouping:
     """Return what is published of every group: as before if that is frozen, else from today's members."""

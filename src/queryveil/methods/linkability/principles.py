@@ -55,7 +55,7 @@ def smallest_group(p: float) -> int:
 
 def without_rare(profiles: Profiles, method: ResolvedName) -> Profiles:
     """Return the profiles without the entries below the floor, which are never published."""
-    return profiles.select(profiles.holders()[profiles.ids] >= floor_of(method))
+    return profiles.select(profiles.holder_counts()[profiles.ids] >= floor_of(method))
 
 
 def floor_of(method: ResolvedName) -> int:

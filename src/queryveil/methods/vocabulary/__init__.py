@@ -38,7 +38,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
     clusters = cluster_vocabularies(bags, cache, rule, task.progress)
     names = BagNames(profiles, bags, cache, network, floor_of(method))
     typical = [names.typical_vocabulary(cluster, method.word("typical")) for cluster in clusters]
-    return not_empty(_published(profiles, clusters, typical), method)
+    return not_empty(_publish_vocabularies(profiles, clusters, typical), method)
 
 
 def without_unmatchable(profiles: Profiles, network: Network, k: int) -> Profiles:
@@ -47,7 +47,7 @@ def without_unmatchable(profiles: Profiles, network: Network, k: int) -> Profile
     Such a term only matches itself, so no cluster can publish it; it would only make the vocabularies that hold it
     seem far from all others.
     """
-    is_matchable = profiles.holders() >= k
+    is_matchable = profiles.holder_counts() >= k
     rare = np.flatnonzero(~is_matchable)
     is_matchable[rare] = network.find_all(profiles.vocabulary[term] for term in rare.tolist()) >= 0
     return profiles.select(is_matchable[profiles.ids])
@@ -78,7 +78,7 @@ class BagNames:
     @cached_property
     def is_common(self) -> NDArray[np.bool_]:
         """Return which terms may be published."""
-        return self.profiles.holders() >= self.floor
+        return self.profiles.holder_counts() >= self.floor
 
     @cached_property
     def common_form(self) -> NDArray[np.int64]:
@@ -138,7 +138,7 @@ class BagNames:
         return self._people[node]
 
 
-def _published(
+def _publish_vocabularies(
     profiles: Profiles, clusters: Sequence[Cluster], typical: Sequence[Counter[PublishedName]]
 ) -> PublishedVocabularies:
     """Return the typical vocabulary of its cluster for every history."""
