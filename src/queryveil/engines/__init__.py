@@ -65,10 +65,7 @@ class EngineOptions(OptionGroup):
 
     engine: str = option("local", FreeText(), "Where it runs: local, or spark (a cluster).")
     spark_master: str | None = option(
-        None,
-        FreeText(),
-        "With --engine spark: local[*], spark://HOST:PORT, yarn or k8s://…",
-        default_text="local[*]",
+        None, FreeText(), "With --engine spark: local[*], spark://HOST:PORT, yarn or k8s://…", default_text="local[*]"
     )
     spark_conf: tuple[str, ...] = option(
         (), FreeText(), "With --engine spark: a setting such as spark.executor.memory=4g.", is_repeatable=True

@@ -58,10 +58,7 @@ LINKABILITY = Method(
         ),
     ),
     paper=guarantees.LINKABILITY.paper,
-    functions={
-        "local": "queryveil.methods.linkability:run",
-        "spark": "queryveil.methods.distributed.linkability:run",
-    },
+    functions={"local": "queryveil.methods.linkability:run", "spark": "queryveil.methods.distributed.linkability:run"},
     guarantee="linkability",
     kinds=("groups",),
     inputs=("network", "weights", "previous_groups"),
