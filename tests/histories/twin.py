@@ -51,7 +51,10 @@ def run(rows: Sequence[Row], options: CleaningOptions, *, cut: bool = False) -> 
     rows = _scrubbed(rows, options, twin)
     people = list(dict.fromkeys(row.user for row in rows))
     if options.duplicates == "merge" and has_times:
-        merged = list(dict.fromkeys(rows))
+        first: dict[tuple[str, str, datetime | None, str], Row] = {}
+        for row in rows:
+            first.setdefault((row.user, row.query, row.time, row.part if cut else ""), row)
+        merged = list(first.values())
         twin.counts["duplicates"] = len(rows) - len(merged)
         rows = merged
     by_person: dict[str, list[Row]] = defaultdict(list)

@@ -4,14 +4,9 @@ The people who match what is known best are the crowd. Success against a target 
 in the crowd if the target is in it, else 0. By the same score nothing succeeds against people who are not there, so the
 control is 0. Only the group of a person can be found without the person.
 
-`known_terms` draws terms that the person searched for; with `of=release` only those that the release still shows, the
-case that a guarantee is about. On a (k, m)-anonymous release no success with at most m right terms exceeds 1/k,
-whatever the weights and the wrong terms: if the target is in the crowd of those who score most, everybody who shows the
-right terms that the target still shows scores as much, and these are k people. The scoring attacker (Narayanan,
-Shmatikov: Robust De-anonymization of Large Sparse Datasets, 2008) tolerates known terms that were deleted or are wrong;
-a term scores 1/ln(1 + units that show it). `multiplicity` and `time` know counts of terms and moments, which guarantees
-about sets of terms do not cover. `vanity` knows a name: a log has no true names, so the first and last name that a
-person searched for most often is taken to be the person's own if few others searched for it.
+The scoring attacker (Narayanan, Shmatikov: Robust De-anonymization of Large Sparse Datasets, 2008) tolerates known
+terms that were deleted or are wrong; a term scores 1/ln(1 + units that show it). What each attacker knows, and why no
+success exceeds 1/k on a (k, m)-anonymous release, is in docs/explanation/attacks.md.
 """
 
 from collections import Counter, defaultdict

@@ -1,19 +1,8 @@
 """Inference: how strongly another term of a person is believed by an attacker who knows m terms.
 
-The linking attack of Zhu and Xiong 2010, Equations 1 to 3: the belief in a term t of a person V of whom the terms V_b
-are known is
-
-    P(t ∈ V | V_b, G) = Σ_i P(V ⊂ G_i | V_b, G) · P(t ∈ V | V ⊂ G_i),
-
-and the attack gains what this exceeds P(t ∈ V | V_b) by, the belief before the release was seen. Here:
-
-- P(V ⊂ G_i | V_b, G) is the same for all people of the units (histories or groups) that match V_b best, and 0 for all
-  others; the paper only says that it depends on the overlap of V_b and G_i and adds up to 1.
-- P(t ∈ V | V ⊂ G_i) is 1 for a history that shows t; for a group that publishes t it is the true share of its members
-  who hold t, which the owner of the release knows. The paper takes the mean of that over all terms of the group.
-- P(t ∈ V | V_b) is the share of all people in the log who hold t. The paper assumes 0.
-
-What the control still learns is learnt from others, whether the person is in the log or not.
+The linking attack of Zhu and Xiong 2010, Equations 1 to 3 (docs/explanation/papers/zhu-xiong.md). All people of the
+units (histories or groups) that match the known terms best are equally likely to be the target. What the control still
+learns is learnt from others, whether the person is in the log or not.
 """
 
 from dataclasses import dataclass

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
 from queryveil.core.rows import Int32Array, IntArray
 from queryveil.engines import QueryLog
-from queryveil.histories.build import Unit, locate_pairs
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.tokens import Tokenizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +23,12 @@ class Occurrences:
 
 
 def find_occurrences(
-    log: QueryLog, profiles: Profiles, keep: Sequence[str] = (), *, unit: Unit = "term"
+    log: QueryLog, profiles: Profiles, keep: Sequence[str] = (), *, unit: Literal["term", "query", "entry"] = "term"
 ) -> Occurrences:
     """Stream the log again and find the pair of every entry of every query; `keep` names the columns to add."""
+    from queryveil.histories.build import locate_pairs  # slow to import, and kinds are listed without it
+    from queryveil.histories.tokens import Tokenizer
+
     tokenizer = Tokenizer(log.source.cleaning.charset, whole=unit == "query")
     queries, terms, histories = [], [], []
     extra: dict[str, list[pa.Array]] = {name: [] for name in keep}

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
@@ -103,8 +102,9 @@ class HistoriesKind(Kind):
                 raise
             evidence.remove(Owners)  # the rows are not those that the folder is about
             return []
-        released = evidence.get(ReleasedHistories)
-        _, pairs = private.profiles()
+        import pyarrow.compute as pc  # slow to import, and commands that list names read no rows
+
+        released, (_, pairs) = evidence.get(ReleasedHistories), private.profiles()
         term = pc.index_in(pairs["term"], pa.array(released.terms, pa.string()))
         is_released = pc.is_valid(term)
         history = as_array(pairs["history"].filter(is_released))

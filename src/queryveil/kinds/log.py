@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError, InternalError
@@ -63,6 +62,8 @@ class LogKind(HistoriesKind):
 
     def released_queries(self, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
         """Return the released id of every query, and its terms joined by spaces."""
+        import pyarrow.compute as pc
+
         queries = rows.group_by(["user", "query_id"], use_threads=False).aggregate([("term", "list")])
         return queries["user"].combine_chunks(), pc.binary_join(queries["term_list"], " ").combine_chunks()
 

@@ -39,7 +39,7 @@ class MethodTask:
 
     profiles: Profiles
     method: ResolvedName  # its name and parameters
-    rng: np.random.Generator
+    rng: "np.random.Generator"  # quoted: NumPy imports its generators on first use, which takes long
     inputs: Views = field(default_factory=Views)  # by type, such as `TermValues`, or `KeptPairs` of a weaker run
     progress: Progress = silent
 

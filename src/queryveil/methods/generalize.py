@@ -2,10 +2,8 @@
 
 He, Naughton: Anonymization of Set-Valued Data via Top-Down, Local Generalization, 2009; for bags as Liu and Wang 2010,
 section V-A, extend it: the grouping is that of sets, and a generalised term keeps the minimum of its occurrences over
-the members of a group. The hierarchy is a tree over the terms of the log (`queryveil.semantics.tree`).
-
-Where we read it differently, and why: k counts people; only divisions that occur are enumerated, since a node of
-WordNet has up to 403 children (docs/explanation/papers/liu-wang.md).
+the members of a group. The hierarchy is a tree over the terms of the log (`queryveil.semantics.tree`). What we read
+differently is in docs/explanation/papers/liu-wang.md.
 
 Histories are divided top down: the node that makes terms most precise is expanded, as long as k people stay together.
 Ties, so that the same log always gives the same parts: of several nodes with the same gain the first from the root

@@ -3,7 +3,6 @@
 Liu and Wang 2010 compare with it as suppression: over 90 % of the terms are deleted. Vocabularies are equal if they
 hold the same terms; a term is published with the minimum of its occurrences over the people who share the vocabulary.
 A history without any kept term is suppressed. Of terms with equally many holders those later in the alphabet go first.
-
 Deleting a term never separates people with equal vocabularies, so terms are added, the most common first, until one
 leaves somebody with fewer than k: the same terms stay as if the rarest were deleted one by one.
 """

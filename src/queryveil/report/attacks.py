@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from queryveil.core.display import html_table
 from queryveil.core.results import AttackResult, Rate, Risk
 from queryveil.report.charts import grouped_bar_chart
@@ -93,7 +91,11 @@ def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
         {
             "name": name,
             "threat": report.threats.get(name, ""),
-            "chart": _chart(own),
+            "chart": grouped_bar_chart(
+                [(r.knowledge, [100 * rate.value for rate in (r.original, r.rate, r.control)]) for r in own],
+                _COLOURS,
+                "Bar chart of the success of an attack",
+            ),
             "rows": [_row(result, _share) for result in own],
             "notes": group_notes(_notes(own), len(own), "; "),
         }
@@ -120,12 +122,6 @@ def _row(result: AttackResult, show: Callable[[Rate], str]) -> list[str]:
         "–" if result.crowd is None else f"{result.crowd:,.0f}",
         "–" if result.smallest is None else f"{result.smallest:,}",
     ]
-
-
-def _chart(results: Sequence[AttackResult]) -> Markup:
-    """Draw the success on the log and on the release, and the control, by what the attacker knows."""
-    rows = [(r.knowledge, [100 * rate.value for rate in (r.original, r.rate, r.control)]) for r in results]
-    return grouped_bar_chart(rows, _COLOURS, "Bar chart of the success of an attack")
 
 
 def _notes(results: Sequence[AttackResult]) -> Iterator[tuple[str, str]]:

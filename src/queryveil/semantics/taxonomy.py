@@ -51,7 +51,11 @@ def read_taxonomy(path: Path) -> Network:
         raise InputError(f"{path} is not a UTF-8 CSV file; check --taxonomy.") from None
     if not edges.lines:
         raise InputError(f"{path} has no line with a child and its parent; give a taxonomy as child,parent lines.")
-    _refuse_cycle(path, edges)
+    if cycle := _find_cycle(edges):
+        names = list(edges.numbers)
+        line = max(edges.lines[step] for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        shown = " → ".join(names[node] for node in (*cycle, cycle[0]))
+        raise InputError(f"{path}, line {line}: it closes a cycle ({shown}); a taxonomy has none, take the line out.")
     _refuse_several_roots(path, edges)
     return _network(edges)
 
@@ -100,14 +104,6 @@ def _find_columns(path: Path, row: Sequence[str]) -> tuple[int, int] | None:
             fault = "stands there twice" if name in names else "is missing"
             raise InputError(f"{path}, line 1: the column {name} {fault}; a taxonomy has the columns child and parent.")
     return names.index("child"), names.index("parent")
-
-
-def _refuse_cycle(path: Path, edges: _Edges) -> None:
-    if cycle := _find_cycle(edges):
-        names = list(edges.numbers)
-        line = max(edges.lines[step] for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
-        shown = " → ".join(names[node] for node in (*cycle, cycle[0]))
-        raise InputError(f"{path}, line {line}: it closes a cycle ({shown}); a taxonomy has none, take the line out.")
 
 
 def _find_cycle(edges: _Edges) -> list[int]:

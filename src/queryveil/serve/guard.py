@@ -86,10 +86,14 @@ class Guard:
     async def _refusal(self, request: Request) -> Response | None:
         """Return the response to a request that is refused; None if it is admitted."""
         try:
-            self._check_host(request)
+            if self._settings.token is None and host_in(request.headers.get("host", "")) not in LOOPBACK:
+                raise HTTPException(400, f"this server is not called that; ask for {self._settings.host}.")
             credential = self._check_login(request)
             if request.method not in _SAFE_METHODS:
-                self._check_origin(request)
+                origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
+                is_ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
+                if not is_ours or site not in ("same-origin", "none"):
+                    raise HTTPException(403, FOREIGN)
                 if credential == "cookie" and _is_api(request):
                     check_csrf(request, request.headers.get(HEADER, ""))
                 await self._check_length(request)
@@ -98,11 +102,6 @@ class Guard:
                 return RedirectResponse("/login", 303)
             return problem(request, refusal.status_code, refusal.detail)
         return None
-
-    def _check_host(self, request: Request) -> None:
-        """Refuse host names other than this machine's own; with a token any name will do."""
-        if self._settings.token is None and host_in(request.headers.get("host", "")) not in LOOPBACK:
-            raise HTTPException(400, f"this server is not called that; ask for {self._settings.host}.")
 
     def _check_login(self, request: Request) -> str:
         """Return whether the token was presented by `header` or `cookie`; empty if none is required."""
@@ -116,12 +115,6 @@ class Guard:
             return "cookie"
         sentence = "this server asks for its token; send it as the header Authorization: Bearer TOKEN."
         raise HTTPException(401, sentence)
-
-    def _check_origin(self, request: Request) -> None:
-        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
-        is_ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
-        if not is_ours or site not in ("same-origin", "none"):
-            raise HTTPException(403, FOREIGN)
 
     async def _check_length(self, request: Request) -> None:
         length, (most, sentence) = request.headers.get("content-length", "0"), self._body_limit(request)

@@ -107,6 +107,9 @@ def build_inputs(
         units = _units_of_groups(groups, membership, person, log_data.profiles, number)
     else:
         units = _units_of_histories(release, private, person, log_data.profiles, number)
+    moments = None
+    if units.moments is not None and log_data.moments is not None:
+        moments = ItemTables(units.moments, _rows(*log_data.moments, log_data.profiles.owner))
     return AttackInputs(
         kind=release.manifest.kind,
         claim=release.manifest.claim,
@@ -120,7 +123,7 @@ def build_inputs(
         history_of=units.history_of,
         part=units.part,
         max_targets=max_targets,
-        moments=_moment_tables(units, log_data),
+        moments=moments,
         queries=_queries(log_data),
     )
 
@@ -245,13 +248,6 @@ def _table(profiles: Profiles, number: dict[str, int]) -> ItemTable:
     numbers = np.array([number.setdefault(entry, len(number)) for entry in profiles.vocabulary], np.int64)
     row = row_numbers(profiles.indptr)
     return _rows(row, numbers[profiles.ids], profiles.owner, profiles.counts.astype(np.int64))
-
-
-def _moment_tables(units: ReleasedUnits, log_data: LogData) -> ItemTables | None:
-    """Return the times of queries where release and log have them."""
-    if units.moments is None or log_data.moments is None:
-        return None
-    return ItemTables(units.moments, _rows(*log_data.moments, log_data.profiles.owner))
 
 
 def _queries(log_data: LogData) -> Queries | None:

@@ -97,7 +97,12 @@ def open_weaker_release(
     if release.kind != kind:
         raise InputError(f"{where} is of kind {manifest.kind}, not {kind.name}; start from a release of the same kind.")
     if not may_start_from(made_by, method):
-        raise InputError(f"{where} was made by {made_by}: {_why_not(made_by, method)}")
+        growing = strength_parameters(method)
+        reason = f"{method} can start only from a release made in the same way, with k and m no larger."
+        if growing and without_parameters(made_by, growing) == without_parameters(method, growing):
+            limits = " and ".join(f"{name} of at most {method[name]}" for name in growing)
+            reason = f"its guarantee is stronger than that of {method}; start from a release with {limits}."
+        raise InputError(f"{where} was made by {made_by}: {reason}")
     ours, theirs = cleaning.as_record(), manifest.cleaning.options
     different = sorted(key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key))
     if different:
@@ -109,14 +114,6 @@ def open_weaker_release(
     if not verdict.holds:
         raise InputError(f"{where} cannot be relied on: {verdict.sentence()}")
     return WeakerRelease(release, folder)
-
-
-def _why_not(made_by: ResolvedName, method: ResolvedName) -> str:
-    growing = strength_parameters(method)
-    if not growing or without_parameters(made_by, growing) != without_parameters(method, growing):
-        return f"{method} can start only from a release made in the same way, with k and m no larger."
-    limits = " and ".join(f"{name} of at most {method[name]}" for name in growing)
-    return f"its guarantee is stronger than that of {method}; start from a release with {limits}."
 
 
 class WeakerReleaseInput(MethodInput):

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -70,7 +69,9 @@ def reproduce(request: ReproduceRequest, *, progress: Progress = silent) -> Repr
     )
     if request.out is not None:
         progress("writing", 0, 1)
-        _write(done, request.out, force=request.force, is_secret=options.has_log)
+        numbers = (json.dumps(done.numbers, indent=2, ensure_ascii=False) + "\n").encode()
+        contents = {NUMBERS: numbers, PAGE: render_reproduction(done).encode()}
+        write_folder(request.out, contents, NUMBERS, force=request.force, secret=options.has_log)
     return done
 
 
@@ -120,11 +121,3 @@ def _describe_log(paper: Paper, options: PaperOptions, counts: dict[str, int]) -
     items = {"term": "terms", "query": "queries"}[paper.unit]
     people, entries, occurrences = (counts[name] for name in ("people", "terms", "occurrences"))
     return f"{what}: {people:,} people, {entries:,} distinct {items}, {occurrences:,} occurrences"
-
-
-def _write(done: Reproduction, out: Path, *, force: bool, is_secret: bool) -> None:
-    contents = {
-        NUMBERS: (json.dumps(done.numbers, indent=2, ensure_ascii=False) + "\n").encode(),
-        PAGE: render_reproduction(done).encode(),
-    }
-    write_folder(out, contents, NUMBERS, force=force, secret=is_secret)

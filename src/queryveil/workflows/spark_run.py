@@ -16,7 +16,7 @@ from queryveil.engines.spark.session import open_session
 from queryveil.engines.spark.sql import history_counts
 from queryveil.engines.spark.storage import Storage, local_path
 from queryveil.guarantees import guarantee_of
-from queryveil.histories.distributed import DistributedHistories, clean_histories
+from queryveil.histories.distributed import clean_histories
 from queryveil.histories.profile_files import is_profile_file
 from queryveil.kinds.base import Counts
 from queryveil.kinds.frames import FrameLayout
@@ -102,7 +102,9 @@ class SparkRun(ReleaseRun):
         if not parts:
             return {}, None
         claim = method_of(self.plan.method).claim(self.plan.method, self._outcome.found)
-        left_out = len(parts) - _large_parts(self._cleaned, guarantee_of(claim).smallest_crowd(claim))
+        people = self._cleaned.frame.where("size(entries) > 0").select("part", "person").distinct()
+        sizes, smallest = people.groupBy("part").count(), guarantee_of(claim).smallest_crowd(claim)
+        left_out = len(parts) - int(sizes.where(sizes["count"] >= smallest).count())
         column = self.plan.source.cleaning.partition_by
         return {"parts": len(parts), TOO_FEW: left_out}, PartitionRecord(column, len(parts), left_out)
 
@@ -164,9 +166,3 @@ def _check_supported(plan: ReleasePlan) -> FrameLayout:
         raise InputError(f"{paths[0]} is a profile file, which has no Spark form; give a log, or use --engine local.")
     layout: FrameLayout = resolve_name(kind.frame)
     return layout
-
-
-def _large_parts(cleaned: DistributedHistories, smallest: int) -> int:
-    """Count the partitions that have enough people."""
-    people = cleaned.frame.where("size(entries) > 0").select("part", "person").distinct().groupBy("part").count()
-    return int(people.where(people["count"] >= smallest).count())

@@ -83,7 +83,9 @@ def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correl
         pairs = [(row, column) for column in printed.COLUMNS_3 if (row, column) in printed.TABLE_3]
         shown = [(by_pair[frozenset(pair)], printed.TABLE_3[pair]) for pair in pairs]
         blank = [""] * (len(printed.COLUMNS_3) - len(shown))
-        rows.append((row, "corr.", *(_correlation_cell(ours, theirs) for ours, theirs in shown), *blank))
+        starred = [(f"{_share(ours.value)}{'*' * ours.is_significant}", theirs) for ours, theirs in shown]
+        cells = (f"{mine} | {theirs[0]:.3f}{'*' * (theirs[1] < LEVEL)}" for mine, theirs in starred)
+        rows.append((row, "corr.", *cells, *blank))
         rows.append(("", "sig.", *(f"{_share(ours.significance)} | {theirs[1]:.3f}" for ours, theirs in shown), *blank))
         rows.append(("", "N", *(f"{ours.n:,} | {theirs[2]:,}" for ours, theirs in shown), *blank))
     compared = [(by_pair[frozenset(pair)], theirs) for pair, theirs in printed.TABLE_3.items()]
@@ -98,11 +100,6 @@ def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correl
     heads = ("", "", "revenue", "impressions", "clicks", "max bid", "user frq.")
     caption = f"Pearson correlation analysis of the input data ({OURS_AND_THEIRS})"
     return PaperTable("Table 3", caption, heads, tuple(rows), words=(0, 1), notes=notes), found
-
-
-def _correlation_cell(ours: Correlation, theirs: tuple[float, float, int]) -> str:
-    mine = f"{_share(ours.value)}{'*' if ours.is_significant else ''}"
-    return f"{mine} | {theirs[0]:.3f}{'*' if theirs[1] < LEVEL else ''}"
 
 
 def _share(value: float | None) -> str:

@@ -26,7 +26,7 @@ class EntryWeights(NamedTuple):
     highest: NDArray[np.float64]  # (entries,): share of the members
 
 
-class Candidates(NamedTuple):
+class GroupCandidates(NamedTuple):
     """What the growing group publishes, and how each row would change it."""
 
     most: NDArray[np.float64]  # (entries,): the most members that may hold each if it is published
@@ -41,7 +41,7 @@ class Candidates(NamedTuple):
 
 
 @jit
-def find_candidates(rows: greedy.FeatureRows, weights: EntryWeights, size: int) -> Candidates:
+def find_candidates(rows: greedy.FeatureRows, weights: EntryWeights, size: int) -> GroupCandidates:
     """Return the candidates for groups of `size` members, before there is one."""
     n_rows, n_entries, n_pairs = len(rows.indptr) - 1, len(weights.highest), len(rows.ids)
     most = np.floor(size * weights.highest * (1 + greedy.ROUNDING))
@@ -54,18 +54,18 @@ def find_candidates(rows: greedy.FeatureRows, weights: EntryWeights, size: int) 
     held, unit, weight = np.zeros(n_entries, np.int64), np.zeros(n_entries), np.zeros(n_entries)
     start, post_row = np.zeros(n_entries + 1, np.int64), np.empty(n_pairs, np.int32)
     change, post_place = np.zeros((n_rows, 2)), np.empty(n_pairs, np.int64)
-    return Candidates(most, held, unit, weight, alone, change, start, post_row, post_place)
+    return GroupCandidates(most, held, unit, weight, alone, change, start, post_row, post_place)
 
 
 @jit
-def _index_entries(rows: greedy.FeatureRows, state: greedy.GreedyState, found: Candidates) -> None:
+def _index_entries(rows: greedy.FeatureRows, state: greedy.GreedyState, found: GroupCandidates) -> None:
     """Build the inverted index of the entries of free rows."""
     free = state.free[: state.counters[greedy.N_INDEXED]]
     greedy.invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_place)
 
 
 @jit
-def _correct(found: Candidates, weights: EntryWeights, entry: int, sign: float) -> None:
+def _correct(found: GroupCandidates, weights: EntryWeights, entry: int, sign: float) -> None:
     """Add (or take back) the corrections for one entry to all rows that hold it."""
     held, most, a, r = found.held[entry], found.most[entry], found.unit[entry], found.weight[entry]
     change = found.change
@@ -82,7 +82,7 @@ def _correct(found: Candidates, weights: EntryWeights, entry: int, sign: float) 
 
 
 @jit
-def _join(rows: greedy.FeatureRows, weights: EntryWeights, found: Candidates, row: int) -> int:
+def _join(rows: greedy.FeatureRows, weights: EntryWeights, found: GroupCandidates, row: int) -> int:
     """Put a row into the group; return the work done."""
     work = 0
     for j in range(rows.indptr[row], rows.indptr[row + 1]):
@@ -100,7 +100,7 @@ def _join(rows: greedy.FeatureRows, weights: EntryWeights, found: Candidates, ro
 @jit
 def _best_candidate(
     state: greedy.GreedyState,
-    found: Candidates,
+    found: GroupCandidates,
     product: float,
     square: float,
     n_members: int,
@@ -127,7 +127,7 @@ def _grow_group(
     rows: greedy.FeatureRows,
     weights: EntryWeights,
     state: greedy.GreedyState,
-    found: Candidates,
+    found: GroupCandidates,
     seed: int,
     size: int,
     by_seed: bool,
@@ -169,7 +169,7 @@ def grow_published(
     rows: greedy.FeatureRows,
     weights: EntryWeights,
     state: greedy.GreedyState,
-    found: Candidates,
+    found: GroupCandidates,
     order: NDArray[np.int64],  # (rows,): seeds
     size: int,
     by_seed: bool,

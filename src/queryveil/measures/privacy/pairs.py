@@ -8,9 +8,8 @@ one nil document of weight 1. A surely sensitive document has weight 0, released
 equal size. `exposed` measures what it misses, the sensitive mass Σ σ(d) · P(d|X) · [d is released] of a person;
 `worst(q)` the `exposed` that q % of people do not exceed and the SPI that q % do not fall below (nearest rank).
 
-PEL (Erola et al. 2011, Navarro-Arribas et al. 2012) is 100 · I(X;Y) / H(X). `paper`: a released query is the query it
-stands for, p(x|y) = [x = y]; it hardly changes as queries are suppressed, and can exceed 100. `joint`: a query is drawn
-from the original, and Y is itself or "suppressed". People with one distinct query have H = 0 and are left out.
+PEL (Erola et al. 2011, Navarro-Arribas et al. 2012) is 100 · I(X;Y) / H(X), by two readings
+(docs/explanation/papers/carpineto-romano.md). People with one distinct query have H = 0 and are left out.
 """
 
 import math

@@ -4,12 +4,8 @@ Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Cluster
 that a published term stands for become as imprecise as their lowest common node of the tree: its leaves minus one, over
 all leaves minus one; leaves are the terms of the log (`queryveil.semantics.tree`). If no meaning connects them, as for
 two terms that no dictionary has, everything is lost. An occurrence that no published one stands for is suppressed, and
-counts at least 1. bLM is the mean over all occurrences of the log.
-
-What a published term stands for is derived from the release and its private folder, alike for every method: every
-member's occurrences are matched with the published ones at the lowest cost, a term as typed with those within the
-method's eps (only itself if it has no eps), a generalised one with those below it. LM counts every term of a member
-once, and a published term may stand for any number of them, so it flatters.
+counts at least 1. bLM is the mean over all occurrences of the log. What a published term stands for is derived from the
+release and its private folder, alike for every method (docs/explanation/papers/liu-wang.md).
 """
 
 import numpy as np

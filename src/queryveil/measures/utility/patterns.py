@@ -27,17 +27,8 @@ from queryveil.core.progress import Progress, batches, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, indptr_of, indptr_of_sorted, row_numbers
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels import patterns as mining
 from queryveil.kernels.histories import gather
-from queryveil.kernels.patterns import (
-    Found,
-    entry_codes,
-    extend,
-    extend_all,
-    make_table,
-    most_shared,
-    nearest,
-    pair_codes,
-)
 from queryveil.measures.base import Comparison
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import Network, ancestry, wordnet
@@ -68,18 +59,18 @@ def closed_patterns(
     """Return the n most frequent closed patterns of rows, or all if there are fewer."""
     n_rows = len(indptr) - 1
     codes = _hash_rows(n_rows)
-    support, code = entry_codes(indptr, ids, codes, n_entries)
+    support, code = mining.entry_codes(indptr, ids, codes, n_entries)
     least = _least_support(indptr, ids, codes, support, code, n)
     used = _by_frequency(support, least)
     position = np.full(n_entries, -1, np.int64)
     position[used] = np.arange(len(used))
-    table = make_table(indptr, ids, position, support[used])
+    table = mining.make_table(indptr, ids, position, support[used])
     found = _start_with_root(n, support[used], n_rows)
-    n_known, spare = (1, 1) if found.size[0] else extend(table, found, 0, least, 0, 1)
+    n_known, spare = (1, 1) if found.size[0] else mining.extend(table, found, 0, least, 0, 1)
     stage, rank, is_done = "looking for patterns", 0, False
     while not is_done:
         progress(stage, rank, n)
-        rank, n_known, spare, is_done = extend_all(table, found, least, rank, n_known, spare, _EXTENDED_PER_CALL)
+        rank, n_known, spare, is_done = mining.extend_all(table, found, least, rank, n_known, spare, _EXTENDED_PER_CALL)
     progress(stage, n, n)
     slots = found.order[:n_known]
     flags = np.unpackbits(found.entries[slots].astype("<u8").view(np.uint8), axis=1, bitorder="little")
@@ -116,15 +107,15 @@ def _least_support(
     n_paired = min(n_paired, _MOST_PAIRED, len(common))
     position = np.full(len(support), -1, np.int64)
     position[common[:n_paired]] = np.arange(n_paired)
-    pair_support, pair_code = pair_codes(indptr, ids, codes, position, n_paired)
+    pair_support, pair_code = mining.pair_codes(indptr, ids, codes, position, n_paired)
     supports = np.concatenate((support[common], pair_support[pair_support > 0]))
     _, first = np.unique(np.concatenate((code[common], pair_code[pair_support > 0])), return_index=True)
     return int(np.sort(supports[first])[-n]) if len(first) >= n else 1
 
 
-def _start_with_root(n: int, support: IntArray, n_rows: int) -> Found:
+def _start_with_root(n: int, support: IntArray, n_rows: int) -> mining.Found:
     """Allocate n patterns, and store the entries that all rows hold in slot 0."""
-    found = Found(
+    found = mining.Found(
         np.zeros(n, np.int64),
         np.zeros(n + 2, np.int64),
         np.zeros(n + 2, np.int64),
@@ -204,7 +195,7 @@ def _shared_entries(before: _Side, after: _Side) -> int:
     ids = np.array([number.get(before.terms[entry], -1) for entry in before.patterns.ids], np.int64)
     pattern = row_numbers(after.patterns.indptr, dtype=np.int32)
     postings = gather(after.patterns.ids, pattern, len(after.terms))
-    return int(most_shared(before.patterns.indptr, ids, *postings, len(after.patterns)).sum())
+    return int(mining.most_shared(before.patterns.indptr, ids, *postings, len(after.patterns)).sum())
 
 
 def _total_distance(before: _Side, after: _Side, network: Network, eps: int, progress: Progress) -> int:
@@ -214,7 +205,7 @@ def _total_distance(before: _Side, after: _Side, network: Network, eps: int, pro
     best = np.empty(len(before.patterns), np.int64)
     rows = (before.patterns.indptr, ids.astype(np.int32), after.patterns.indptr, other_ids.astype(np.int32))
     for part in batches(len(best), _COMPARED_PER_CALL, "comparing patterns", progress):
-        nearest(*rows, table, eps + 1, part.start, part.stop, best)
+        mining.nearest(*rows, table, eps + 1, part.start, part.stop, best)
     return int(best.sum())
 
 

@@ -19,16 +19,9 @@ from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.groups import Grouping
 from queryveil.histories.profiles import Profiles
+from queryveil.methods.distributed import features as feature_blocks
 from queryveil.methods.distributed.blocks import PEOPLE, numbered_terms, raw_blocks, terms_of_blocks
 from queryveil.methods.distributed.encoding import Piece, Row, join_pieces, map_groups
-from queryveil.methods.distributed.features import (
-    FeatureOptions,
-    augment_blocks,
-    known_only,
-    person_weights,
-    weight_nodes,
-    with_totals,
-)
 from queryveil.methods.distributed.outcomes import GroupedOnCluster, SparkTask
 from queryveil.methods.distributed.similar_blocks import cut_into_blocks
 from queryveil.methods.linkability import principles
@@ -74,27 +67,28 @@ def group_profiles(
     """Return groups of the people, all legal by the principle, and what is published of each."""
     network = network_of(meaning)
     if meaning.unknown_terms == "drop":
-        histories = work.keep(known_only(histories, network), "known")
+        histories = work.keep(feature_blocks.known_only(histories, network), "known")
     n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
     progress("blocks", 0, 1)
     raw = raw_blocks(work, histories, -(-n_people // people_per_block))
     terms = numbered_terms(work, raw, 1 if meaning.weights == "tfidf" else principles.floor_of(method))
     by_content = method.word("weighting") == "content"
-    options = FeatureOptions(
+    options = feature_blocks.FeatureOptions(
         network, meaning.weights, method.integer("a"), by_content, n_people, principles.floor_of(method)
     )
-    known = terms_of_blocks(raw, with_totals(raw, terms, meaning.weights)).selectExpr(
+    known = terms_of_blocks(raw, feature_blocks.with_totals(raw, terms, meaning.weights)).selectExpr(
         "block", "entry", "CAST(number AS INT) AS number", "people", "total"
     )
-    counted = augment_blocks(work, raw, known, options)
-    everybody = _count_people(counted, n_people)
-    pieces = weight_nodes(work, counted, options)
+    counted = feature_blocks.augment_blocks(work, raw, known, options)
+    n_holders, n_bytes = counted.selectExpr("SUM(n)", "SUM(length(ids))").collect()[0]
+    everybody = _PeopleCounts(n_people, int(n_holders or 0), int(n_bytes or 0) // np.dtype(np.int32).itemsize)
+    pieces = feature_blocks.weight_nodes(work, counted, options)
     progress("blocks", 1, 1)
     if principles.prefers_similar(method) and everybody.n_holders > 2 * people_per_block:
         pieces = cut_into_blocks(work, pieces, everybody.n_holders, people_per_block, seed, progress)
     groups, results = _group_blocks(work, pieces, method, seed, everybody, progress)
     summary = _summary(method, results, everybody, n_all_pairs)
-    weights = person_weights(raw, known, options) if meaning.weights == "tfidf" else None
+    weights = feature_blocks.person_weights(raw, known, options) if meaning.weights == "tfidf" else None
     return GroupedOnCluster(
         _published_rows(groups, terms),
         groups.where(f"group > {_NOBODY}").selectExpr("block", "group", "explode(person) AS person"),
@@ -135,12 +129,6 @@ def network_of(meaning: SemanticOptions) -> Network | None:
     return network
 
 
-def _count_people(pieces: "DataFrame", n_people: int) -> _PeopleCounts:
-    """Count everybody with terms that may be published, and their pairs."""
-    row = pieces.selectExpr("SUM(n)", "SUM(length(ids))").collect()[0]
-    return _PeopleCounts(n_people, int(row[0] or 0), int(row[1] or 0) // np.dtype(np.int32).itemsize)
-
-
 class _BlockResult(NamedTuple):
     """The result of grouping a block."""
 
@@ -171,7 +159,11 @@ def _group_blocks(
     turn = 0
     groups = work.keep(map_groups(pieces, "block", _GROUPS_SCHEMA, group), "groups-0")
     while True:
-        results = _results(groups)
+        flags = groups.selectExpr(
+            "block", "INT(group >= 0) AS is_group", "IF(group >= 0, 0, size(person)) AS n", "hidden"
+        )
+        rows = flags.groupBy("block").sum().select("block", "sum(is_group)", "sum(n)", "sum(hidden)").collect()
+        results = sorted(_BlockResult(*map(int, row)) for row in rows)
         failed = [block.block for block in results if not block.groups]
         target = plan_merges(failed, [block.block for block in results if block.groups] if is_open else [])
         if not target:
@@ -183,13 +175,6 @@ def _group_blocks(
         regrouped = map_groups(pieces.where(f.col("block").isin(again)), "block", _GROUPS_SCHEMA, group)
         rest = groups.where(~f.col("block").isin(again))
         groups = work.keep(rest.unionByName(regrouped), f"groups-{turn}")
-
-
-def _results(groups: "DataFrame") -> list[_BlockResult]:
-    """Return the results of all blocks, by block."""
-    flags = groups.selectExpr("block", "INT(group >= 0) AS is_group", "IF(group >= 0, 0, size(person)) AS n", "hidden")
-    rows = flags.groupBy("block").sum().select("block", "sum(is_group)", "sum(n)", "sum(hidden)").collect()
-    return sorted(_BlockResult(*map(int, row)) for row in rows)
 
 
 def plan_merges(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:

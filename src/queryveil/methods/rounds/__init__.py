@@ -7,7 +7,6 @@ counts, so an outdated count never justifies a wrong reply. Combinations that ar
 are removed by deleting terms from all histories at once, which cannot make any other combination infrequent.
 
 Finally, terms are reinserted against a fixed snapshot: in an anonymous log an insertion whose combinations all have k
-holders already only raises counts, so all histories may do it at the same time.
-
-Nothing here depends on Spark: blocks, queries and actions are plain objects, and an `Exchange` transports the messages.
+holders already only raises counts, so all histories may do it at the same time. Nothing here depends on Spark: blocks,
+queries and actions are plain objects, and an `Exchange` transports the messages.
 """

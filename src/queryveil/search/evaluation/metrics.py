@@ -8,10 +8,9 @@ three ways. For R relevant documents, with the name that `ir-measures` and trec_
     AP                    Σ_i P(i)·rel(i) / R                   AP
     P@10, nDCG@10         as usual, with binary relevance
 
-A relevant document that was not retrieved has precision 0.
-
-The bootstrap resamples people, not queries, because queries of one person are not independent. All figures are
-estimated on the same resamples, so that what two variants have in common cancels in their difference.
+A relevant document that was not retrieved has precision 0. The bootstrap resamples people, not queries, because queries
+of one person are not independent. All figures are estimated on the same resamples, so that what two variants have in
+common cancels in their difference.
 """
 
 from collections.abc import Mapping
