@@ -15,6 +15,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from queryveil.search.builder import IndexBuilder
+from queryveil.search.engine import SearchEngineWriter
 from queryveil import index
 
 def die(*arguments, **options):
@@ -22,7 +23,7 @@ def die(*arguments, **options):
 
 where, corpus, out, add = sys.argv[1:]
 if where == "adding":
-    IndexBuilder._write_documents = die
+    SearchEngineWriter.add = die
 elif where == "finishing":
     IndexBuilder.finish = die
 else:
