@@ -174,7 +174,7 @@ def test_objects_that_are_not_logs_are_refused() -> None:
 
 def test_results_escape_hostile_text(tmp_path: Path) -> None:
     evil = "<script>alert(1)</script>"
-    verdict = Verdict(evil, "violated", "people", 1, 1, Violation((evil,), 1, 2), reason=evil)
+    verdict = Verdict(evil, "violated", "people", 1, 1, Violation((evil,), 1, 2), reason=evil, warnings=(evil,))
     scores = Scores([Score(evil, evil, 1.0, note=evil)])
     assert "<script>" not in verdict._repr_html_() + scores._repr_html_()
     assert "&lt;script&gt;" in verdict._repr_html_()

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -174,6 +175,15 @@ def test_uncovered_columns_and_partition_are_stated() -> None:
     assert "does not cover the columns time , url ." in words
     assert "cut into 7 parts by its column country" in words
     assert "whole log" not in words
+
+
+def test_warnings_of_the_verdict_are_listed_in_its_box() -> None:
+    verdict = replace(HOLDS, warnings=("Times are not covered.", HOSTILE))
+    page = parse(render(manifest(), verdict, SCORES))
+    (listed,) = (each for each in page.iter("ul") if each.get("class") == "warning")
+    assert [text(item) for item in listed] == ["Times are not covered.", HOSTILE]
+    (box,) = (each for each in page.iter("section") if each.get("class") == "verdict holds")
+    assert listed in list(box)
 
 
 def test_hostile_text_is_escaped() -> None:

@@ -36,6 +36,8 @@ def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest, as_json
         typer.echo(f"{step['count']:,} {step['unit']}{note}", err=True)
     for sentence in _sentences(result.summary):
         typer.echo(sentence, err=True)
+    for warning in result.verdict.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     typer.echo(result.verdict.sentence())
     typer.echo(score_table(result.scores))
     typer.echo(f"release: {result.location}")
@@ -63,7 +65,7 @@ def verify(verdict: Verdict, request: requests.VerifyRequest, as_json: bool) -> 
     if as_json:
         print_json(verdict.record())
     else:
-        typer.echo(verdict.sentence())
+        typer.echo("\n".join((verdict.sentence(), *(f"warning: {warning}" for warning in verdict.warnings))))
     return _CODES[verdict.state]
 
 

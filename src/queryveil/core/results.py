@@ -33,6 +33,7 @@ class Verdict:
     counterexample: Violation | None = None
     reason: str = ""  # why it is violated or could not be checked, where there is no counterexample
     unit: Literal["combinations", "queries"] = "combinations"  # what was looked at
+    warnings: tuple[str, ...] = ()  # sentences: what a reader of the claim might wrongly conclude from it
 
     @property
     def holds(self) -> bool:
@@ -66,7 +67,8 @@ class Verdict:
         }
 
     def _repr_html_(self) -> str:
-        return f"<b>{escape(self.state)}</b>: {escape(self.sentence())}"
+        warnings = "".join(f"<br>Warning: {escape(warning)}" for warning in self.warnings)
+        return f"<b>{escape(self.state)}</b>: {escape(self.sentence())}{warnings}"
 
 
 @dataclass(frozen=True)
