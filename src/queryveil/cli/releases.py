@@ -10,6 +10,7 @@ import typer
 
 from queryveil.cli.command import workflow_command
 from queryveil.cli.output import print_json, score_table, table
+from queryveil.core.display import counted
 from queryveil.core.results import Score, Verdict
 from queryveil.workflows import requests
 
@@ -33,7 +34,7 @@ def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest, as_json
         return
     for step in result.manifest.cleaning.steps:
         note = f" ({step['note']})" if step["note"] else ""
-        typer.echo(f"{step['count']:,} {step['unit']}{note}", err=True)
+        typer.echo(f"{counted(step['count'], step['unit'])}{note}", err=True)
     for sentence in _sentences(result.summary):
         typer.echo(sentence, err=True)
     for warning in result.verdict.warnings:
@@ -54,9 +55,9 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
             tried = ", ".join(f"{share:.2f} by {way}" for way, share in value.items())
             yield f"{what}: {tried}; {summary.get('chosen', 'the best')} was chosen"
         elif isinstance(value, Mapping) and value and all(isinstance(number, int) for number in value.values()):
-            yield f"{what}: {', '.join(f'{number:,} {way}' for way, number in value.items())}"
+            yield f"{what}: {', '.join(counted(number, way) for way, number in value.items())}"
         elif isinstance(value, int) and not isinstance(value, bool):
-            yield f"{value:,} {what}"
+            yield counted(value, what)
 
 
 @workflow_command(requests.VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")

@@ -1,5 +1,6 @@
 """How results are shown: as tables of other libraries, in a notebook, on a terminal."""
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -28,6 +29,12 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(text)}</th>" for text in headings)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def counted(count: int, things: str) -> str:
+    """Return a number of things; of one, their first plural becomes singular: "1 user left out as bots"."""
+    named = re.sub(r"(ie)?s\b", lambda ending: "y" if ending[1] else "", things, count=1) if count == 1 else things
+    return f"{count:,} {named}"
 
 
 def printable(text: str) -> str:

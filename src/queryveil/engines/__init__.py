@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queryveil.core.display import Tabular
+from queryveil.core.display import Tabular, counted
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.names import Declaration, declarations, nearest
 from queryveil.core.options import AnyObject, FreeText, OptionGroup, option
@@ -57,6 +57,7 @@ SPARK = Engine(
 DECLARATIONS = (LOCAL, SPARK)
 
 BATCH_ROWS = 50_000
+BASKETS = "baskets read"  # the unit of the step `rows` where each row is a basket of items
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Step:
     note: str = ""
 
     def __str__(self) -> str:
-        return f"{self.count:,} {self.unit}" + (f" ({self.note})" if self.note else "")
+        return counted(self.count, self.unit) + (f" ({self.note})" if self.note else "")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from queryveil.core.display import counted
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -76,7 +78,7 @@ def group_notes(notes: Iterable[tuple[str, str]], n_subjects: int, separator: st
     return [(separator.join(about) if len(about) < n_subjects else "", note) for note, about in subjects.items()]
 
 
-FILTERS = (number, percent, amount, plural, capitalize_first, option_value)
+FILTERS = (number, percent, amount, plural, counted, capitalize_first, option_value)
 
 
 def render(template: str, *, title: str, version: str, **context: Any) -> str:
