@@ -78,7 +78,7 @@ def names_page() -> str:
 
 
 def _declaration(declaration: Declaration) -> str:
-    text = f"\n### `{declaration.signature()}`\n\n{_sentence(declaration.purpose)}\n"
+    text = f"\n### `{declaration.signature()}`\n\n{_sentence(declaration.marked_purpose)}\n"
     if declaration.parameters:
         text += "\n| parameter | values | default | purpose |\n|---|---|---|---|\n"
         text += "".join(_parameter_row(parameter) for parameter in declaration.parameters)

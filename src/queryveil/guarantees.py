@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from queryveil.core.display import counted
 from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
 
 COMMON_LIMITS = (
@@ -13,6 +14,8 @@ COMMON_LIMITS = (
     "It covers the columns it names; order, times and clicks are outside it.",
     "It holds against the attacker it names, not against every attacker.",
 )
+CONTENT_FILTER = "content filter, no anonymity"
+NOTHING_PROMISED = "no anonymity: nothing is promised"
 GLOBAL_MEAN = "mean of all people"
 ROUNDING = 1e-9  # a quotient that is a whole number but for rounding counts as that number
 
@@ -21,7 +24,7 @@ ROUNDING = 1e-9  # a quotient that is a whole number but for rounding counts as 
 class Principle:
     """One of several forms of a guarantee: its promise, and the limits that it alone has."""
 
-    promise: str  # a sentence with {parameter} in it
+    promise: str  # a sentence with {parameter} in it, or {members} or {people}: the smallest crowd
     limits: tuple[str, ...] = ()  # likewise
 
 
@@ -37,6 +40,7 @@ class Guarantee(Declaration):
     principles: Mapping[str, Principle] = field(default_factory=dict)
     principle_parameter: str = "principle"  # whose value names the form
     kinds: tuple[str, ...] = ()  # the kinds of release it can be claimed of
+    is_anonymity: bool = True  # people are hidden among others; else it is only about what the release holds
     unit: Literal["term", "query"] = "term"  # what it counts in a file that is not a release
     inputs: tuple[str, ...] = ()  # what a verifier needs besides the release, such as word lists
     stronger_when: Mapping[str, Literal["larger", "smaller"]] = field(default_factory=dict)
@@ -47,6 +51,14 @@ class Guarantee(Declaration):
         if "k" in claim.values:
             return claim.integer("k")
         return math.ceil(1 / claim.real("p") * (1 - ROUNDING)) if "p" in claim.values else 1
+
+    def caution(self, claim: ResolvedName | None = None) -> str:
+        """Return in a few words what a claim, or every claim of the guarantee, is if that is no anonymity."""
+        if not self.is_anonymity:
+            return CONTENT_FILTER
+        if claim is None or not {"k", "p"} & set(claim.values):
+            return ""
+        return NOTHING_PROMISED if self.smallest_crowd(claim) == 1 else ""
 
     def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:
         """Return whether a claim promises no more than another of the same guarantee in every parameter."""
@@ -60,8 +72,11 @@ class Guarantee(Declaration):
             name = claim.word(self.principle_parameter)
             is_global = name == "mean" and claim.word("average") == "global"
             form = self.principles[GLOBAL_MEAN if is_global else name]
+        crowd = self.smallest_crowd(claim)
+        numbers = {"members": counted(crowd, "members"), "people": "1 person" if crowd == 1 else f"{crowd:,} people"}
+        values = {**claim.values, **numbers}
         limits = (*form.limits, *self.limits, *COMMON_LIMITS)
-        return form.promise.format(**claim.values), tuple(limit.format(**claim.values) for limit in limits)
+        return form.promise.format(**values), tuple(limit.format(**values) for limit in limits)
 
 
 KM = Guarantee(
@@ -81,10 +96,12 @@ KM = Guarantee(
         "All people who share the known terms may also share another, sensitive term; it is then learnt.",
         "A history of fewer than {m} terms is protected only up to its own length.",
         "How often a term occurs in a history is outside it.",
+        "Which term was deleted can often be told: nothing is deleted without need, so whoever knows which history is "
+        "a person's can rule out the terms that could have stayed.",
     ),
 )
 
-_CROWD = "Every group has at least 1/{p} members"
+_CROWD = "Every group has at least {members}"
 _MISSING_TERM = (
     "That a term is missing from a group may mean that too many members hold it; the promise is about the terms that "
     "are published."
@@ -125,14 +142,15 @@ LINKABILITY_PRINCIPLES = {
 
 LINKABILITY = Guarantee(
     name="linkability",
-    purpose="people are published in groups, and a person can be tied to a term of the group only up to p",
+    purpose="people are published in groups, of whose members at most a share p hold a term: on average over the "
+    "group's terms, or every single term (belief, posterior)",
     parameters=(
         Parameter("p", Real(0, 1, excludes_minimum=True), "how likely a member of a group may be tied to a term"),
         Parameter(
             "principle",
             Word(tuple(LINKABILITY_PRINCIPLES)),
             "what is bounded: the mean over a group's terms as in the paper, every term (posterior, or belief beyond "
-            "what is known of all people), or the distribution of the terms",
+            "what is known of all people; take one of these for publication), or the distribution of the terms",
             "mean",
         ),
         Parameter(
@@ -202,19 +220,19 @@ QUERY_K = Guarantee(
     kinds=("queries",),
     unit="query",
     stronger_when={"k": "larger"},
-    promise="Every query in the release, in the same words, was issued by at least {k} people, all of whom are in it.",
+    promise="Every query in the release, in the same words, was issued by at least {people}, all of whom are in it.",
     limits=(
         "Queries are protected one by one: two or three queries of a person, each of them common, may single that "
         "person out, and all other queries of the person are then learnt.",
-        "A sensitive query that {k} people issued is released of each of them.",
+        "A sensitive query that {people} issued is released of each of them.",
         "Nothing is promised of a query's meaning: many people may have issued a name or an address.",
-        "With k = 1 nothing is promised at all.",
     ),
 )
 
 PPP = Guarantee(
     name="ppp",
-    purpose="what released queries hold: no person name, place or private word, or one each; it is no anonymity",
+    purpose="what released queries hold: no person name, place or private word, or one each",
+    is_anonymity=False,
     parameters=(
         Parameter(
             "release", Word(("none", "only")), "none: queries without such words are released; only: those with one"

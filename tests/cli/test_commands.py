@@ -46,7 +46,14 @@ def test_list_names_every_declaration(kind: str, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     for declaration in declarations(kind).values():
         assert declaration.signature() in shown
-        assert declaration.purpose in shown
+        assert declaration.marked_purpose in shown
+
+
+def test_list_marks_what_is_no_anonymity(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ("methods", "guarantees"):
+        assert run(["list", kind]) == 0
+        marked = [line for line in capsys.readouterr().out.splitlines() if "content filter, no anonymity" in line]
+        assert [line.split("(")[0].strip() for line in marked] == ["ppp"]
 
 
 def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from queryveil.core.names import (
     parse_sweep,
     resolve,
 )
-from queryveil.guarantees import Guarantee
+from queryveil.guarantees import CONTENT_FILTER, KM, NOTHING_PROMISED, QUERY_K, Guarantee
 from queryveil.methods.base import Method
 
 
@@ -221,8 +221,10 @@ def test_a_method_claims_its_guarantee_without_what_was_left_out() -> None:
     ("name", "says"),
     [
         ("linkability(p=0.25)", ("Averaged over the terms", "0.25")),
-        ("linkability(p=0.25, principle=posterior)", ("every term that is published", "a share of 0.25")),
+        ("linkability(p=0.4, principle=posterior)", ("at least 3 members", "every term that is published")),
+        ("linkability(p=0.25, principle=posterior)", ("at least 4 members", "a share of 0.25")),
         ("linkability(p=0.25, principle=belief)", ("exceeds the share of all people", "by at most 0.25")),
+        ("linkability(p=1, principle=posterior)", ("at least 1 member,",)),
         ("linkability(p=0.25, principle=diversity, l=40)", ("as diverse as 40",)),
         ("linkability(p=0.25, principle=closeness, t=0.3)", ("distance of 0.3",)),
     ],
@@ -234,6 +236,37 @@ def test_every_principle_has_its_own_promise_and_limits(name: str, says: tuple[s
     assert all(part in promise for part in says)
     assert len(limits) > len(claim.declaration.limits)
     assert not any("{" in sentence for sentence in (promise, *limits))
+
+
+@pytest.mark.parametrize(
+    ("name", "caution"),
+    [
+        ("km(k=2, m=1)", ""),
+        ("query_k(k=2)", ""),
+        ("query_k(k=1)", NOTHING_PROMISED),
+        ("linkability(p=0.9)", ""),
+        ("linkability(p=1)", NOTHING_PROMISED),
+        ("ppp(release=none)", CONTENT_FILTER),
+    ],
+)
+def test_a_claim_that_is_no_anonymity_is_marked(name: str, caution: str) -> None:
+    claim = resolve("guarantee", name)
+    assert isinstance(claim.declaration, Guarantee)
+    assert claim.declaration.caution(claim) == caution
+    method = resolve("method", name)
+    assert isinstance(method.declaration, Method)
+    assert method.declaration.caution(method) == caution
+    is_filter = caution == CONTENT_FILTER
+    for declaration in (claim.declaration, method.declaration):
+        assert declaration.marked_purpose.endswith(f"({CONTENT_FILTER})") == is_filter
+
+
+def test_limits_say_what_minimality_reveals_and_nothing_about_another_k() -> None:
+    km, query_k = (resolve("guarantee", name) for name in ("km(k=5, m=2)", "query_k(k=5)"))
+    assert any("Which term was deleted can often be told" in limit for limit in KM.sentences(km)[1])
+    assert not any("k = 1" in limit for limit in QUERY_K.sentences(query_k)[1])
+    assert "at least 5 people" in QUERY_K.sentences(query_k)[0]
+    assert "at least 1 person," in QUERY_K.sentences(resolve("guarantee", "query_k(k=1)"))[0]
 
 
 def test_similar_names_are_suggested_else_all() -> None:

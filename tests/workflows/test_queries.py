@@ -1,6 +1,7 @@
 """Releases of whole queries from end to end."""
 
 import json
+from contextlib import chdir
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -145,3 +146,50 @@ def test_retention_is_measured_in_queries(log: Path, tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match="applies to releases of kind histories or log"):
         queryveil.measure(tmp_path / "out", log, measures=["correlations"])
+
+
+def test_a_content_filter_says_so_and_that_nothing_was_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log.csv").write_text("user,query\nann,soup\nbob,stew\n")
+    words = ["anonymize", "log.csv", "--method", "ppp(release=none)", "--out", "out"]
+    with chdir(tmp_path):
+        assert run(words) == 0
+        made = capsys.readouterr()
+        assert "ppp(release=none) holds (content filter, no anonymity): 2 queries checked." in made.out
+        warning = "warning: Nothing was removed: the release holds every query of the log."
+        assert warning in made.err
+        assert run(["verify", "out"]) == 0
+        verified = capsys.readouterr().out
+        assert "(content filter, no anonymity)" in verified
+        assert warning in verified
+        assert run(["verify", "out", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["caution"] == "content filter, no anonymity"
+        assert run(["compare", "log.csv", "--method", "ppp(release=none)", "--out", "page.html"]) == 0
+        assert "content filter, no anonymity" in capsys.readouterr().out
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<h2>Content filter, no anonymity</h2>" in page
+    assert ">The guarantee holds<" not in page
+    assert "Nothing was removed" in page
+    assert "content filter, no anonymity" in (tmp_path / "page.html").read_text()
+
+
+def test_one_person_is_no_crowd_and_a_filter_that_removes_something_has_no_warning(log: Path, tmp_path: Path) -> None:
+    one = queryveil.anonymize(log, "query_k(k=1)", tmp_path / "one").verdict
+    assert one.sentence().startswith("query_k(k=1) holds (no anonymity: nothing is promised): ")
+    assert one.warnings == ("Nothing was removed: the release holds every query of the log.",)
+    filtered = queryveil.anonymize(log, "ppp(release=none)", tmp_path / "filtered").verdict
+    assert (filtered.caution, filtered.warnings) == ("content filter, no anonymity", ())
+    shared = queryveil.anonymize(log, "query_k(k=2)", tmp_path / "shared").verdict
+    assert (shared.caution, shared.warnings) == ("", ())
+
+
+def test_a_basket_that_counts_as_one_query_is_pointed_out(tmp_path: Path) -> None:
+    (tmp_path / "baskets.dat").write_text("1 2 3\n1 2 3\n4 5\n1 6\n1 2 3\n")
+    done = queryveil.anonymize(tmp_path / "baskets.dat", "query_k(k=2)", tmp_path / "out")
+    (warning,) = done.verdict.warnings
+    assert warning.startswith("The log holds baskets of items: each basket counts as one query")
+    assert queryveil.verify(tmp_path / "out").warnings == (warning,)
+    assert {"name": "rows", "count": 5, "unit": "baskets read", "note": ""} in done.manifest.cleaning.steps
+    terms = queryveil.anonymize(tmp_path / "baskets.dat", "km(k=2, m=1)", tmp_path / "terms", format="transactions")
+    assert terms.verdict.warnings == ()

@@ -36,7 +36,7 @@ def list_names(request: ListRequest, as_json: bool) -> int:
         return 0
     for name in kinds:
         typer.echo(plural(name))
-        rows = [("  " + d.signature(), d.purpose) for d in declarations(name).values()]
+        rows = [("  " + d.signature(), d.marked_purpose) for d in declarations(name).values()]
         typer.echo("\n".join(table(("", ""), rows).split("\n")[1:]))
     if kinds == ["engine"]:
         engines = tuple(declarations("engine"))
@@ -53,7 +53,7 @@ def _record(kind: str, word: str) -> dict[str, object]:
     declaration = declarations(kind)[word]
     return {
         "name": word,
-        "purpose": declaration.purpose,
+        "purpose": declaration.marked_purpose,
         "paper": declaration.paper,
         "parameters": [
             {"name": p.name, "values": p.type.describe(), "purpose": p.purpose, "default": p.default}

@@ -212,6 +212,15 @@ class Declaration:
         function: Callable[..., Any] = pkgutil.resolve_name(self.functions[engine])
         return function
 
+    def caution(self) -> str:
+        """Return in a few words what it lacks that its name may suggest; "" if nothing."""
+        return ""
+
+    @property
+    def marked_purpose(self) -> str:
+        """Return the purpose, followed by the caution if there is one."""
+        return self.purpose + (f" ({caution})" if (caution := self.caution()) else "")
+
     def signature(self) -> str:
         """Return the name with its parameters and defaults, as `queryveil list` shows it."""
         shown = ", ".join(parameter.signature() for parameter in self.parameters)

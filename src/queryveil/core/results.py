@@ -33,6 +33,7 @@ class Verdict:
     counterexample: Violation | None = None
     reason: str = ""  # why it is violated or could not be checked, where there is no counterexample
     unit: Literal["combinations", "queries"] = "combinations"  # what was looked at
+    caution: str = ""  # in a few words, what a claim that holds is if it is no anonymity
     warnings: tuple[str, ...] = ()  # sentences: what a reader of the claim might wrongly conclude from it
 
     @property
@@ -45,7 +46,8 @@ class Verdict:
         counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
         if self.holds:
             counting = "" if self.counted == "nothing" else f", counting {counted}"
-            return f"{self.claim} holds: {self.checked:,} {self.unit} checked{counting}."
+            caution = f" ({self.caution})" if self.caution else ""
+            return f"{self.claim} holds{caution}: {self.checked:,} {self.unit} checked{counting}."
         if self.state == "unchecked":
             return f"{self.claim} could not be checked: {self.reason}."
         parts = [self.reason] if self.reason else []
@@ -68,7 +70,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         warnings = "".join(f"<br>Warning: {escape(warning)}" for warning in self.warnings)
-        return f"<b>{escape(self.state)}</b>: {escape(self.sentence())}{warnings}"
+        return f"<b>{escape(self.caution or self.state)}</b>: {escape(self.sentence())}{warnings}"
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Score:
     interval: tuple[float, float] | None = None
     better: Literal["higher", "lower", ""] = "higher"  # "": neither
     note: str = ""
+    original_interval: tuple[float, float] | None = None  # of the original's figure
 
     def figure(self, value: float | None) -> str:
         """Format one of the score's figures with its unit."""

@@ -26,7 +26,8 @@ _BOUND, *_PRINCIPLES = guarantees.LINKABILITY.parameters
 
 LINKABILITY = Method(
     name="linkability",
-    purpose="publish people in groups alike in meaning, so that nobody can be tied to a term beyond p",
+    purpose="publish people in groups alike in meaning, of whose members at most a share p hold a term: on average "
+    "over the group's terms, or every single term (principle=belief or posterior, for publication)",
     parameters=(
         _BOUND,
         Parameter("a", Integer(minimum=0), "by how many steps of more general meanings profiles are compared too", 1),

@@ -8,6 +8,7 @@ import numpy as np
 from queryveil.core.evidence import Views
 from queryveil.core.names import Declaration, Name, ResolvedName, Value, declarations, resolve
 from queryveil.core.progress import Progress, silent
+from queryveil.guarantees import Guarantee
 from queryveil.histories.profiles import Profiles
 
 
@@ -24,6 +25,11 @@ class Method(Declaration):
     inputs: tuple[str, ...] = ()  # names of inputs besides the profiles (`queryveil.workflows.inputs`)
     one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
     spark_only: Mapping[str, Value] = field(default_factory=dict)  # the only values that a cluster supports
+
+    def caution(self, method: ResolvedName | None = None) -> str:
+        """Return in a few words what the guarantee of a run, or of every run, is if that is no anonymity."""
+        guarantee = declarations("guarantee")[self.guarantee]
+        return guarantee.caution(method) if isinstance(guarantee, Guarantee) else ""
 
     def claim(self, method: ResolvedName, found: Mapping[str, int] | None = None) -> ResolvedName:
         """Return the guarantee that a run claims; `found` are parameters of the claim that the run determined."""

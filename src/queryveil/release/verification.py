@@ -3,7 +3,7 @@
 Nothing here knows the methods: code that makes a release must not be the code that certifies it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from queryveil.core.errors import InputError, InternalError
@@ -11,6 +11,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
+from queryveil.engines import BASKETS
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import PrivateFolder
@@ -31,9 +32,21 @@ def verify_claim(
     refuse_inapplicable_claim(claim, kind)
     verdict: Verdict = claim.declaration.load(engine)(claim, evidence, progress=progress)
     if not faults:
-        return verdict
+        caution = guarantee_of(claim).caution(claim) if verdict.holds else ""
+        warnings = release_warnings(evidence.find(Manifest), kind, caution)
+        return replace(verdict, caution=caution, warnings=(*verdict.warnings, *warnings))
     reasons = [*faults, *([verdict.reason] if verdict.reason else [])]
     return replace(verdict, state="violated", reason="; ".join(reasons))
+
+
+def release_warnings(manifest: Manifest | None, kind: Kind, caution: str) -> Iterator[str]:
+    """Yield what a reader might wrongly conclude from a claim about a release, by its manifest."""
+    if manifest is None:
+        return
+    if caution and manifest.counts["before"] == manifest.counts["after"]:
+        yield "Nothing was removed: the release holds every query of the log."
+    if kind.unit == "query" and any(step.get("unit") == BASKETS for step in manifest.cleaning.steps):
+        yield "The log holds baskets of items: each basket counts as one query, which is released whole or not at all."
 
 
 def refuse_inapplicable_claim(claim: ResolvedName, kind: Kind, what: str = "this release holds") -> None:
@@ -46,6 +59,7 @@ def verify_or_raise(
     manifest: Manifest, kind: Kind, evidence: Evidence, *, engine: str = "local", progress: Progress
 ) -> Verdict:
     """Return the verdict on a release of our own, which must hold: one that its verifier refuses is our bug."""
+    evidence.add(Manifest, lambda: manifest)
     verdict = verify_claim(manifest.claim, kind, evidence, engine=engine, progress=progress)
     if not verdict.holds:
         raise InternalError(

@@ -17,6 +17,7 @@ from queryveil.report.rendering import capitalize_first, render
 
 TITLE = "Comparison of methods on one search log"
 ORIGINAL = "original log"
+_OF_VERDICT = ("claim", "state", "checked", "caution", "warnings")
 _POSITION = ("k", "m")  # parameters that charts show by position, so that they do not name a series
 
 CaptionedChart = tuple[Markup, str]  # a chart and its caption
@@ -42,9 +43,10 @@ class ComparedRun:
         return next((score for score in self.scores if (score.measure, score.label) == column.key), None)
 
     def note(self) -> str:
-        """Return why the run failed, or how it differs from the run that it started from."""
-        if self.problem or self.started_from is None:
-            return self.problem
+        """Return why the run failed, or that it is no anonymity, or how it differs from the run it started from."""
+        caution = self.verdict.caution if self.verdict is not None else ""
+        if self.problem or caution or self.started_from is None:
+            return self.problem or caution
         given = parse(self.started_from).arguments
         return f"started from {', '.join(f'{name}={v}' for name, v in given if self.parameters.get(name) != v)}"
 
@@ -133,7 +135,7 @@ def _run_record(run: ComparedRun) -> dict[str, Any]:
         "parameters": dict(run.parameters),
         "started_from": run.started_from,
         "seconds": round(run.seconds, 3),
-        "verdict": verdict and {"claim": verdict.claim, "state": verdict.state, "checked": verdict.checked},
+        "verdict": verdict and {name: getattr(verdict, name) for name in _OF_VERDICT},
         "counts": run.counts,
         "scores": [score.__dict__ for score in run.scores],
         "summary": run.summary,

@@ -125,7 +125,6 @@ def evidence_of_new_rows(
 ) -> Evidence:
     """Return the evidence of rows that were just made: decoded, with the private side and what the method was given."""
     evidence = kind.evidence_of_profiles(rows, profiles, content, manifest.floor)
-    evidence.add(Manifest, lambda: manifest)
     evidence.add(Profiles, lambda: profiles)
     lists = views.find(PersonalWordLists)
     if lists is not None:

@@ -67,6 +67,7 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
             evidence, faults = _check_groups(folder, private)
         else:
             evidence, faults = _check_histories(folder, private, stack)
+        evidence.add(Manifest, lambda: folder.manifest)
         return verify_claim(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from queryveil.core.errors import LogError
 from queryveil.core.progress import Progress, silent
-from queryveil.engines import LogSource, QueryLog, Step
+from queryveil.engines import BASKETS, LogSource, QueryLog, Step
 from queryveil.engines.local.cleaning import clean
 from queryveil.engines.local.connection import Connection, duckdb_errors_as_sentences, fetch_number
 from queryveil.engines.local.files import (
@@ -105,7 +105,8 @@ def _clean_rows(
         steps = clean(database, columns, source.cleaning, baskets=has_baskets, may_be_empty=may_be_empty)
         has_parts = "part" in columns
         parts = database.execute("SELECT DISTINCT part FROM queries ORDER BY part").fetchall() if has_parts else []
-    steps = [Step("rows", n_rows, "rows read"), Step("bad lines", n_bad, "unreadable lines left out"), *steps]
+    unit = BASKETS if has_baskets else "rows read"
+    steps = [Step("rows", n_rows, unit), Step("bad lines", n_bad, "unreadable lines left out"), *steps]
     return QueryLog(
         source,
         {step.name: step for step in steps},
