@@ -63,7 +63,20 @@ def test_a_release_without_rows_is_not_checked() -> None:
 
 def test_the_mean_is_met_exactly() -> None:
     claim = "linkability(p=0.5)"
-    assert verify(claim, RELEASED, PEOPLE, 2) == Verdict(claim, "holds", "people", checked=8)
+    verdict = verify(claim, RELEASED, PEOPLE, 2)
+    assert replace(verdict, warnings=()) == Verdict(claim, "holds", "people", checked=8)
+
+
+def test_a_bound_that_is_not_on_every_term_says_so_with_the_share_of_the_commonest() -> None:
+    everybody = [*people(3, "ab", "ac", "ad", "ae"), *people(7, "fg", "fh", "gi", "j")]  # all hold a, two f and g
+    for principle in ("principle=mean", "average=global", "principle=diversity, l=2", "principle=closeness, t=0.9"):
+        verdict = verify(f"linkability(p=0.5, {principle})", [*rows(3, "abcde"), *rows(7, "fghij")], everybody)
+        assert verdict.holds
+        (warning,) = verdict.warnings
+        assert "the commonest term of a group is held by 75.0 % of its members, averaged over groups" in warning
+        assert "take principle=belief or principle=posterior" in warning
+    for principle in ("posterior", "belief"):
+        assert verify(f"linkability(p=0.5, principle={principle})", RELEASED, PEOPLE, 2).warnings == ()
 
 
 def test_the_mean_is_above() -> None:

@@ -102,6 +102,10 @@ class ArrayGroupFinder:
         worst = self._worst_row(excess > 0, excess)
         return worst._replace(most=int(most[excess.argmax()]))
 
+    def worst_share(self) -> float:
+        shares = self._counts.held / self._counts.members[self._group]
+        return float(np.maximum.reduceat(shares, self._released.indptr[:-1]).mean())
+
     def groups_below_entropy(self, least: float) -> Finding:
         counts, group = self._counts, self._group
         share = counts.held / counts.held_in_group[group]

@@ -136,6 +136,11 @@ class SqlGroupFinder:
         columns = {**_ROW, "members": "members", "held": "held", "most": "most"}
         return self._worst(columns, cells, "held > most", f"held - most DESC, {_IN_ORDER}")
 
+    def worst_share(self) -> float:
+        """Return the share of members who hold the term of a group that most of them hold, averaged over groups."""
+        shares = f"SELECT MAX(held / members) AS share FROM {self._cells} GROUP BY group_id"
+        return float(self._session.query(f"SELECT AVG(share) FROM ({shares}) AS highest")[0][0])
+
     def groups_below_entropy(self, least: float) -> Finding:
         """Find groups whose terms, weighted by their holders, have an entropy below `least`."""
         share = "(cells.held / totals.held)"

@@ -34,6 +34,15 @@ GroupFinder = ArrayGroupFinder | SqlGroupFinder
 ENTROPY_TOLERANCE = 1e-9  # absolute: sums in another order differ by rounding
 NO_MEMBERS = "who is in a group is only in the private folder; give --private"
 NO_ROWS = "the release has no rows"
+NOT_OF_EVERY_TERM = (
+    "The bound is {}, not on every term: the commonest term of a group is held by {:.1f} % of its members, averaged "
+    "over groups. For publication take principle=belief or principle=posterior, which bound every term."
+)
+WHAT_IS_BOUNDED = {
+    "mean": "an average over the terms of a group",
+    "diversity": "on how diverse the terms of a group are",
+    "closeness": "on a sum over the terms of a group",
+}
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
@@ -78,7 +87,9 @@ def check_findings(claim: ResolvedName, finder: GroupFinder, floor: int) -> Verd
         return Verdict(str(claim), "violated", "people", finder.n_rows, *found)
     if finder.n_rows == 0:
         return Verdict(str(claim), "unchecked", "people", reason=NO_ROWS)
-    return Verdict(str(claim), "holds", "people", finder.n_rows)
+    bounded = WHAT_IS_BOUNDED.get(claim.word("principle"))
+    warnings = (NOT_OF_EVERY_TERM.format(bounded, 100 * finder.worst_share()),) if bounded else ()
+    return Verdict(str(claim), "holds", "people", finder.n_rows, warnings=warnings)
 
 
 def _faults(claim: ResolvedName, finder: GroupFinder, floor: int) -> Iterator[Fault]:
