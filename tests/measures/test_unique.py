@@ -15,6 +15,7 @@ import queryveil.measures.privacy.unique as unique
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
+from queryveil.core.progress import silent
 from queryveil.core.results import Score, wilson
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import kind_of
@@ -124,12 +125,42 @@ def test_the_seed_determines_the_result() -> None:
     assert len({measure(comparison, 3, seed=seed).value for seed in range(8)}) > 1
 
 
+@given(data, st.integers(0, 2**32))
+def test_one_known_term_is_the_mean_over_all_terms(histories: list[tuple[int, set[str]]], seed: int) -> None:
+    profiles = build(histories)
+    owner = profiles.owner.copy()
+    np.random.default_rng(seed).shuffle(owner)
+    alone = [[twin(profiles, owner.tolist(), {term}) for term in row] for row in rows(profiles)]
+    hits, n = unique.count_singled_out(profiles, owner, 1, np.random.default_rng(seed), silent)
+    assert hits == pytest.approx(sum(sum(row) / len(row) for row in alone))
+    assert n == len(alone)
+
+
+def test_one_known_term_is_exact_and_has_no_interval() -> None:
+    original = profiles_of([["a", "b", "c"], ["a", "d"], ["a"]])
+    score = measure(Comparison(kind_of("histories"), original, profiles_of([["a"], ["a"]]), None), 1)
+    assert score.original == pytest.approx(100 * (2 / 3 + 1 / 2 + 0) / 3)
+    assert (score.value, score.interval, score.original_interval) == (0.0, None, None)
+
+
+def test_a_log_has_the_same_figure_whatever_the_seed() -> None:
+    rng = np.random.default_rng(2)
+    profiles = profiles_of([rng.choice(list(LETTERS), 5, replace=False).tolist() for _ in range(20)])
+    comparison = Comparison(kind_of("histories"), profiles, profiles, None)
+    for m in (1, 2, 3):
+        scores = [measure(comparison, m, seed=seed) for seed in range(8)]
+        assert len({(score.original, score.original_interval) for score in scores}) == 1
+    assert scores[0].original is not None
+    bounds = wilson(scores[0].original / 100 * 20, 20)
+    assert scores[0].original_interval == pytest.approx([100 * bound for bound in bounds])
+
+
 def test_progress_reaches_its_end() -> None:
     calls: list[tuple[str, int, int]] = []
     profiles = profiles_of([["a"], ["b"]])
     unique.measure_uniqueness(
         Evidence(Comparison(kind_of("histories"), profiles, profiles, None)),
-        resolve("measure", "unique(m=1)"),
+        resolve("measure", "unique(m=2)"),
         rng=np.random.default_rng(0),
         progress=lambda *call: calls.append(call),
     )

@@ -45,9 +45,17 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Se
 
 
 def score_table(scores: Sequence[Score]) -> str:
-    """Lay out the scores of measures."""
-    rows = []
-    for s in scores:
-        interval = " – ".join(f"{bound:.{1 if s.unit == '%' else 3}f}" for bound in s.interval or ())
-        rows.append((s.measure, s.label, s.figure(s.original), s.figure(s.value), interval, s.note))
-    return table(("measure", "", "original", "release", "95 % interval", ""), rows, numbers=(2, 3))
+    """Lay out the scores of measures; there is a column for intervals of the original if any score has one."""
+    has_both = any(score.original_interval for score in scores)
+    rows = [
+        (s.measure, s.label, s.figure(s.original))
+        + ((_interval(s.original_interval, s.unit),) if has_both else ())
+        + (s.figure(s.value), _interval(s.interval, s.unit), s.note)
+        for s in scores
+    ]
+    headings = ("measure", "", "original", *(["95 % interval"] if has_both else []), "release", "95 % interval", "")
+    return table(headings, rows, numbers=(2, headings.index("release")))
+
+
+def _interval(bounds: tuple[float, float] | None, unit: str) -> str:
+    return " – ".join(f"{bound:.{1 if unit == '%' else 3}f}" for bound in bounds or ())

@@ -24,7 +24,7 @@ from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
 from queryveil.kinds.base import PLURALS, Counts, Kind
 from queryveil.measures.base import Ownership
-from queryveil.measures.privacy.unique import MOST_HISTORIES, scores_of
+from queryveil.measures.privacy.unique import MOST_HISTORIES, expected_hits, scores_of
 from queryveil.measures.utility.retention import RetentionCounts
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _HASHES = 1 << 63
+_ORIGINAL_SEED = 0  # a log always gives the same figure, however it was released
 _SPARE = 1.1  # factor by which more are drawn than needed, so that rarely too few are left
 _DRAWN = "hash LONG, owner STRING, history INT, terms ARRAY<STRING>"
 Drawn = Sequence[tuple[str, Sequence[str]]]  # the owner and the terms of every drawn combination
@@ -100,17 +101,18 @@ def measure_uniqueness(
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     comparison, m = evidence.get(DistributedComparison), measure.integer("m")
-    seed = comparison.seed
     progress("counting who is singled out", 0, 2)
-    before = _count_singled_out(comparison.original, comparison.before.histories, m, seed)
+    before = _count_singled_out(comparison.original, comparison.before.histories, m, _ORIGINAL_SEED)
     progress("counting who is singled out", 1, 2)
-    after = _count_singled_out(comparison.released, comparison.after.histories, m, seed)
+    after = _count_singled_out(comparison.released, comparison.after.histories, m, comparison.seed)
     progress("counting who is singled out", 2, 2)
     return scores_of(measure, comparison.kind.unit, before, after, comparison.ownership)
 
 
-def _count_singled_out(histories: "DataFrame", n_histories: int, m: int, seed: int) -> tuple[int, int]:
-    """Return how many of the drawn combinations single their owner out, and how many were drawn."""
+def _count_singled_out(histories: "DataFrame", n_histories: int, m: int, seed: int) -> tuple[float, int]:
+    """Return how many histories m random terms single out, and how many were looked at."""
+    if m == 1:
+        return expected_hits(_count_lone_terms(histories)), n_histories
     share = min(1.0, _SPARE * MOST_HISTORIES / max(1, n_histories))
     found = histories.select("owner", "history", "entries").mapInArrow(_Draw(m, seed, share), _DRAWN)
     if share < 1.0:
@@ -118,6 +120,20 @@ def _count_singled_out(histories: "DataFrame", n_histories: int, m: int, seed: i
     drawn = [(row["owner"], tuple(row["terms"])) for row in found.select("owner", "terms").collect()]
     others = histories.select("owner", "entries").mapInArrow(_Others(drawn), "combination LONG")
     return len(drawn) - others.distinct().count(), len(drawn)
+
+
+def _count_lone_terms(histories: "DataFrame") -> dict[int, int]:
+    """Return how many terms of histories only one owner holds, by the length of the history."""
+    from pyspark.sql import functions as f
+
+    pairs = histories.selectExpr("owner", "size(entries) AS length", "explode(entries) AS entry")
+    # by entry and length first, so that the list of a common entry is short
+    by_length = pairs.groupBy("entry", "length").agg(f.min("owner"), f.max("owner"), f.count(f.lit(1)))
+    by_length = by_length.toDF("entry", "length", "lowest", "highest", "n")
+    found = f.collect_list(f.struct("length", "n")).alias("found")
+    by_entry = by_length.groupBy("entry").agg(f.min("lowest").alias("lowest"), f.max("highest").alias("highest"), found)
+    alone = by_entry.where("lowest = highest").selectExpr("inline(found)")
+    return {int(row[0]): int(row[1]) for row in alone.groupBy("length").sum("n").collect()}
 
 
 def _hash(*parts: object) -> int:

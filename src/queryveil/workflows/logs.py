@@ -106,13 +106,12 @@ class Statistics:
         return asdict(self)
 
 
-def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -> Statistics:
+def describe(source: LogSource, *, progress: Progress = silent) -> Statistics:
     """Read and clean a log and say what is in it."""
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
         kind, has_times = log.format, log.has_times
         steps, queries = tuple(map(str, log.steps.values())), log.n_queries
-    rng = np.random.default_rng(seed)
     occurrences = np.asarray(np.bincount(profiles.ids, profiles.counts, len(profiles.vocabulary)), np.float64)
     lengths = np.diff(profiles.indptr)
     return Statistics(
@@ -127,7 +126,7 @@ def describe(source: LogSource, *, seed: int = 0, progress: Progress = silent) -
         steps,
         _classes(profiles.holder_counts(), occurrences),
         _classes(lengths, np.asarray(lengths, np.float64)),
-        tuple(_singled_out(profiles, m, rng, progress) for m in KNOWN),
+        tuple(_singled_out(profiles, m, progress) for m in KNOWN),
     )
 
 
@@ -142,8 +141,9 @@ def _classes(sizes: NDArray[np.int64], weights: NDArray[np.float64]) -> tuple[Si
     return tuple(SizeClass(*row) for row in rows)
 
 
-def _singled_out(profiles: Profiles, m: int, rng: np.random.Generator, progress: Progress) -> SingledOut:
-    from queryveil.measures.privacy.unique import count_singled_out  # imports numba, which generating does not need
+def _singled_out(profiles: Profiles, m: int, progress: Progress) -> SingledOut:
+    from queryveil.measures.privacy.unique import count_in_original  # imports numba, which generating does not need
 
-    hits, asked = count_singled_out(profiles, profiles.owner, m, rng, progress)
-    return SingledOut(m, Rate(hits / asked, *wilson(hits, asked)), asked)
+    hits, asked = count_in_original(profiles, m, progress)
+    share = hits / asked
+    return SingledOut(m, Rate(share, *((share, share) if m == 1 else wilson(hits, asked))), asked)

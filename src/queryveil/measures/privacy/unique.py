@@ -1,11 +1,15 @@
 """Uniqueness: how many people are singled out by m random terms of theirs.
 
 Whoever knows m things that a person searched for finds that person if nobody else in the data searched for all of them.
-From every history, or from a sample of 100,000, m terms are drawn, each set of m equally likely, and it is counted how
-often one owner alone holds them; separately in the release and in the original.
+For m = 1 the share is exact: of every history, the share of terms that one owner alone holds. For larger m, m terms are
+drawn from every history, or from a sample of 100,000, each set of m equally likely, and it is counted how often one
+owner alone holds them; separately in the release and in the original. A log always gives the same figure, because
+draws from the original have a fixed seed (docs/decisions/0034).
 """
 
+import math
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,7 +18,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, wilson
-from queryveil.core.rows import BoolArray, Int32Array, IntArray
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
@@ -33,24 +37,33 @@ def measure_uniqueness(
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     comparison, m = evidence.get(Comparison), measure.integer("m")
-    before = count_singled_out(comparison.original, comparison.original.owner, m, rng, progress)
+    before = count_in_original(comparison.original, m, progress)
     after = count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
     return scores_of(measure, comparison.kind.unit, before, after, comparison.ownership)
 
 
 def scores_of(
-    measure: ResolvedName, unit: str, before: tuple[int, int], after: tuple[int, int], ownership: Ownership
+    measure: ResolvedName, unit: str, before: tuple[float, int], after: tuple[float, int], ownership: Ownership
 ) -> list[Score]:
-    """Return the score of (singled out, drawn) in the original and in the release."""
-    m, n_after = measure.integer("m"), after[1]
-    value, interval, note = None, None, EMPTY
-    if n_after:
-        low, high = wilson(*after)
-        value, interval = 100.0 * after[0] / n_after, (100.0 * low, 100.0 * high)
-        note = {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership]
-    label = f"singled out by {m} random {unit if m == 1 else PLURALS[unit]}"
-    original = 100.0 * before[0] / before[1]
-    return [Score(str(measure), label, value, original, "%", n_after, interval, better="lower", note=note)]
+    """Return the score of (singled out, histories) in the original and in the release; one known term is exact."""
+    m, is_empty = measure.integer("m"), after[1] == 0
+
+    def interval(hits: float, n: int) -> tuple[float, float] | None:
+        low, high = wilson(hits, max(1, n))
+        return None if m == 1 or not n else (100.0 * low, 100.0 * high)
+
+    score = Score(
+        str(measure),
+        f"singled out by {m} random {unit if m == 1 else PLURALS[unit]}",
+        None if is_empty else 100.0 * after[0] / after[1],
+        100.0 * before[0] / before[1],
+        units_counted=after[1],
+        interval=interval(*after),
+        original_interval=interval(*before),
+        better="lower",
+        note=EMPTY if is_empty else {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership],
+    )
+    return [score]
 
 
 def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
@@ -106,8 +119,32 @@ def single_out(
 
 def count_singled_out(
     profiles: Profiles, owner: Int32Array, m: int, rng: np.random.Generator, progress: Progress
-) -> tuple[int, int]:
-    """Return how many of the drawn combinations single out their owner, and how many were drawn."""
+) -> tuple[float, int]:
+    """Return how many histories m random terms single out, and how many were looked at."""
+    if m == 1:
+        return expected_hits(count_lone_terms(profiles, owner)), int(np.count_nonzero(np.diff(profiles.indptr)))
     histories, combinations = draw(profiles, m, rng)
     alone = single_out(profiles, owner, histories, combinations, progress=progress)
     return int(np.count_nonzero(alone)), len(alone)
+
+
+def count_in_original(profiles: Profiles, m: int, progress: Progress) -> tuple[float, int]:
+    """Return how many histories of an original log m random terms single out, and how many were looked at."""
+    return count_singled_out(profiles, profiles.owner, m, np.random.default_rng(m), progress)
+
+
+def count_lone_terms(profiles: Profiles, owner: Int32Array) -> dict[int, int]:
+    """Return how many terms of histories only one owner holds, by the length of the history."""
+    history = row_numbers(profiles.indptr)
+    last = np.zeros(len(profiles.vocabulary), np.int32)
+    last[profiles.ids] = owner[history]  # one of the owners who hold a term
+    is_shared = np.zeros(len(last), np.bool_)
+    is_shared[profiles.ids[owner[history] != last[profiles.ids]]] = True
+    is_alone = ~is_shared[profiles.ids]
+    lengths, counts = np.unique(np.diff(profiles.indptr)[history[is_alone]], return_counts=True)
+    return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
+
+
+def expected_hits(lone_terms: Mapping[int, int]) -> float:
+    """Return how many histories one random term singles out on average, given `count_lone_terms`."""
+    return math.fsum(count / length for length, count in lone_terms.items())
