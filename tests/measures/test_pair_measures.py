@@ -115,6 +115,19 @@ def test_a_release_without_anything() -> None:
     assert foreign.value is None
 
 
+def test_the_interval_of_a_share_ends_at_all_of_it() -> None:
+    people = [({"a": 2}, {"a": 1}), ({"a": 1}, {"a": 1}), ({"a": 1}, {})]  # the example of docs/how-to/audit.md
+    _, mean_of_people, *_ = measure("impressions", pair_of(people))
+    assert (mean_of_people.value, mean_of_people.interval) == (50.0, (0.0, 100.0))
+    more = [({"a": 1}, {"a": 4}), ({"a": 1}, {})]  # a release that repeats queries may hold more than all
+    _, mean_of_people, *_ = measure("impressions", pair_of(more))
+    assert mean_of_people.interval is not None
+    assert mean_of_people.interval[1] > 200
+    two = {"a": 1, "b": 1}
+    (pel,) = measure("pel", pair_of([(two, two), (two, {})]))
+    assert (pel.value, pel.interval) == (50.0, (0.0, 100.0))
+
+
 def test_queries_that_the_person_never_issued() -> None:
     pair = pair_of([({"a": 2}, {"b": 1})], {"a": 0.5, "b": 1.0})
     assert value("jsd", pair) == 1

@@ -32,6 +32,8 @@ SHOWN = "mean of people with something released"
 NIL = "these count as one nil document of weight 1"
 EQUAL_SIZES = "compare releases of equal size only: a sensitive document weighs little, released or not"
 
+ROUNDING = 1e-9  # by which a sum that is 100 % may be above it
+
 ByPerson = Callable[[LogPair, ResolvedName], FloatArray]
 
 
@@ -178,13 +180,14 @@ def impressions_by_person(pair: LogPair, measure: ResolvedName) -> FloatArray:
 
 
 def _impressions_figures(pair: LogPair, measure: ResolvedName) -> Figures:
-    """Count all queries, those released, and those of them that are not the person's own."""
-    totals = (int(pair.before.sum()), int(pair.after.sum()), int(pair.after[pair.before == 0].sum()))
+    """Count all queries, those released, those of them that are not the person's own, and people with more than all."""
+    n_above = int(np.count_nonzero(pair.n_after > pair.n_before))
+    totals = (int(pair.before.sum()), int(pair.after.sum()), int(pair.after[pair.before == 0].sum()), n_above)
     return figures_of(pair, totals, (100.0 * impressions_by_person(pair, measure),))
 
 
 def _impressions_scores(found: Figures, measure: ResolvedName) -> list[Score]:
-    total, released, foreign = found.totals
+    total, released, foreign, n_above = found.totals
     what = PLURALS[found.unit]
 
     def score(label: str, part: int, total: int, note: str) -> Score:
@@ -192,7 +195,7 @@ def _impressions_scores(found: Figures, measure: ResolvedName) -> list[Score]:
         return Score(str(measure), label, value, units_counted=total, better="", note=note)
 
     changed = f"where this is high, {what} were changed: see --match" if foreign else ""
-    highest = float("inf")
+    highest = math.inf if n_above else 100.0
     return [
         score(f"{what} released", released, total, _people_note(found)),
         _mean_score(measure, f"{what} released, mean of all people", found.spreads[0], highest=highest, better=""),
@@ -228,14 +231,17 @@ def _surprise(share: FloatArray) -> FloatArray:
 def _pel_figures(pair: LogPair, measure: ResolvedName) -> Figures:
     values = pel_by_person(pair, measure)
     is_known = ~np.isnan(values)
-    return figures_of(pair, (int(np.count_nonzero(~is_known)),), (values[is_known],))
+    # by the paper's estimate, a release that repeats a rare query gives more than all information about the queries
+    n_above = int(np.count_nonzero(values[is_known] > 100.0 + ROUNDING))
+    return figures_of(pair, (int(np.count_nonzero(~is_known)), n_above), (values[is_known],))
 
 
 def _pel_scores(found: Figures, measure: ResolvedName) -> list[Score]:
-    note, (left_out,) = _people_note(found), found.totals
+    note, (left_out, n_above) = _people_note(found), found.totals
     if left_out:
         note += f"; {left_out:,} people with one distinct query are left out"
-    return [_mean_score(measure, "mean of people", found.spreads[0], highest=float("inf"), better="lower", note=note)]
+    highest = math.inf if n_above else 100.0
+    return [_mean_score(measure, "mean of people", found.spreads[0], highest=highest, better="lower", note=note)]
 
 
 pel = PairMeasure(_pel_figures, _pel_scores)
