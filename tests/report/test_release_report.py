@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from queryveil.core.results import Score, Verdict, Violation
+from queryveil.measures import BLM, PATTERNS
 from queryveil.release.manifest import decode_manifest
 from queryveil.report import render_release_report
 from tests.report.pages import ACTIVE, HOSTILE, cells, chart_labels, headings, parse, text
@@ -63,8 +64,8 @@ def kept(label: str, released: int | None, original: int, note: str = "") -> Sco
 
 
 def unique(m: int, before: float | None, after: float | None, note: str = "") -> Score:
-    interval = None if after is None else (max(0.0, after - 0.3), after + 0.4)
-    return Score(f"unique(m={m})", f"m is {m}", after, before, "%", 4871, interval, "lower", note)
+    intervals = [None if m == 1 or share is None else (max(0.0, share - 0.3), share + 0.4) for share in (after, before)]
+    return Score(f"unique(m={m})", f"m is {m}", after, before, "%", 4871, intervals[0], "lower", note, intervals[1])
 
 
 RETENTION = [
@@ -137,10 +138,10 @@ def test_figures_are_shown_in_tables() -> None:
         ["users", "5,000", "4,871", "97.4%"],
         ["pairs", "233,864", "123,456", "52.8%"],
     ]
-    assert cells(page, "Share of people singled out")[1:] == [
-        ["1", "2.6%", "0.0%", "0.0% to 0.4%"],
-        ["2", "34.3%", "<0.1%", "0.0% to 0.4%"],
-        ["3", "63.3%", "12.4%", "12.1% to 12.8%"],
+    assert cells(page, "Share of people singled out, and its 95% interval")[1:] == [
+        ["1", "2.6% exact", "0.0% exact"],
+        ["2", "34.3% 34.0% to 34.7%", "<0.1% 0.0% to 0.4%"],
+        ["3", "63.3% 63.0% to 63.7%", "12.4% 12.1% to 12.8%"],
     ]
     assert cells(page, "Steps of the cleaning")[1:] == [["repeated queries", "98,765 rows", "same person and time"]]
     assert cells(page, "Files of the release")[1:] == [["data/part-0000.parquet", "123,456", DIGEST]]
@@ -249,7 +250,7 @@ def test_unknown_figures_are_called_unknown_and_notes_are_given() -> None:
     scores = [kept("log size", None, 345_678, "needs --private"), kept("users", 4871, 5000), unique(2, 34.26, None)]
     page = render(manifest(), HOLDS, scores)
     assert ["log size", "345,678", "unknown", "unknown"] in cells(page, "The release in numbers")
-    assert ["2", "34.3%", "unknown", "unknown"] in cells(page, "Share of people singled out")
+    assert ["2", "34.3% 34.0% to 34.7%", "unknown"] in cells(page, "Share of people singled out, and its 95% interval")
     assert "log size : needs --private." in text(parse(page))
     assert "Someone who knows" not in page
 
@@ -292,16 +293,36 @@ def test_section_of_vocabularies() -> None:
     verdict = Verdict("vocabulary_k(k=3)", "holds", "people", checked=1)
     page = render(manifest(), verdict, [], VOCABULARIES, checked="Different vocabularies checked")
     words = text(parse(page))
-    assert headings(page) == [*SECTIONS[:2], "The vocabularies", *SECTIONS[4:]]
+    assert headings(page) == [*SECTIONS[:2], "The vocabularies", *SECTIONS[3:]]
     assert "4,871 histories are published with 1 vocabulary; of 129 of the log nothing is published." in words
     assert ["Occurrences", "345,678", "210,987"] in cells(page, "The release in numbers")
     assert "What it cost" not in words
-    with_scores = render(manifest(), verdict, [Score("blm", "bLM", 0.25, unit="")], VOCABULARIES)
-    assert cells(with_scores, "What it cost") == [["", "Release", "Better is"], ["bLM", "0.25", "higher"]]
+    scores = [Score("blm", "bLM", 0.25, unit=""), Score("patterns(n=10)", "recall of patterns", 40.0), *SCORES]
+    with_scores = render(manifest(), verdict, scores, VOCABULARIES)
+    assert cells(with_scores, "What it cost")[1:] == [
+        ["bLM", "0.25", "higher"],
+        ["recall of patterns", "40.0%", "higher"],
+    ]
+    assert f"bLM : {BLM.purpose}." in text(parse(with_scores))
+    assert f"recall of patterns : {PATTERNS.purpose}." in text(parse(with_scores))
+    assert "Someone who knows 3 random terms of a history singles out" in text(parse(with_scores))
 
 
 def test_unit_of_queries_is_named() -> None:
-    words = text(parse(render(manifest(), HOLDS, SCORES, unit="query")))
+    page = parse(render(manifest(), HOLDS, SCORES, unit="query"))
+    words = text(page)
     assert "Every published query was issued by at least 10 people in the whole log." in words
     assert "Who is singled out by a few known queries" in words
     assert "Someone who knows 3 random queries of a history singles out" in words
+    labels = [text(svg) for svg in page.iter("svg")]
+    assert all(word in labels[-1] for word in ("1 query", "2 queries", "3 queries"))
+    assert "term" not in labels[-1]
+
+
+def test_a_guarantee_that_is_no_anonymity_is_headed_so_and_not_as_one_that_holds() -> None:
+    page = render(manifest(), replace(HOLDS, caution="content filter, no anonymity"), SCORES)
+    assert headings(page)[0] == "Content filter, no anonymity"
+    (box,) = (each for each in parse(page).iter("section") if "verdict" in each.get("class", ""))
+    assert box.get("class") == "verdict cautioned"
+    assert "People are not hidden among others" in text(box)
+    assert "The guarantee holds" not in page

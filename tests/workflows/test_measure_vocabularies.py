@@ -46,8 +46,11 @@ def test_every_method_is_verified_and_measured(folder: Path, capsys: pytest.Capt
     anonymize(folder, method)
     assert queryveil.verify(folder / "release", private=folder / "private").holds
     found = measured(folder, capsys, "--private", str(folder / "private"))
-    assert set(found) == {"bLM", "occurrences published", "LM", "recall of patterns", "distance of patterns"}
+    singled_out = {"singled out by 1 random term", *(f"singled out by {m} random terms" for m in (2, 3))}
+    losses = {"bLM", "occurrences published", "LM", "recall of patterns", "distance of patterns"}
+    assert set(found) == losses | singled_out
     assert all(value is not None for value in found.values())
+    assert {found[label] for label in singled_out} == {0.0}  # two people share every vocabulary
 
 
 def test_the_example_has_the_loss_worked_out_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,6 +106,11 @@ VOCABULARIES = VocabulariesKind(
     comparison="queryveil.kinds.comparison_views:VOCABULARIES",
     figure=("count", ",d"),
     checked="Different vocabularies checked",
-    default_measure_specs=(DefaultMeasure("blm"), DefaultMeasure("lm", when_made=False), DefaultMeasure("patterns")),
+    default_measure_specs=(
+        DefaultMeasure("blm"),
+        DefaultMeasure("lm", when_made=False),
+        DefaultMeasure("patterns"),
+        *(DefaultMeasure(f"unique(m={m})") for m in (1, 2, 3)),
+    ),
     report_section="kinds/vocabularies.html.j2",
 )

@@ -55,6 +55,7 @@ UNIQUE = Measure(
         "local": "queryveil.measures.privacy.unique:measure_uniqueness",
         "spark": "queryveil.measures.spark_unique:measure_uniqueness",
     },
+    kinds=("histories", "log", "queries", "vocabularies"),
 )
 MARKET = Measure(
     "market",
@@ -82,7 +83,8 @@ LINKABILITY = Measure(
 )
 BLM = Measure(
     "blm",
-    "how much less precise the occurrences of terms became, from 0; counts those that are gone (--private)",
+    "bLM, the loss of precision: how much less is known of an occurrence of a term, from 0 for as typed to 1 for "
+    "nothing, on average; one that is not published counts as the penalty",
     (Parameter("penalty", Real(1), "what an occurrence counts that is not published", 1),),
     LIU,
     {"local": "queryveil.measures.utility.blm:measure_blm"},
@@ -90,14 +92,15 @@ BLM = Measure(
 )
 LM = Measure(
     "lm",
-    "the same as if vocabularies were sets, blind to how often terms occur, which flatters (--private)",
+    "LM, the same as if vocabularies were sets, blind to how often terms occur, which flatters",
     paper=LIU,
     functions={"local": "queryveil.measures.utility.blm:measure_lm"},
     kinds=("vocabularies",),
 )
 PATTERNS = Measure(
     "patterns",
-    "how many of the most frequent closed patterns of terms survive, and how far the others are from any",
+    "how the sets of terms that most vocabularies share (closed patterns) survive: recall is the share of their terms "
+    "that are published together, distance how many steps of meaning a term is from the closest published set",
     (
         Parameter("n", Integer(minimum=1, maximum=100_000), "how many patterns", 1_000),
         Parameter("eps", Integer(minimum=0, maximum=100), "terms more steps apart have nothing in common", 8),

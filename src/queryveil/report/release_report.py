@@ -1,12 +1,12 @@
 """The report of a release: a document that holds nothing but what is in the release and its manifest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from queryveil.core.errors import UnknownNameError
-from queryveil.core.names import parse
+from queryveil.core.names import declarations, parse
 from queryveil.core.results import Score, Verdict
 from queryveil.release.manifest import Manifest
 from queryveil.report.charts import bar_chart, grouped_bar_chart
@@ -69,13 +69,13 @@ def kept_chart(scores: Sequence[Score]) -> Markup | None:
     return bar_chart(shares, f"Bar chart of what was kept: {described}.", end=end, on_track=True)
 
 
-def unique_chart(unique: Sequence[tuple[int, Score]]) -> Markup | None:
+def unique_chart(unique: Sequence[tuple[int, Score]], unit: str, units: str) -> Markup | None:
     """Draw who is singled out in the log and in the release by the number of known items, None if nothing is known."""
-    rows = [(plural(m, "term", "terms"), (score.original, score.value)) for m, score in unique]
+    rows = [(plural(m, unit, units), (score.original, score.value)) for m, score in unique]
     if all(value is None for _, figures in rows for value in figures):
         return None
     colours = {"original log": "var(--before)", "release": "var(--after)"}
-    return grouped_bar_chart(rows, colours, "Bar chart of the share singled out, by number of known terms")
+    return grouped_bar_chart(rows, colours, f"Bar chart of the share singled out, by number of known {units}")
 
 
 def score_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
@@ -83,4 +83,16 @@ def score_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
     return group_notes(((score.note, score.label) for score in scores), len(scores))
 
 
-_FUNCTIONS = (kept_chart, unique_chart, score_notes)  # that templates call
+def measure_notes(measures: Iterable[str], labels: Iterable[str]) -> list[tuple[str, str]]:
+    """Return what each measure says, with the labels of its figures; the two lists are of the same scores."""
+    declared = {name: each.purpose for name, each in declarations("measure").items()}
+    purposes = (declared.get(measure.partition("(")[0], "") for measure in measures)
+    return group_notes(zip(purposes, labels, strict=True), len(declared) + 1)
+
+
+def explained_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
+    """Return what the measures of scores say, followed by the notes of the scores."""
+    return [*measure_notes((s.measure for s in scores), (s.label for s in scores)), *score_notes(scores)]
+
+
+_FUNCTIONS = (kept_chart, unique_chart, score_notes, explained_notes)  # that templates call

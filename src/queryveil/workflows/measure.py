@@ -15,6 +15,7 @@ import pyarrow.csv as csv
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.files import check_new_file, write_new_file
+from queryveil.core.group_evidence import ReleasedVocabularies
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
@@ -264,7 +265,7 @@ def compare_to_original(
         from queryveil.measures.utility.market import coverage
 
         coverage(original, market)  # refuses a table that has no term of the log
-    released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
+    released, owners = evidence.find(ReleasedHistories) or evidence.get(ReleasedVocabularies), evidence.find(Owners)
     history = row_numbers(released.indptr, np.int32)
     owner = np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person
     occurrences = row_numbers(indptr_of(released.counts))
@@ -287,7 +288,6 @@ def _compare_vocabularies(
     progress: Progress,
 ) -> "Vocabularies":
     """Return released vocabularies with their original, and the network by which terms were compared."""
-    from queryveil.core.group_evidence import ReleasedVocabularies
     from queryveil.measures.vocabularies import Vocabularies
     from queryveil.workflows.semantic_inputs import known_terms, open_network
 
