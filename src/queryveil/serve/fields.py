@@ -122,7 +122,7 @@ def _entry(declaration: Declaration) -> EntryOut:
     return EntryOut(
         name=declaration.name,
         signature=declaration.signature(),
-        purpose=declaration.purpose,
+        purpose=declaration.marked_purpose,
         paper=declaration.paper,
         parameters=[form_field(each) for each in declaration.parameters],
         about={name: getattr(declaration, name) for name in _EXTRA_ATTRIBUTES if hasattr(declaration, name)},

@@ -14,7 +14,10 @@ from fastapi.templating import Jinja2Templates
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from queryveil._version import __version__
-from queryveil.report.rendering import amount, capitalize_first, count_range, number, percent
+from queryveil.core.names import resolve
+from queryveil.methods.base import method_of
+from queryveil.report.release_report import measure_notes
+from queryveil.report.rendering import amount, capitalize_first, count_range, number, percent, plural
 from queryveil.serve.context import context_of
 from queryveil.serve.store import RunRow
 
@@ -28,8 +31,8 @@ def make_templates() -> Jinja2Templates:
     """Return the template environment with its globals and filters."""
     templates = Jinja2Templates(TEMPLATES, context_processors=[_common_values])
     templates.env.globals["static"] = static_address
-    formats = (format_time, format_size, format_duration, format_stage, format_amount)
-    for function in (*formats, product_of, capitalize_first, number, percent, count_range):
+    formats = (format_time, format_size, format_duration, format_stage, format_amount, product_of, caution_of)
+    for function in (*formats, measure_notes, capitalize_first, number, percent, plural, count_range):
         templates.env.filters[function.__name__] = function
     templates.env.trim_blocks = templates.env.lstrip_blocks = True
     return templates
@@ -103,6 +106,14 @@ def format_stage(run: RunRow) -> str:
 def format_amount(value: float | None, unit: str = "%") -> str:
     """Return a figure with its unit, or a dash if there is none."""
     return "–" if value is None else amount(value, unit)
+
+
+def caution_of(run: RunRow) -> str:
+    """Return in a few words what the guarantee of a run that makes a release is if that is no anonymity."""
+    if run.kind != "anonymize":
+        return ""
+    method = resolve("method", run.spec["method"])
+    return method_of(method).caution(method)
 
 
 def product_of(run: RunRow) -> str:
