@@ -5,41 +5,16 @@ called: importing a kernel costs nothing. For input so small that starting numba
 `uncompiled` runs the same functions as plain Python.
 """
 
-import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _cache_folder() -> Path:
-    """Return a writable folder for compiled kernels that is fresh whenever any kernel's source changes.
-
-    Numba notices a change of the file a kernel stands in, not of the helpers it calls; so the folder's name
-    carries a digest of all kernel files.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        status = path.stat()
-        digest.update(f"{path}:{status.st_size}:{status.st_mtime_ns};".encode())
-    name = f"kernels-{digest.hexdigest()[:16]}"
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    for base in (home / "queryveil", Path(tempfile.gettempdir()) / f"queryveil-cache-{os.getuid()}"):
-        try:
-            (base / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(base / name, os.W_OK) and (base / name).stat().st_uid == os.getuid():
-            return base / name
-    return Path(tempfile.mkdtemp(prefix="queryveil-cache-"))
 
 
 class Kernel:
@@ -70,8 +45,9 @@ class Kernel:
 
     def _compile(self) -> None:
         if self._compiled is None:
-            os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))  # numba reads it once, at import
             import numba
+
+            import queryveil.kernels.cache  # noqa: F401  (it tells numba where to store compiled kernels)
 
             scope = self.function.__globals__
             for name in self.function.__code__.co_names:
