@@ -108,7 +108,7 @@ def test_a_polite_signal_ends_the_command_with_one_line(
         assert run.poll() is None
         time.sleep(0.01)
     run.send_signal(number)
-    printed, complaint = run.communicate(timeout=20)
+    printed, complaint = run.communicate(timeout=120)
     assert (run.returncode, printed, complaint) == (130, "", "queryveil: interrupted.\n")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["scratch"]
 
@@ -118,7 +118,7 @@ def test_a_file_that_cannot_grow_ends_the_command_with_one_sentence(tmp_path: Pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
 
     out, private = tmp_path / "out", tmp_path / "private"
-    printed, complaint = (run := started(command(log, out, private), scratch, limit)).communicate(timeout=30)
+    printed, complaint = (run := started(command(log, out, private), scratch, limit)).communicate(timeout=120)
     assert (run.returncode, printed) == (2, "")
     assert complaint == f"queryveil: cannot write {out}: File too large; nothing was released.\n"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["scratch"]

@@ -16,6 +16,7 @@ import pytest
 from queryveil.cli import run
 
 TOKEN = "a-token-that-is-long-enough"
+LONG = 120  # seconds: other tests may run at the same time
 
 
 @pytest.fixture(autouse=True)
@@ -70,58 +71,59 @@ def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @contextmanager
-def served(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     command = [sys.executable, "-W", "error", "-m", "queryveil", "serve", "--port", "0", "--home", str(home), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
             line = server.stdout.readline()
             assert line.startswith("queryveil is at http://127.0.0.1:"), server.communicate()
-            yield server, line.split()[3]
+            with httpx.Client(base_url=line.split()[3], timeout=60) as client:
+                yield server, client
         finally:
             server.kill()
 
 
 def test_a_server_starts_answers_and_stops(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\n")
-    with served(tmp_path / "home", "--token-file", str(tmp_path / "token")) as (server, address):
-        headers = {"authorization": f"Bearer {TOKEN}"}
-        assert httpx.get(f"{address}/api/v1/logs").status_code == 401
-        assert httpx.get(f"{address}/", headers=headers).status_code == 200
-        log = httpx.post(f"{address}/api/v1/logs", json={"name": "a", "demo": True}, headers=headers).json()
-        [statistics] = httpx.get(f"{address}/api/v1/runs", headers=headers).json()
-        with httpx.stream("GET", f"{address}/api/v1/runs/{statistics['id']}/events", headers=headers) as events:
+    with served(tmp_path / "home", "--token-file", str(tmp_path / "token")) as (server, client):
+        assert client.get("/api/v1/logs").status_code == 401
+        client.headers["authorization"] = f"Bearer {TOKEN}"
+        assert client.get("/").status_code == 200
+        log = client.post("/api/v1/logs", json={"name": "a", "demo": True}).json()
+        [statistics] = client.get("/api/v1/runs").json()
+        with client.stream("GET", f"/api/v1/runs/{statistics['id']}/events") as events:
             lines = events.iter_lines()
             next(lines)
             server.send_signal(signal.SIGTERM)  # while somebody follows a run
             list(lines)
-        out, err = server.communicate(timeout=20)
+        out, err = server.communicate(timeout=LONG)
         assert (server.returncode, out, err) == (0, "", "")
         assert log["name"] == "a"
 
 
 def test_a_killed_server_leaves_no_worker_and_reports_interrupted_runs(tmp_path: Path) -> None:
-    with served(tmp_path / "home") as (server, address):
-        httpx.post(f"{address}/api/v1/logs", json={"name": "a", "demo": True})
+    with served(tmp_path / "home") as (server, client):
+        client.post("/api/v1/logs", json={"name": "a", "demo": True})
         worker = _worker_of(server.pid)
         server.kill()
         server.wait()
-    end = time.monotonic() + 20
+    end = time.monotonic() + LONG
     while _is_alive(worker):
         assert time.monotonic() < end
         time.sleep(0.05)
-    with served(tmp_path / "home") as (server, address):
-        [run] = httpx.get(f"{address}/api/v1/runs").json()
+    with served(tmp_path / "home") as (server, client):
+        [run] = client.get("/api/v1/runs").json()
         assert run["state"] == "interrupted"
         assert "start it again" in run["error"]
-        assert httpx.get(f"{address}/").status_code == 200
+        assert client.get("/").status_code == 200
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=20) == 0
+        assert server.wait(timeout=LONG) == 0
 
 
 def _worker_of(server: int) -> int:
     """Wait for the server to have a worker at work; return its process."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + LONG
     while time.monotonic() < end:
         for folder in Path("/proc").glob("[0-9]*"):
             try:

@@ -97,7 +97,7 @@ def test_token_is_required(locked: httpx.Client) -> None:
 
 
 def test_logged_in_browser_needs_the_csrf_token(locked: httpx.Client) -> None:
-    with httpx.Client(base_url=locked.base_url) as browser:
+    with httpx.Client(base_url=locked.base_url, timeout=60) as browser:
         form = browser.get("/login").text
         [csrf] = re.findall(r'name="csrf" value="([0-9a-f]+)"', form)[:1]
         assert browser.post("/login", data={"token": TOKEN}).status_code == 403
@@ -126,7 +126,7 @@ def test_internal_error_reveals_no_query(tmp_path: Path, caplog: pytest.LogCaptu
         raise ValueError("somebody's query")
 
     with running(app) as address:
-        answer = httpx.get(f"{address}{API}/fault")
+        answer = httpx.get(f"{address}{API}/fault", timeout=60)
     assert answer.status_code == 500
     assert "something went wrong" in answer.json()["error"]
     assert "ValueError at tests.serve.test_guard" in caplog.text

@@ -16,6 +16,7 @@ import pytest
 
 from queryveil.cli import run
 from tests.serve.searching import HOSTILE, SearchFolders, make_folders
+from tests.serve.serving import until
 
 SEARCH = "/api/v1/search"
 CONNECTIONS = 1_000
@@ -57,7 +58,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield Service(process, client, folders, int(address.rpartition(":")[2]), folder / "tmp")
     if process.poll() is None:
         process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
 
 
 def ask(service: Service, **fields: Any) -> httpx.Response:
@@ -168,7 +169,7 @@ def test_metrics_sum_over_processes_and_reveal_no_query(service: Service) -> Non
 def test_a_thousand_parallel_connections_are_answered(service: Service) -> None:
     body = b'{"query": "java", "group": 1, "n": 1}'
     head = f"POST {SEARCH} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    sockets = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(CONNECTIONS)]
+    sockets = [socket.create_connection(("127.0.0.1", service.port), timeout=120) for _ in range(CONNECTIONS)]
     try:
         for connection in sockets:
             connection.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
@@ -193,16 +194,19 @@ def test_killed_process_is_replaced_and_its_counts_are_kept(service: Service) ->
     before = counts(service)["queryveil_search_seconds_count"]
     victim = int(next(folder.iterdir()).name)
     os.kill(victim, signal.SIGKILL)
+    until(lambda: not Path(f"/proc/{victim}").exists())  # a dying process may still accept a connection
     for _ in range(5):
-        with httpx.Client(base_url=service.client.base_url, transport=httpx.HTTPTransport(retries=3)) as client:
-            assert client.post(SEARCH, json={"query": "java"}, timeout=60).status_code == 200
+        with httpx.Client(
+            base_url=service.client.base_url, timeout=60, transport=httpx.HTTPTransport(retries=3)
+        ) as client:
+            assert client.post(SEARCH, json={"query": "java"}).status_code == 200
     assert counts(service)["queryveil_search_seconds_count"] == before + 5
 
 
 def test_sigterm_stops_all_processes_and_leaves_no_file(service: Service) -> None:
     service.client.close()
     service.process.send_signal(signal.SIGTERM)
-    _, errors = service.process.communicate(timeout=30)
+    _, errors = service.process.communicate(timeout=120)
     assert service.process.returncode == 0
     assert errors == ""
     assert list(service.temporary.iterdir()) == []
@@ -210,7 +214,7 @@ def test_sigterm_stops_all_processes_and_leaves_no_file(service: Service) -> Non
 
 def test_killed_service_leaves_no_process(service: Service) -> None:
     process = start(service.folders, service.temporary)
-    with httpx.Client(base_url=address_of(process), transport=httpx.HTTPTransport(retries=3)) as client:
-        assert client.post(SEARCH, json={"query": "java"}, timeout=60).status_code == 200
+    with httpx.Client(base_url=address_of(process), timeout=60, transport=httpx.HTTPTransport(retries=3)) as client:
+        assert client.post(SEARCH, json={"query": "java"}).status_code == 200
     process.kill()
-    process.communicate(timeout=60)  # returns once the last process that holds the pipe has ended
+    process.communicate(timeout=120)  # returns once the last process that holds the pipe has ended

@@ -64,7 +64,7 @@ def test_a_master_that_listens_and_says_nothing(java: None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         master = f"spark://127.0.0.1:{silent.getsockname()[1]}"
         command = [sys.executable, "-c", code, master]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (
         done.stdout == f"--spark-master {master} does not answer; check the address, and that the master is running.\n"
     )

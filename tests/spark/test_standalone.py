@@ -74,17 +74,17 @@ def master(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     yield address
     for process in reversed(started):
         process.terminate()
-        process.wait(30)
+        process.wait(120)
 
 
 def wait_for_workers(page: int, n: int) -> None:
     """Wait until the master says on its page that so many workers have come: before that it may not hear a driver."""
-    for _ in range(600):
+    for _ in range(1800):
         with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{page}/json/", timeout=10) as answer:
             if json.load(answer)["aliveworkers"] == n:
                 return
         time.sleep(0.1)
-    pytest.fail("the workers did not come in a minute")
+    pytest.fail("the workers did not come in three minutes")
 
 
 def begin(log: Path, name: str) -> "subprocess.Popen[bytes]":

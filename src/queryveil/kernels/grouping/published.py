@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.grouping import greedy
+from queryveil.kernels.grouping.greedy import add_scores, build_index, invert_rows, release_members, square_of
 
 SIMILARITY_WEIGHT = 0.1  # of the similarity in meaning, against the cosine to the published entries
 
@@ -61,7 +62,7 @@ def find_candidates(rows: greedy.FeatureRows, weights: EntryWeights, size: int) 
 def _index_entries(rows: greedy.FeatureRows, state: greedy.GreedyState, found: GroupCandidates) -> None:
     """Build the inverted index of the entries of free rows."""
     free = state.free[: state.counters[greedy.N_INDEXED]]
-    greedy.invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_place)
+    invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_place)
 
 
 @jit
@@ -144,8 +145,8 @@ def _grow_group(
         product += found.alone[row, 0] + found.change[row, 0]
         square += found.alone[row, 1] + found.change[row, 1]
         if n_members == 0 or not by_seed:
-            length += 2 * state.score[row] + greedy.square_of(rows, row)
-            work += greedy.add_scores(rows, state, row)
+            length += 2 * state.score[row] + square_of(rows, row)
+            work += add_scores(rows, state, row)
         work += _join(rows, weights, found, row)
         state.group[row] = counters[greedy.N_GROUPS]
         state.members[n_members] = row
@@ -160,7 +161,7 @@ def _grow_group(
         counters[greedy.N_GROUPS] += 1
         counters[greedy.N_FREE] -= size
     else:
-        greedy.release_members(state, n_members)
+        release_members(state, n_members)
     return work
 
 
@@ -186,7 +187,7 @@ def grow_published(
         _index_entries(rows, state, found)
     while counters[greedy.NEXT_SEED] >= 0 and work < budget:
         if 2 * counters[greedy.N_FREE] < counters[greedy.N_INDEXED]:
-            greedy.build_index(rows, state)
+            build_index(rows, state)
             _index_entries(rows, state, found)
         if counters[greedy.NEXT_SEED] == len(order) or counters[greedy.N_FREE] < size:
             counters[greedy.NEXT_SEED] = -1
