@@ -1,5 +1,6 @@
 """Papers whose evaluations can be reproduced: their declaration, and what the evaluations share."""
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isnan
@@ -97,6 +98,12 @@ class Finding(NamedTuple):
     paper: str
     ours: str
     judgement: str
+
+
+def read_printed(module: str) -> dict[str, Any]:
+    """Read printed.toml next to a module: what its paper prints, and its claims as pairs of a place and a statement."""
+    printed = tomllib.loads(Path(module).with_name("printed.toml").read_text("utf-8"))
+    return {**printed, "claims": {name: (where, statement) for name, (where, statement) in printed["claims"].items()}}
 
 
 def judge(claims: Mapping[str, tuple[str, str]], found: Found) -> tuple[Finding, ...]:

@@ -13,15 +13,7 @@ from queryveil.core.names import Name, resolve
 from queryveil.experiments.burghardt import claims, input_tables, printed, result_tables
 from queryveil.experiments.burghardt.examples import TermHolders
 from queryveil.experiments.burghardt.grid import KmSetup, run_grid, run_times, warm_up
-from queryveil.experiments.paper import (
-    BY_CONSTRUCTION,
-    Paper,
-    PaperEvaluation,
-    PaperInputs,
-    PaperOptions,
-    judge,
-    required,
-)
+from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, judge, required
 from queryveil.measures.utility.market import coverage
 from queryveil.methods.targets import TermValues
 
@@ -44,12 +36,8 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     grid = result_tables.grid_of(runs)
     figures, results = result_tables.figures_and_tables(grid)
     times = result_tables.times_table(timed, started, runs)
-    is_generated, n_cells = not inputs.options.has_log, len(printed.TABLE_3)
     found = {
-        "wordnet": (f"{unknown:.0f} %", BY_CONSTRUCTION if is_generated else unknown > 50),
-        "table_1": ("no such person found" if first.notes else "somebody found", not first.notes),
-        "table_3": (f"as in {agree} of {n_cells} cells", BY_CONSTRUCTION if is_generated else agree == n_cells),
-        "table_4": ("smith, in a log that we wrote for it", BY_CONSTRUCTION),
+        **claims.check_inputs(unknown, bool(first.notes), agree, is_generated=not inputs.options.has_log),
         **claims.check_times(timed, started, runs),
         **claims.check_targets(grid),
         **claims.check_sizes(grid),

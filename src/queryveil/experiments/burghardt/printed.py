@@ -1,9 +1,8 @@
 """The figures that the paper prints, from printed.toml."""
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
+from queryveil.experiments.paper import read_printed
 from queryveil.measures.utility.market import FREQUENCY, USERS
 
 CITATION = "Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010"
@@ -18,9 +17,9 @@ DIFFERENCES = ("R", "W", "fis")
 
 Differences = tuple[float, float, float]
 
-_PRINTED = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
+_PRINTED = read_printed(__file__)
 LOG: dict[str, int] = _PRINTED["log"]
-CLAIMS: dict[str, tuple[str, str]] = {name: tuple(claim) for name, claim in _PRINTED["claims"].items()}
+CLAIMS: dict[str, tuple[str, str]] = _PRINTED["claims"]
 NOT_IN_WORDNET = 85  # % of the distinct terms, section 2.3
 # combination → people who have it
 TABLE_1: dict[tuple[str, ...], int] = {tuple(words.split(" & ")): people for words, people in _PRINTED["table_1"]}

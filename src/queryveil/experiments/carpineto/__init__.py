@@ -6,8 +6,8 @@ docs/explanation/papers/carpineto-romano.md.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
-from statistics import fmean
+from dataclasses import asdict
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.experiments.carpineto import runs, tables
 from queryveil.experiments.carpineto.other_methods import measure_others
-from queryveil.experiments.carpineto.runs import BySize, Mask, QueryRun, QuerySetup
-from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, mean_figures
+from queryveil.experiments.carpineto.runs import BySize, Mask, QueryResults, QueryRun, QuerySetup
+from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions
 from queryveil.histories.pairs import Sensitivity
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
@@ -55,40 +55,39 @@ def evaluate(
         name: runs.release(setup, f"ppp(release={which})") for name, which in (("no-PPP", "none"), ("only-PPP", "only"))
     }
     shares = {name: 100.0 * float(heavy.counts[pool].sum()) / setup.n_issued for name, pool in pools.items()}
-    (first, steady), samples = figure_1(setup), enlarge_samples(setup)
-    draws, others = figure_2(setup, pools, shares), measure_others(setup, sensitivity)
-    second = mean_of(draws)
-    figures, figure_tables = tables.figure_2(second, draws)
-    log_table, sensitive = tables.the_log(profiles, setup, shares["only-PPP"])
+    drawn, others = figure_2(setup, pools, shares), measure_others(setup, sensitivity)
+    results = QueryResults(setup, shares, *figure_1(setup), enlarge_samples(setup), drawn, others)
+    figures, figure_tables = tables.figure_2(results)
     made = (
-        log_table,
-        tables.samples_table(samples, SAMPLE_K),
-        tables.figure_1(first),
-        tables.figure_1_steady(steady, heavy.n_people),
-        tables.correlation_table(first),
+        tables.the_log(profiles, results),
+        *tables.measure_tables(results),
+        tables.correlation_table(results.first),
         *figure_tables,
         tables.others_table(others),
     )
-    record = {
-        "heavy_people": heavy.n_people,
-        "pools": shares,
-        "samples": {n: asdict(run) for n, run in samples.items()},
-        "figure_1": [asdict(run) for run in first],
-        "figure_1_steady": [asdict(run) for run in steady[1]],
-        "correlations": [asdict(each) for each in tables.correlations_of(first)],
-        "figure_2": _records(second),
-        "figure_2_draws": [_records(draw) for draw in draws],
-        "other_methods": [asdict(run) for run in others],
+    charts, findings = (tables.figure_1_chart(results.first), *figures), tables.check_claims(results)
+    return PaperEvaluation(findings, made, charts, _record(results), heavy.n_people, setup.tally, tables.READING)
+
+
+def _record(results: QueryResults) -> dict[str, Any]:
+    """Return all figures for JSON."""
+    return {
+        "heavy_people": results.setup.profiles.n_people,
+        "pools": results.shares,
+        "samples": {n: asdict(run) for n, run in results.samples.items()},
+        "figure_1": [asdict(run) for run in results.first],
+        "figure_1_steady": [asdict(run) for run in results.steady],
+        "correlations": [asdict(each) for each in tables.correlations_of(results.first)],
+        "figure_2": _records(results.by_size),
+        "figure_2_draws": [_records(draw) for draw in results.draws],
+        "other_methods": [asdict(run) for run in results.others],
     }
-    findings = tables.check_claims(first, steady[1], second, samples, sensitive, shares["only-PPP"])
-    charts = (tables.figure_1_chart(first), *figures)
-    return PaperEvaluation(findings, made, charts, record, heavy.n_people, setup.tally, tables.reading(second, draws))
 
 
-def figure_1(setup: QuerySetup) -> tuple[list[QueryRun], tuple[int, list[QueryRun]]]:
+def figure_1(setup: QuerySetup) -> tuple[list[QueryRun], list[QueryRun]]:
     """Release queries under query k-anonymity for every k up to the number of people.
 
-    Return the runs; and the number of people with something released at every k at which anything is, with their runs.
+    Return the runs, and those over the people of whom something is released at every k at which anything is.
     """
     ks = [k for k in KS if k <= setup.profiles.n_people]
     found, masks = [], {}
@@ -101,7 +100,7 @@ def figure_1(setup: QuerySetup) -> tuple[list[QueryRun], tuple[int, list[QueryRu
     last = masks[max(masks)]  # larger k release less, so who has something here has something at every k
     people = np.unique(setup.profiles.owner_per_pair()[last]).astype(np.int64)
     part, pairs = setup.of_people(people)
-    return found, (len(people), [runs.measure(part, "k-anonymity", mask[pairs], k) for k, mask in masks.items()])
+    return found, [runs.measure(part, "k-anonymity", mask[pairs], k) for k, mask in masks.items()]
 
 
 def enlarge_samples(setup: QuerySetup) -> dict[int, QueryRun]:
@@ -116,7 +115,7 @@ def enlarge_samples(setup: QuerySetup) -> dict[int, QueryRun]:
 
 def sizes(shares: Iterable[float]) -> list[float]:
     """Return the sizes of releases (% of all queries): the paper's, and those of pools smaller than its largest."""
-    return sorted({*SIZES, *(share for share in shares if share < max(SIZES))})
+    return sorted({*SIZES, *(floor(10 * share) / 10 for share in shares if share < max(SIZES))})
 
 
 def figure_2(setup: QuerySetup, pools: Mapping[str, Mask], shares: Mapping[str, float]) -> list[BySize]:
@@ -143,21 +142,6 @@ def figure_2(setup: QuerySetup, pools: Mapping[str, Mask], shares: Mapping[str, 
             ]
         draws.append(by_size)
     return draws
-
-
-def mean_of(draws: list[BySize]) -> BySize:
-    """Return the mean of every figure over the draws; k is that of the first draw."""
-    return {
-        size: [
-            replace(
-                repeats[0],
-                figures=mean_figures([run.figures for run in repeats]),
-                nothing=fmean(run.nothing for run in repeats),
-            )
-            for repeats in zip(*(draw[size] for draw in draws), strict=True)
-        ]
-        for size in draws[0]
-    }
 
 
 def _records(by_size: BySize) -> list[dict[str, Any]]:

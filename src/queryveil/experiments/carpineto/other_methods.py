@@ -1,17 +1,14 @@
 """SPI of releases that change terms: vocabularies and groups, which the paper leaves to exact matching of words."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.log_pair import LogPair
 from queryveil.core.names import resolve
-from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, row_numbers
+from queryveil.core.rows import gather_rows, indptr_of, row_numbers
 from queryveil.experiments.carpineto.runs import QueryRun, QuerySetup, measure_pair
 from queryveil.experiments.liu.grid import VocabularySetup, publish
-from queryveil.experiments.paper import confirm_kept, run_method
 from queryveil.experiments.zhu.grid import group_people
 from queryveil.histories.build import assemble
 from queryveil.histories.pairs import Sensitivity, documents_of_profiles, pair_logs
@@ -34,38 +31,22 @@ def words_of(profiles: Profiles) -> Profiles:
 
 
 def measure_others(setup: QuerySetup, sensitivity: Sensitivity) -> list[QueryRun]:
-    """Measure (k,m)-anonymity, vocabularies and groups of the people, by their words."""
-    words = words_of(setup.profiles)
-    methods: dict[str, Callable[[str], Profiles]] = {
-        "km(k=5, m=2)": lambda name: _kept(setup, words, name),
-        "vocabulary(k=5, eps=8)": lambda name: _vocabularies(setup, words, name),
-        "linkability(p=0.4)": lambda name: _groups(setup, words, name),
-    }
-    found = []
-    for number, (name, make) in enumerate(methods.items()):
-        setup.progress("other methods", number, len(methods))
-        released = make(name)
-        found.append(measure_pair(_pair(words, released, sensitivity), name, setup.rng))
+    """Measure vocabularies and groups of the people, by their words."""
+    words, found = words_of(setup.profiles), []
+    for name, make in (("vocabulary(k=5, eps=8)", _vocabularies), ("linkability(p=0.4)", _groups)):
+        setup.progress(name, 0, 0)
+        released = make(setup, words, name)
+        (before, after), texts = documents_of_profiles(words, released, released.owner, released.counts)
+        pair = pair_logs(before, after, texts, match="terms", sensitivity=sensitivity)
+        found.append(measure_pair(pair, name, setup.rng))
     return found
 
 
-def _pair(words: Profiles, released: Profiles, sensitivity: Sensitivity) -> LogPair:
-    (before, after), texts = documents_of_profiles(words, released, released.owner, released.counts)
-    return pair_logs(before, after, texts, match="terms", sensitivity=sensitivity)
-
-
-def _kept(setup: QuerySetup, words: Profiles, name: str) -> Profiles:
-    method = resolve("method", name)
-    mask = run_method(method, words, setup.rng, progress=setup.progress).mask
-    confirm_kept(method, words, mask, setup.tally)
-    return words.select(mask)
-
-
 def _vocabularies(setup: QuerySetup, words: Profiles, name: str) -> Profiles:
-    published = publish(VocabularySetup(words, wordnet(), 0, setup.rng, setup.tally), name)[1]
-    if published is None:
+    made = publish(VocabularySetup(words, wordnet(), 0, setup.rng, setup.tally), name)[1]
+    if made is None:
         return words.select(np.zeros(len(words.ids), np.bool_))
-    return _released(words, published.terms, published.indptr, published.ids, published.counts)
+    return replace(words, vocabulary=made.terms, indptr=made.indptr, ids=made.ids, counts=made.counts)
 
 
 def _groups(setup: QuerySetup, words: Profiles, name: str) -> Profiles:
@@ -78,10 +59,4 @@ def _groups(setup: QuerySetup, words: Profiles, name: str) -> Profiles:
     lengths = np.zeros(words.n_histories, np.int64)
     lengths[member] = np.diff(indptr)
     times = np.maximum(1, np.rint(UNITS * grouped.weights[places])).astype(np.int32)
-    return _released(words, words.vocabulary, indptr_of(lengths), grouped.ids[places], times)
-
-
-def _released(
-    words: Profiles, terms: tuple[str, ...], indptr: IntArray, ids: Int32Array, times: Int32Array
-) -> Profiles:
-    return replace(words, vocabulary=terms, indptr=indptr, ids=ids, counts=times)
+    return replace(words, indptr=indptr_of(lengths), ids=grouped.ids[places], counts=times)

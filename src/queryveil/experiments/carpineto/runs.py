@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from queryveil.core.log_pair import LogPair
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.rows import FloatArray, IntArray, gather_rows, row_sums
-from queryveil.experiments.paper import RunTally, confirm_kept, run_method
+from queryveil.experiments.paper import RunTally, confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
@@ -65,9 +66,43 @@ class QueryRun:
     k: int | None  # the smallest number of people who issued a released query, for k-anonymity
     figures: Mapping[str, float]  # measure → its first figure: % for impressions, PEL and exposed
     nothing: float  # % of people of whom nothing was released
+    people: int
 
 
 BySize = Mapping[float, Sequence[QueryRun]]  # size of the releases (%) → a run per strategy that has so many queries
+
+
+@dataclass(frozen=True, eq=False)
+class QueryResults:
+    """All releases of the evaluation."""
+
+    setup: QuerySetup
+    shares: Mapping[str, float]  # pool of Figure 2 → % of the queries
+    first: Sequence[QueryRun]  # Figure 1, by rising k
+    steady: Sequence[QueryRun]  # the same over people of whom something is released at every k at which anything is
+    samples: Mapping[int, QueryRun]  # people of a sample → run, by rising size
+    draws: Sequence[BySize]  # Figure 2, repeated
+    others: Sequence[QueryRun]  # methods that change terms
+
+    @cached_property
+    def by_size(self) -> BySize:
+        """Return the means of Figure 2 over its draws."""
+        return mean_of(self.draws)
+
+
+def mean_of(draws: Sequence[BySize]) -> BySize:
+    """Return the mean of every figure over the draws; k is that of the first draw."""
+    return {
+        size: [
+            replace(
+                repeats[0],
+                figures=mean_figures([run.figures for run in repeats]),
+                nothing=fmean(run.nothing for run in repeats),
+            )
+            for repeats in zip(*(draw[size] for draw in draws), strict=True)
+        ]
+        for size in draws[0]
+    }
 
 
 def select_heavy_users(profiles: Profiles, rng: np.random.Generator) -> Profiles:
@@ -122,7 +157,7 @@ def measure_pair(pair: LogPair, strategy: str, rng: np.random.Generator, k: int 
     for name in MEASURES:
         resolved = resolve("measure", name)
         figures[name] = float(resolved.declaration.load()(Evidence(pair), resolved, rng=rng)[0].value or 0.0)
-    return QueryRun(strategy, k, figures, 100.0 * float((pair.n_after == 0).mean()))
+    return QueryRun(strategy, k, figures, 100.0 * float((pair.n_after == 0).mean()), pair.n_people)
 
 
 def take_share(setup: QuerySetup, order: IntArray, size: float) -> Mask:

@@ -1,9 +1,7 @@
 """The running example (Figures 1 to 3), and Table I: what each method publishes of one person's vocabulary."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +11,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import row_numbers
 from queryveil.engines import LogSource, open_log
 from queryveil.experiments.liu.grid import AS_PUBLISHED, LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
-from queryveil.experiments.paper import NO_VALUE, example_log
+from queryveil.experiments.paper import NO_VALUE, example_log, read_printed
 from queryveil.histories.build import build
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.vocabularies import PublishedVocabularies
@@ -27,10 +25,10 @@ SHOWN_TERMS = 9  # of a vocabulary in Table I, as many as in the paper
 # Table I and section I-A: a user of the AOL log
 USER_TERMS, GENERALIZED_TERMS, SUPPRESSED = 181, 21, "over 90 %"
 
-_PRINTED = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
+_PRINTED = read_printed(__file__)
 VOCABULARIES: list[list[str]] = _PRINTED["vocabularies"]
 TYPICAL: list[str] = _PRINTED["typical"]
-CLAIMS: dict[str, tuple[str, str]] = {name: tuple(claim) for name, claim in _PRINTED["claims"].items()}
+CLAIMS: dict[str, tuple[str, str]] = _PRINTED["claims"]
 CLUSTERS = "t1 t2 t3, t4 t5"  # of the running example
 EXAMPLE_K, EXAMPLE_EPS, LARGE_OMEGA = 2, 4, 100
 FIRST_TWO = 6  # section III-B: distance of t1 and t2 by the first model

@@ -1,15 +1,13 @@
 """Tables 1 to 5: the four example profiles that the paper prints, augmented and grouped by our code."""
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from queryveil.core.names import resolve
 from queryveil.core.rows import row_numbers
-from queryveil.experiments.paper import example_log
+from queryveil.experiments.paper import example_log, read_printed
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles
 from queryveil.report.reproduction import PaperTable
@@ -20,11 +18,11 @@ _SEED = 1  # of a generator that draws UP_1 or UP_2 as the first seed; otherwise
 ALL_STEPS = 99  # more than any path of WordNet has
 FIRST_SENSES = ("kitten", "riding", "pup", "equitation")  # terms of figure 1 besides java
 
-_PRINTED = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
+_PRINTED = read_printed(__file__)
 PROFILES: dict[str, dict[str, float]] = _PRINTED["profiles"]
 SYNONYMS: dict[str, tuple[str, ...]] = {term: tuple(words) for term, words in _PRINTED["synonyms"].items()}
 SIMILARITY = {0: 0.536, 1: 0.737}  # a → that of UP_1 and UP_2, tables 3 and 4
-CLAIMS: dict[str, tuple[str, str]] = {name: tuple(claim) for name, claim in _PRINTED["claims"].items()}
+CLAIMS: dict[str, tuple[str, str]] = _PRINTED["claims"]
 GROUPS = {"G_1": ("UP_1", "UP_2"), "G_2": ("UP_3", "UP_4")}
 GROUPS_P = 0.7  # any p from 0.625 up to 0.833 gives these groups
 
