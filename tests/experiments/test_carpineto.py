@@ -120,7 +120,7 @@ def test_a_pool_that_is_too_small_has_no_figure_at_larger_sizes(found: PaperEval
     share = found.numbers["pools"]["only-PPP"]
     assert 10 < share < 50
     table = next(table for table in found.tables if table.name == "Figure 2, SPI")
-    sizes = [float(head.removeprefix("queries released, % = ")) for head in table.headings[1:]]
+    sizes = [float(head.removeprefix("released, % = ")) for head in table.headings[1:]]
     assert [size for size in sizes if size % 10 == 0] == [10, 20, 30, 40, 50]
     for name, *cells in table.rows:
         too_small = [size > share for size in sizes] if name == "only-PPP" else [False] * len(sizes)

@@ -15,9 +15,8 @@ from queryveil.histories.profiles import Profiles
 from queryveil.measures.utility.market import Correlation, correlations
 from queryveil.report.reproduction import PaperFigure, PaperTable
 
-SIZE = "queries released, %"
 COLUMNS = {  # measure → heading, format
-    "impressions": (SIZE, ".1f"),
+    "impressions": ("queries released, %", ".1f"),
     "spi": ("SPI", ".4f"),
     "jsd": ("JSD", ".4f"),
     "pel": ("PEL, %", ".1f"),
@@ -170,7 +169,7 @@ def figure_2(results: QueryResults) -> tuple[list[PaperFigure], list[PaperTable]
         values = {
             name: [cells.get((name, size), {}).get(measure, nan) for size in results.by_size] for name in STRATEGIES
         }
-        lines = Lines.formatted(SIZE, [*results.by_size], values, form)
+        lines = Lines.formatted("released, %", [*results.by_size], values, form)
         figures.append(lines.figure(title, caption, head))
         tables.append(lines.table(title, caption, (*more, f"{NO_VALUE}: the log has fewer such queries.")))
     return figures, tables
