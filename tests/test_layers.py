@@ -33,7 +33,8 @@ MAY_IMPORT = {
     "measures": "core kernels engines histories kinds market semantics search",
     "attacks": "core kernels lexicons kinds",
     "report": "core release",
-    "experiments": "core kernels lexicons histories market semantics sensitivity methods measures report search",
+    "experiments": "core kernels lexicons logs engines histories market semantics sensitivity methods measures "
+    "report search",
     "workflows": "core _version guarantees lexicons logs engines histories kinds market semantics sensitivity "
     "methods release measures attacks report experiments search",
     "api": "core logs engines histories release report workflows",

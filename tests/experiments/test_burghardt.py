@@ -10,7 +10,7 @@ from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import declarations, resolve
 from queryveil.core.results import Verdict
-from queryveil.experiments.burghardt import evaluate, examples, grid, printed, result_tables
+from queryveil.experiments.burghardt import claims, evaluate, examples, grid, printed, result_tables
 from queryveil.experiments.burghardt.examples import TermHolders
 from queryveil.experiments.burghardt.grid import TARGETS, KmRun, KmSetup, mean_of, run_once
 from queryveil.experiments.paper import PaperEvaluation, PaperInputs, PaperOptions, example_log
@@ -48,8 +48,9 @@ LOG = small_log()
 MARKET = small_market(LOG)
 
 
-def evaluation_of(profiles: Profiles, market: Market) -> PaperEvaluation:
-    return evaluate(PaperInputs(profiles, PaperOptions(has_log=True), np.random.default_rng(1), market=market))
+def evaluation_of(profiles: Profiles, market: Market, *, has_log: bool = True) -> PaperEvaluation:
+    options = PaperOptions(has_log=has_log)
+    return evaluate(PaperInputs(profiles, options, np.random.default_rng(1), market=market, n_queries=321))
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,7 @@ def test_every_cell_of_the_grid_is_run(found: PaperEvaluation) -> None:
 def test_names_and_shapes_of_tables_and_figures(found: PaperEvaluation) -> None:
     names = [table.name for table in found.tables]
     assert [name for name in names if "this log" not in name] == [
+        "Findings",
         "Section 5.1",
         *(f"Table {i}" for i in range(1, 8)),
         "Figure 1",
@@ -164,12 +166,90 @@ def test_names_and_shapes_of_tables_and_figures(found: PaperEvaluation) -> None:
 
 
 def test_section_5_1_counts_the_log(found: PaperEvaluation) -> None:
-    assert found.tables[0].rows == (
+    assert found.tables[1].rows == (
         ("users", "367,803", "140"),
+        ("queries", "1,846,134", "321"),
         ("distinct terms", "251,115", str(len({term for row in rows(LOG) for term in row}))),
         ("occurrences", "5,501,825", str(sum(LOG.counts.tolist()))),
         ("terms of the largest history", "495", str(max(map(len, rows(LOG))))),
+        ("distinct terms that WordNet lacks, % (section 2.3)", "85", "100.0"),  # t0, t1 … are no words
     )
+
+
+def judgements(evaluation: PaperEvaluation) -> dict[str, tuple[str, str]]:
+    """Return what was found about each claim, and the judgement."""
+    return {name: each[2:] for name, each in zip(printed.CLAIMS, evaluation.findings, strict=True)}
+
+
+def test_what_was_made_to_come_out_is_not_called_confirmed(found: PaperEvaluation) -> None:
+    given = judgements(found)
+    assert given["table_3"][1] in ("confirmed", "not confirmed")
+    assert given["wordnet"] == ("100 %", "confirmed")
+    assert given["table_4"] == ("smith, in a log that we wrote for it", "by construction")
+    generated = judgements(evaluation_of(LOG, MARKET, has_log=False))
+    assert generated["table_3"] == (given["table_3"][0], "by construction")
+    assert generated["wordnet"] == ("100 %", "by construction")
+
+
+def test_runs_that_release_nothing_are_not_counted_as_verified() -> None:
+    log = small_log(n_people=110)
+    found = evaluation_of(log, small_market(log))
+    empty = [run for run in found.numbers["runs"] if not run["checked"]]
+    assert {run["k"] for run in empty} == {100}  # of 110 people no 100 share a term
+    assert found.tally.empty == sum(2 if run["target"] == "random" else 1 for run in empty)
+    assert found.tally.verified + found.tally.empty == 5 + 10 * (len(TARGETS) + 1)
+
+
+def grid_by_hand(kept: dict[tuple[int, int, str], float]) -> result_tables.Grid:
+    """Return a grid in which every target keeps 50 % of everything, but for some log sizes by m, k and target."""
+    return {
+        (m, k): {
+            target: replace(
+                run_of(target, **dict.fromkeys(printed.COLUMNS_5, 50.0) | {"log size": kept.get((m, k, target), 50.0)}),
+                k=k,
+                m=m,
+            )
+            for target in TARGETS
+        }
+        for m in printed.MS
+        for k in printed.KS
+    }
+
+
+def test_section_5_5_is_judged_by_the_largest_difference_of_m() -> None:
+    same = claims.check_sizes(grid_by_hand({}))
+    assert same["m_large_k"] == ("up to 0.0 points (users, k = 100)", True)
+    cost = claims.check_sizes(grid_by_hand({(3, 100, "logsize"): 42.8}))
+    assert cost["m_large_k"] == ("up to 7.2 points (log size, k = 100)", False)
+    assert cost["m_largest_k"][1] is False
+    assert cost["m_specific"][1] is False
+    small_k = claims.check_sizes(grid_by_hand({(3, 2, "logsize"): 45.0}))
+    assert small_k["m_large_k"][1] is True
+    assert small_k["m_generic"] == ("up to 5.0 points (log size, k = 2)", False)
+
+
+def test_section_5_4_is_judged_by_every_k_and_m() -> None:
+    ranks = {(m, k, "logsize"): 60.0 for m in printed.MS for k in printed.KS}
+    ranks |= {(m, k, "users"): 55.0 for m in printed.MS for k in printed.KS}
+    found = claims.check_targets(grid_by_hand(ranks))
+    assert found["users"] == ("at 10 of 10 k and m", True)
+    assert found["own_target"] == ("not in 0 of 60 cases", True)
+    assert found["generic"] == ("up to 10.0 points, in log size", False)
+    assert found["random"] == ("random up to 10.0 points behind, others up to 10.0", False)
+    assert claims.check_targets(grid_by_hand(ranks | {(2, 2, "fis"): 58.0}))["users"][1] is False
+
+
+def test_section_5_2_is_judged_by_times() -> None:
+    seconds = {(2, 2): 10.0, (5, 2): 2.0, (2, 3): 100.0, (5, 3): 50.0}
+    runs = {cell: replace(run_of("logsize", **{"log size": 1.0}), seconds=s) for cell, s in seconds.items()}
+    started = runs[5, 3]
+    all_targets = [replace(run_of(target), seconds=i) for i, target in enumerate(TARGETS)]
+    found = claims.check_times(runs, started, all_targets)
+    assert found["first_pass"] == ("whole run: in 20 % of the time", True)
+    assert found["started"] == ("50 % of the time", False)
+    assert found["slowest"] == ("random, 7.00 s on average", False)
+    table = result_tables.times_table(runs, started, [replace(each, seconds=6.0, passes=4.0) for each in all_targets])
+    assert ("time of a pass on average, m = 2", "00h:04m:00s", "1.500 s") in table.rows
 
 
 def test_tables_5_to_7_by_hand() -> None:

@@ -10,11 +10,16 @@ from queryveil.core.errors import InputError, InternalError
 from queryveil.core.names import resolve
 from queryveil.experiments import burghardt, carpineto, liu, zhu
 from queryveil.experiments.paper import (
+    BY_CONSTRUCTION,
+    Finding,
+    Found,
     Lines,
     Paper,
     PaperOptions,
+    RunTally,
     confirm_kept,
     example_log,
+    judge,
     mean_figures,
     required,
 )
@@ -102,16 +107,44 @@ def test_an_example_log_has_one_history_per_person() -> None:
     )
 
 
+def test_values_that_do_not_exist_are_neither_drawn_nor_written_as_numbers() -> None:
+    lines = Lines.formatted("p", (0.1, 0.4), {"a": (float("nan"), 0.5)}, ".2f")
+    assert [(point.x, point.y) for point in lines.figure("Figure", "", "share").points] == [(0.4, 0.5)]
+    assert lines.table("Figure", "").rows == (("a", "–", "0.50"),)
+
+
 def test_kept_pairs_are_verified() -> None:
-    kept = np.array([True, True, True, True, False])
-    assert confirm_kept(QUERY_K, LOG, kept) == 2
-    assert confirm_kept(resolve("method", "km(k=2, m=2)"), LOG, kept) == 3
-    assert confirm_kept(QUERY_K, LOG, np.zeros(5, np.bool_)) == 0
+    kept, tally = np.array([True, True, True, True, False]), RunTally()
+    assert confirm_kept(QUERY_K, LOG, kept, tally) == 2
+    assert confirm_kept(resolve("method", "km(k=2, m=2)"), LOG, kept, tally) == 3
+    assert tally == RunTally(verified=2)
+    assert str(tally) == "2 releases were verified"
+
+
+def test_an_empty_release_does_not_count_as_verified() -> None:
+    tally = RunTally()
+    assert confirm_kept(QUERY_K, LOG, np.zeros(5, np.bool_), tally) == 0
+    assert tally == RunTally(verified=0, empty=1)
+    assert str(tally) == "0 releases were verified; 1 released nothing, so there was nothing to verify"
 
 
 def test_a_refused_result_is_an_internal_error() -> None:
+    tally = RunTally()
     with pytest.raises(InternalError, match=r"the result of query_k\(k=2\) was refused by its verifier \(violated\)"):
-        confirm_kept(QUERY_K, LOG, np.ones(5, np.bool_))
+        confirm_kept(QUERY_K, LOG, np.ones(5, np.bool_), tally)
+    assert tally == RunTally()
+
+
+def test_every_claim_is_judged() -> None:
+    claims = {name: ("Table 1", f"it is {name}") for name in ("so", "not so", "made so")}
+    found: Found = {"so": ("it is", True), "not so": ("no", False), "made so": ("by us", BY_CONSTRUCTION)}
+    assert judge(claims, found) == (
+        Finding("Table 1", "it is so", "it is", "confirmed"),
+        Finding("Table 1", "it is not so", "no", "not confirmed"),
+        Finding("Table 1", "it is made so", "by us", "by construction"),
+    )
+    with pytest.raises(KeyError):
+        judge(claims, {"so": ("it is", True)})
 
 
 def test_figures_are_averaged_by_name() -> None:

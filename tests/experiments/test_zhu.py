@@ -4,32 +4,38 @@ import numpy as np
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.experiments.zhu.examples import GROUPS, SIMILARITY, SYNONYMS, example_tables, sets_of, similarity
+from queryveil.experiments.zhu.examples import (
+    GROUPS,
+    SIMILARITY,
+    SYNONYMS,
+    example_tables,
+    java_path,
+    sets_of,
+    similarity,
+)
 from queryveil.experiments.zhu.grid import FEWEST, TERMS, equal_profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.semantics.network import wordnet
 from tests.builders import profiles_of
 
-TABLE_4 = {
-    "UP_1": (
-        "({kitten, kitty}, 1), ({riding, horseback riding, equitation}, 0.8), ({young mammal}, 1), "
-        "({sport, athletics}, 0.8)"
-    ),
-    "UP_2": (
-        "({pup, whelp}, 0.6), ({riding, horseback riding, equitation}, 1), ({young mammal}, 0.6), "
-        "({sport, athletics}, 1)"
-    ),
-}
-
 
 def test_the_example_tables_equal_the_paper() -> None:
     tables = {table.name: table for table in example_tables()}
-    assert list(tables) == [f"Table {i}" for i in range(1, 6)]
+    assert list(tables) == ["Table 1", "Figure 1", *(f"Table {i}" for i in range(2, 6))]
     for term, synonyms in SYNONYMS.items():
         assert sets_of(term, 0) == [synonyms]
     assert {a: round(similarity(a), 3) for a in SIMILARITY} == SIMILARITY
-    assert {row[0]: row[1] for row in tables["Table 4"].rows} == TABLE_4
+    for name in ("Table 3", "Table 4"):
+        assert [row[1] for row in tables[name].rows] == [row[2] for row in tables[name].rows]
     assert {label: tuple(ours.split(", ")) for label, _, ours, _ in tables["Table 5"].rows} == GROUPS
+
+
+def test_java_of_a_coffee_drinker_and_of_a_programmer() -> None:
+    assert java_path("UP_3")[:2] == [("coffee", "java"), ("beverage", "drink", "drinkable", "potable")]
+    assert ("programming language", "programing language") in java_path("UP_4")
+    paths = {row[0]: row[1] for row in example_tables()[1].rows}
+    assert paths["kitten"].startswith("{kitten, kitty} → {young mammal} → ")
+    assert all(path.endswith(" → {entity}") for path in paths.values())
 
 
 def test_people_take_part_with_equally_many_known_terms() -> None:

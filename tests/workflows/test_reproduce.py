@@ -10,7 +10,7 @@ import pytest
 
 import queryveil
 from queryveil.cli import run
-from queryveil.workflows.reproduce import FOR_THE_OWNER, reproduce
+from queryveil.workflows.reproduce import FOR_THE_OWNER, SMALL_LOG, reproduce
 from queryveil.workflows.requests import ReproduceRequest
 
 
@@ -71,9 +71,9 @@ def test_from_python_on_a_table(folder: Path) -> None:
     table = frame.rename(columns={"AnonID": "user", "Query": "query", "QueryTime": "time"})[["user", "query", "time"]]
     done = queryveil.reproduce("burghardt", table, market=folder / "market.csv", seed=9)
     from_file = queryveil.reproduce("burghardt", folder / "log.tsv", market=folder / "market.csv", seed=9)
-    assert done.warning == FOR_THE_OWNER
+    assert done.warnings == (FOR_THE_OWNER, SMALL_LOG.format(done.numbers["log"]["people"], 183_901))
     assert done.numbers["log"] == from_file.numbers["log"]
-    assert done.tables[6].rows == from_file.tables[6].rows
+    assert done.tables[8].rows == from_file.tables[8].rows
 
 
 def test_a_generated_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,13 @@ def test_a_generated_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert printed["log"]["generated"] is True
     assert 0 < printed["log"]["people"] <= 600
     assert FOR_THE_OWNER not in shown.err
-    assert "generated log (like altavista)" in (out / "page.html").read_text()
+    page = (out / "page.html").read_text()
+    assert "generated log (like altavista)" in page
+    assert "; seed 1; " in page and f"{printed['releases']['verified']} releases were verified" in page
+    assert "This is a small log: " in shown.err and "This is a small log: " in page
+    assert {each["judgement"] for each in printed["findings"] if each["where"] in ("Table 3", "Table 4")} == {
+        "by construction"
+    }
     assert [each["n"] > 0 for each in printed["table_3"]] == [True] * 15
 
 

@@ -13,7 +13,8 @@ from queryveil.cli import run
 from queryveil.experiments.zhu.grid import LEVELS, PS
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.semantics.network import wordnet
-from queryveil.workflows.reproduce import FOR_THE_OWNER
+from queryveil.workflows.reproduce import FOR_THE_OWNER, reproduce
+from queryveil.workflows.requests import ReproduceRequest
 
 N_PEOPLE, N_TERMS, N_WORDS = 200, 160, 1_700  # at p = 0.1 a group needs 1,500 words, each held by ten people
 
@@ -39,7 +40,7 @@ def test_reproduce_zhu_on_given_log(folder: Path, tmp_path: Path, capsys: pytest
     command = ["reproduce", "zhu", "--log", str(folder / "log.tsv"), "--index", str(folder / "index")]
     assert run([*command, "--out", str(out)]) == 0
     shown = capsys.readouterr()
-    for name in (*(f"Table {i}:" for i in range(1, 6)), *(f"Figure {i}:" for i in range(2, 7)), "All runs:"):
+    for name in (*(f"Table {i}:" for i in range(1, 6)), *(f"Figure {i}:" for i in range(1, 7)), "All runs:"):
         assert f"\n{name}" in shown.out
     assert "\nWhat the figures do not mean: nobody judged a document." in shown.out
     assert FOR_THE_OWNER in shown.err
@@ -54,9 +55,34 @@ def test_reproduce_zhu_on_given_log(folder: Path, tmp_path: Path, capsys: pytest
         for metrics in each["figures"].values():
             assert all(0 <= m["low"] <= m["value"] <= m["high"] <= 1 for m in metrics.values())
     page = ElementTree.fromstring((out / "page.html").read_text().removeprefix("<!DOCTYPE html>"))
-    assert len(list(page.iter("svg"))) == 4
+    assert len(list(page.iter("svg"))) == 5
     assert len(list(page.iter("table"))) == len(numbers["tables"])
     assert "What the figures mean" in " ".join(page.itertext())
+
+
+def test_the_fewest_people_are_enough(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["reproduce", "zhu", "--log", str(folder / "log.tsv"), "--index", str(folder / "index")]
+    assert run([*command, "--users", "100", "--json"]) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    illegal = [(each["p"], each["a"]) for each in numbers["runs"] if not each["groups"]]
+    assert illegal == [(0.1, a) for a in LEVELS]  # a group would need 1,500 words that ten people hold each
+    assert numbers["releases"] == {"verified": 28, "empty": 4}
+    tables = {table["name"]: table for table in numbers["tables"]}
+    assert tables["Figure 5"]["rows"][1][1] == "–"
+    assert "these people make no legal group" in tables["All runs"]["notes"][1]
+
+
+def test_claims_are_judged_by_both_metrics(folder: Path) -> None:
+    found = reproduce(ReproduceRequest(paper="zhu", log=folder / "log.tsv", index=folder / "index", users=100)).numbers
+    improved = [each for each in found["findings"] if "improvement over no personalisation" in each["paper"]]
+    assert [each["paper"].partition(", by ")[2] for each in improved] == ["AP at 10", "AP"]
+    run = next(each for each in found["runs"] if (each["p"], each["a"]) == (0.4, 1))
+    for each in improved:
+        metric = each["paper"].partition(", by ")[2]
+        means = [100 * run["figures"][variant][metric]["value"] for variant in ("the groups", "no personalisation")]
+        assert each["ours"].startswith(f"{means[0]:.1f} against {means[1]:.1f}: {means[0] - means[1]:+.1f} points")
+        low = float(each["ours"].partition("(")[2].partition(" ")[0])
+        assert (each["judgement"] == "confirmed") is (low > 0)
 
 
 BAD = {

@@ -134,7 +134,7 @@ def compare(result: "MethodComparison", request: requests.CompareRequest, as_jso
     requests.ReproduceRequest, "queryveil.workflows.reproduce:reproduce", json="Print all numbers as JSON."
 )
 def reproduce(result: "Reproduction", request: requests.ReproduceRequest, as_json: bool) -> None:
-    """Make the tables and figures of a paper again, with the paper's own; every run is verified."""
+    """Make the tables and figures of a paper again, with the paper's own; every release is verified."""
     if as_json:
         print_json(result.numbers)
     else:
@@ -146,6 +146,6 @@ def reproduce(result: "Reproduction", request: requests.ReproduceRequest, as_jso
                 typer.echo(note)
         for text in result.reading:
             typer.echo(f"\n{text}")
-    if result.warning:
-        typer.echo(result.warning, err=True)
+    for warning in result.warnings:
+        typer.echo(warning, err=True)
     typer.echo(f"done in {result.seconds:.1f} s", err=True)

@@ -1,10 +1,12 @@
 """Papers whose evaluations can be reproduced: their declaration, and what the evaluations share."""
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isnan
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +26,18 @@ from queryveil.report.charts import Point
 from queryveil.report.reproduction import PaperFigure, PaperTable
 
 DEFAULT_ALGORITHM = "paper"
+OURS_AND_THEIRS = "ours | the paper's"  # what a cell of two figures contains
+NO_VALUE = "–"
+CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
+BY_CONSTRUCTION, NOT_COMPARABLE = "by construction", "not comparable"
+JUDGEMENTS = (
+    f"{CONFIRMED}, {NOT_CONFIRMED}: what the paper states is so, or is not so, on this log.",
+    f"{BY_CONSTRUCTION}: the input or the settings were made so that it comes out; it shows nothing about the paper.",
+    f"{NOT_COMPARABLE}: a figure of other people, documents or labels than the paper's.",
+)
 
 Input = TypeVar("Input")
+Found = dict[str, tuple[str, bool | str]]  # claim → what was found, and whether the claim holds, or a judgement
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,8 @@ class PaperInputs:
     progress: Progress = silent
     market: Market | None = None  # if the paper declares that it needs one
     index: Path | None = None  # likewise
+    sessions: Profiles | None = None  # likewise, of a log with times; a history is then a session
+    n_queries: int = 0  # of the log after cleaning
 
 
 def required(value: Input | None) -> Input:
@@ -65,20 +79,74 @@ def required(value: Input | None) -> Input:
     return value
 
 
+@dataclass
+class RunTally:
+    """Counts the runs of an evaluation: a run that releases nothing leaves nothing to verify."""
+
+    verified: int = 0
+    empty: int = 0
+
+    def __str__(self) -> str:
+        empty = f"; {self.empty:,} released nothing, so there was nothing to verify" if self.empty else ""
+        return f"{self.verified:,} releases were verified{empty}"
+
+
+class Finding(NamedTuple):
+    """What a paper states, what was found here, and whether that bears the statement out."""
+
+    where: str  # such as "Section 5.4"
+    paper: str
+    ours: str
+    judgement: str
+
+
+def read_printed(module: str) -> dict[str, Any]:
+    """Read printed.toml next to a module: what its paper prints, and its claims as pairs of a place and a statement."""
+    printed = tomllib.loads(Path(module).with_name("printed.toml").read_text("utf-8"))
+    return {**printed, "claims": {name: (where, statement) for name, (where, statement) in printed["claims"].items()}}
+
+
+def judge(claims: Mapping[str, tuple[str, str]], found: Found) -> tuple[Finding, ...]:
+    """Return a finding per claim, which is given as its place and its statement."""
+
+    def judgement(holds: bool | str) -> str:
+        return holds if isinstance(holds, str) else CONFIRMED if holds else NOT_CONFIRMED
+
+    return tuple(
+        Finding(where, statement, found[name][0], judgement(found[name][1]))
+        for name, (where, statement) in claims.items()
+    )
+
+
 @dataclass(frozen=True)
 class PaperEvaluation:
-    """The tables and figures of a paper, all their numbers, and what they mean in plain words."""
+    """The findings, tables and figures of a paper, all their numbers, and what they mean in plain words."""
 
-    tables: tuple[PaperTable, ...]
+    findings: tuple[Finding, ...]
+    evaluated: tuple[PaperTable, ...]
     figures: tuple[PaperFigure, ...]
     record: Mapping[str, Any]  # numbers for JSON that the tables round or do not contain
+    people: int  # who take part
+    tally: RunTally
     reading: tuple[str, ...] = ()
     setting: str = ""  # continues the sentence about the log
 
     @property
+    def tables(self) -> tuple[PaperTable, ...]:
+        """Return the table of findings, followed by the others."""
+        heads = ("where", "the paper", "here", "judgement")
+        caption = "What the paper states, and what was found here"
+        return (PaperTable("Findings", caption, heads, self.findings, (0, 1, 2, 3), JUDGEMENTS), *self.evaluated)
+
+    @property
     def numbers(self) -> dict[str, Any]:
         """Return everything for JSON."""
-        return {**self.record, "tables": [asdict(table) for table in self.tables]}
+        findings = [finding._asdict() for finding in self.findings]
+        return {
+            **{"findings": findings, "releases": asdict(self.tally)},
+            **self.record,
+            "tables": [asdict(table) for table in self.tables],
+        }
 
 
 @dataclass(frozen=True)
@@ -89,10 +157,12 @@ class Paper:
     like: str  # what a generated log resembles by default
     evaluate: Callable[[PaperInputs], PaperEvaluation]
     check_options: Callable[[PaperOptions], None]
+    enough_people: int  # of fewer, what is confirmed or not depends on who they happen to be
     generated_users: Callable[[PaperOptions], int | None] = lambda options: options.users  # None: generator's default
     unit: Unit = "term"  # of the profiles
     needs_market: bool = False
     needs_index: bool = False
+    needs_sessions: bool = False
     shows_terms: bool = True  # the tables contain terms of the log
 
     def check(self, options: PaperOptions) -> None:
@@ -110,13 +180,14 @@ class Lines:
 
     over: str  # name of the parameter
     xs: Sequence[float]  # its values
-    values: Mapping[str, Sequence[float]]  # line → (xs,)
+    values: Mapping[str, Sequence[float]]  # line → (xs,); NaN where there is no value
     texts: Mapping[str, Sequence[str]]  # line → (xs,): the values as formatted in the table
 
     @classmethod
     def formatted(cls, over: str, xs: Sequence[float], values: Mapping[str, Sequence[float]], form: str) -> "Lines":
         """Return lines whose values are all formatted alike."""
-        return cls(over, xs, values, {line: [format(y, form) for y in ys] for line, ys in values.items()})
+        texts = {line: [NO_VALUE if isnan(y) else format(y, form) for y in ys] for line, ys in values.items()}
+        return cls(over, xs, values, texts)
 
     def figure(self, name: str, caption: str, what: str, scale: float = 1.0) -> PaperFigure:
         """Return the chart; `what` is the title of its y axis."""
@@ -124,6 +195,7 @@ class Lines:
             Point(float(x), scale * y, line)
             for line, ys in self.values.items()
             for x, y in zip(self.xs, ys, strict=True)
+            if not isnan(y)
         ]
         return PaperFigure(name, caption, what, tuple(points), tuple(self.values), over=self.over)
 
@@ -151,14 +223,15 @@ def run_method(
     return method_of(method).load()(task)
 
 
-def confirm(method: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
-    """Return the verifier's verdict on the result of a method; raise if the claim does not hold."""
+def confirm(method: ResolvedName, evidence: Evidence, tally: RunTally, *, progress: Progress = silent) -> Verdict:
+    """Return the verifier's verdict on the result of a method, and count it; raise if the claim does not hold."""
     claim = method_of(method).claim(method)
     verdict: Verdict = claim.declaration.load()(claim, evidence, progress=progress)
     if not verdict.holds:
         raise InternalError(
             f"the result of {method} was refused by its verifier ({verdict.state}); please report this."
         )
+    tally.verified += 1
     return verdict
 
 
@@ -166,12 +239,14 @@ def confirm_kept(
     method: ResolvedName,
     profiles: Profiles,
     mask: NDArray[np.bool_],
+    tally: RunTally,
     *evidence: object,
     unit: Literal["term", "query"] = "term",
     progress: Progress = silent,
 ) -> int:
     """Verify the kept pairs of profiles; return how much the verifier checked, 0 if nothing was kept."""
     if not mask.any():
+        tally.empty += 1
         return 0
     kept, ids = np.unique(profiles.ids[mask], return_inverse=True)
     entries = tuple(profiles.vocabulary[entry] for entry in kept.tolist())
@@ -179,7 +254,7 @@ def confirm_kept(
     indptr, counts = select_entries(profiles.indptr, mask), profiles.counts[mask]
     released = ReleasedHistories(histories, indptr, ids.astype(np.int32), counts, entries, None, unit)
     owners = Owners(profiles.owner, histories, profiles.holders_by_text)
-    return confirm(method, Evidence(released, owners, Floor(), *evidence), progress=progress).checked
+    return confirm(method, Evidence(released, owners, Floor(), *evidence), tally, progress=progress).checked
 
 
 def mean_figures(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from queryveil.report.charts import Point, axis_end, growth_chart, line_chart
+from queryveil.report.charts import Point, axis_end, growth_chart, line_chart, share_chart
 from queryveil.report.rendering import render
 
 TITLE = "A paper's evaluation, made again"
@@ -30,17 +30,19 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A line chart over a parameter with one line per series; it is shown above the table of the same name."""
+    """A line chart over a parameter with one line per series, or bars; it is shown above the table of the same name."""
 
     name: str
     caption: str
     what: str  # title of the y axis
     points: tuple[Point, ...]
     series: tuple[str, ...]
-    over: str = "k"  # title of the x axis; over k, percentages are drawn on a logarithmic axis
+    over: str = "k"  # title of the x axis; over k, percentages are drawn on a logarithmic axis; "": a bar per series
 
     def draw(self) -> Markup:
         """Draw the chart."""
+        if not self.over:
+            return share_chart(self.what, [(point.series, point.y) for point in self.points])
         if self.over == "k":
             return growth_chart(self.points, self.what, self.series, axis_end(point.y for point in self.points))
         return line_chart(self.points, self.over, self.what, self.series)
@@ -52,7 +54,7 @@ class Reproduction:
 
     paper: str
     log: str  # a sentence about it
-    warning: str  # what its owner must know before passing the page on; "": nothing
+    warnings: tuple[str, ...]  # what one must know before passing the page on, or believing it
     tables: tuple[PaperTable, ...]
     figures: tuple[PaperFigure, ...]
     numbers: Mapping[str, Any]  # everything, for JSON

@@ -29,11 +29,15 @@ PAGE, NUMBERS = "page.html", "numbers.json"
 FOR_THE_OWNER = (
     "These tables hold terms of the log as people typed them: they are for the log's owner, and are nothing to release."
 )
+SMALL_LOG = (
+    "This is a small log: {:,} people take part, and at least {:,} should for a comparison with the paper; "
+    "what is confirmed or not may be otherwise in a larger one."
+)
 PAPERS = {"burghardt": burghardt.PAPER, "zhu": zhu.PAPER, "liu": liu.PAPER, "carpineto": carpineto.PAPER}
 
 
 def reproduce(request: ReproduceRequest, *, progress: Progress = silent) -> Reproduction:
-    """Compute the tables and figures of a paper; every run is verified before it is reported.
+    """Compute the tables and figures of a paper; every release is verified before it is reported.
 
     Without a log in the request one is generated, and read and cleaned as the request says.
     """
@@ -50,10 +54,13 @@ def reproduce(request: ReproduceRequest, *, progress: Progress = silent) -> Repr
         evaluation = paper.evaluate(inputs)
     seconds = time.monotonic() - started
     counts = Counts.of(inputs.profiles).record()
+    warnings = [FOR_THE_OWNER] if paper.shows_terms and options.has_log else []
+    if evaluation.people < paper.enough_people:
+        warnings.append(SMALL_LOG.format(evaluation.people, paper.enough_people))
     done = Reproduction(
         paper.citation,
-        f"{_describe_log(paper, options, counts)}{evaluation.setting}; every run was verified.",
-        FOR_THE_OWNER if paper.shows_terms and options.has_log else "",
+        f"{_describe_log(paper, options, counts)}{evaluation.setting}; seed {request.seed}; {evaluation.tally}.",
+        tuple(warnings),
         evaluation.tables,
         evaluation.figures,
         {
@@ -103,12 +110,16 @@ def _inputs(
             source = replace(source, paths=(log,))
         market = None if market_file is None else read_market(market_file, source.cleaning.charset)
         with open_log(source, progress=progress) as opened:
-            profiles = build(opened, unit=paper.unit, progress=progress)
+            profiles, n_queries = build(opened, unit=paper.unit, progress=progress), opened.n_queries
+        sessions = None
+        if paper.needs_sessions and opened.has_times and source.cleaning.history == "user":
+            with open_log(replace(source, cleaning=replace(source.cleaning, history="session"))) as opened:
+                sessions = build(opened)
         index = options.index
         if paper.needs_index and index is None:
             index = folder / "index"
             make_index(IndexRequest(corpus="wordnet", out=index), progress=progress)
-        yield PaperInputs(profiles, options, rng, progress, market, index)
+        yield PaperInputs(profiles, options, rng, progress, market, index, sessions, n_queries)
 
 
 def _like(paper: Paper, options: PaperOptions) -> str:

@@ -10,16 +10,16 @@ from dataclasses import asdict
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import Name, resolve
-from queryveil.experiments.burghardt import input_tables, printed, result_tables
+from queryveil.experiments.burghardt import claims, input_tables, printed, result_tables
 from queryveil.experiments.burghardt.examples import TermHolders
 from queryveil.experiments.burghardt.grid import KmSetup, run_grid, run_times, warm_up
-from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, required
+from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, judge, required
 from queryveil.measures.utility.market import coverage
 from queryveil.methods.targets import TermValues
 
 
 def evaluate(inputs: PaperInputs) -> PaperEvaluation:
-    """Compute the paper's tables and figures on a log; every run is verified before it is reported."""
+    """Compute the paper's tables and figures on a log; every release is verified before it is reported."""
     profiles, market, algorithm = inputs.profiles, required(inputs.market), inputs.options.algorithm
     coverage(profiles, market)  # refuses a table of other terms
     setup, progress = KmSetup(profiles, TermValues(market=market), algorithm, inputs.rng), inputs.progress
@@ -27,13 +27,21 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     warm_up(setup)
     progress("looking for examples", 0, 1)
     holders = TermHolders(profiles)
+    log, unknown = input_tables.section_5_1(profiles, inputs.n_queries)
     first, fourth = input_tables.table_1(holders), input_tables.table_4(holders)
     second, highest = input_tables.table_2(profiles, market)
-    third, correlations = input_tables.table_3(profiles, market)
+    third, correlations, agree = input_tables.table_3(profiles, market)
     timed, started = run_times(setup, progress)
     runs = run_grid(setup, progress)
-    figures, results = result_tables.figures_and_tables(runs)
+    grid = result_tables.grid_of(runs)
+    figures, results = result_tables.figures_and_tables(grid)
     times = result_tables.times_table(timed, started, runs)
+    found = {
+        **claims.check_inputs(unknown, bool(first.notes), agree, is_generated=not inputs.options.has_log),
+        **claims.check_times(timed, started, runs),
+        **claims.check_targets(grid),
+        **claims.check_sizes(grid),
+    }
     record = {
         "algorithm": algorithm,
         "table_2": highest,
@@ -42,8 +50,15 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
         "timed": [asdict(run) for run in timed.values()],
         "timed_from_2_2": asdict(started),
     }
-    tables = (input_tables.section_5_1(profiles), first, second, third, *fourth, *results, times)
-    return PaperEvaluation(tables, figures, record, setting=f", anonymised by algorithm={algorithm}")
+    return PaperEvaluation(
+        judge(printed.CLAIMS, found),
+        (log, first, second, third, *fourth, *results, times),
+        figures,
+        record,
+        profiles.n_people,
+        setup.tally,
+        setting=f", anonymised by algorithm={algorithm}",
+    )
 
 
 def _check_inputs(setup: KmSetup) -> None:
@@ -70,4 +85,5 @@ def _check_options(options: PaperOptions) -> None:
         raise InputError("--market goes with the log that it is about; give that by --log, or leave --market out.")
 
 
-PAPER = Paper(printed.CITATION, "altavista", evaluate, _check_options, needs_market=True)
+ENOUGH_PEOPLE = printed.LOG["users"] // 2
+PAPER = Paper(printed.CITATION, "altavista", evaluate, _check_options, ENOUGH_PEOPLE, needs_market=True)

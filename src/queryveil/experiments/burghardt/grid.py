@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -14,7 +14,7 @@ from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.core.rows import FloatArray, row_numbers
 from queryveil.experiments.burghardt import printed
 from queryveil.experiments.burghardt.examples import smith_log
-from queryveil.experiments.paper import confirm_kept, mean_figures, run_method
+from queryveil.experiments.paper import RunTally, confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import FIGURES
@@ -50,6 +50,7 @@ class KmSetup:
     term_values: TermValues
     algorithm: str
     rng: np.random.Generator
+    tally: RunTally = field(default_factory=RunTally)
 
     @cached_property
     def values(self) -> Mapping[str, FloatArray]:
@@ -102,7 +103,7 @@ def run_once(
     began = time.perf_counter()
     method, kept = setup.run(k, m, target, start, progress)
     seconds = time.perf_counter() - began
-    checked = confirm_kept(method, setup.profiles, kept.mask, progress=progress)
+    checked = confirm_kept(method, setup.profiles, kept.mask, setup.tally, progress=progress)
     profiles, mask = setup.profiles, kept.mask
     shares = {  # % of the original
         "distinct terms": 100.0 * len(np.unique(profiles.ids[mask])) / len(profiles.vocabulary),

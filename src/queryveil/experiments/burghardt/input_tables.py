@@ -7,26 +7,30 @@ import numpy as np
 
 from queryveil.experiments.burghardt import examples, printed
 from queryveil.experiments.burghardt.examples import Step, TermHolders
+from queryveil.experiments.paper import NO_VALUE, OURS_AND_THEIRS
 from queryveil.histories.profiles import Profiles
 from queryveil.market.table import Market
 from queryveil.measures.utility import market as measures
 from queryveil.measures.utility.market import FREQUENCY, LEVEL, USERS, Correlation
 from queryveil.report.reproduction import PaperTable
-
-OURS_AND_THEIRS = "ours | the paper's"  # what a cell of two figures contains
-NO_VALUE = "–"
+from queryveil.semantics.network import wordnet
 
 
-def section_5_1(profiles: Profiles) -> PaperTable:
-    """Show how large the log is after cleaning."""
+def section_5_1(profiles: Profiles, n_queries: int) -> tuple[PaperTable, float]:
+    """Show how large the log is after cleaning; return also the share (%) of its distinct terms not in WordNet."""
     ours = {
         "users": profiles.n_people,
+        "queries": n_queries,
         "distinct terms": len(profiles.vocabulary),
         "occurrences": int(profiles.counts.sum()),
         "terms of the largest history": int(np.diff(profiles.indptr).max()),
     }
-    rows = tuple((name, f"{printed.LOG[name]:,}", f"{count:,}") for name, count in ours.items())
-    return PaperTable("Section 5.1", "The log after cleaning", ("", "paper", "ours"), rows)
+    unknown = 100.0 * float((wordnet().find_all(profiles.vocabulary) < 0).mean())
+    rows = (
+        *((name, f"{printed.LOG[name]:,}", f"{count:,}") for name, count in ours.items()),
+        ("distinct terms that WordNet lacks, % (section 2.3)", f"{printed.NOT_IN_WORDNET}", f"{unknown:.1f}"),
+    )
+    return PaperTable("Section 5.1", "The log after cleaning", ("", "paper", "ours"), rows), unknown
 
 
 def table_1(holders: TermHolders) -> PaperTable:
@@ -73,8 +77,8 @@ def _amount(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) or value >= 1000 else f"{value:,.2f}"
 
 
-def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correlation]]:
-    """Show how the criteria are correlated over terms."""
+def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correlation], int]:
+    """Show how the criteria are correlated over terms; return also in how many cells as in the paper."""
     figures = measures.figures_of_terms(profiles, profiles.counts, profiles.owner, market)
     found = measures.correlations(measures.known_to_market(figures))
     by_pair = {frozenset((each.first, each.second)): each for each in found}
@@ -93,13 +97,10 @@ def table_3(profiles: Profiles, market: Market) -> tuple[PaperTable, list[Correl
         ours.is_significant == (significance < LEVEL) and ours.value is not None and ours.value * correlation > 0
         for ours, (correlation, significance, _) in compared
     )
-    notes = (
-        "* significant at the 0.01 level (one-tailed).",
-        f"Sign and significance are the paper's in {agree} of {len(printed.TABLE_3)} cells.",
-    )
+    notes = ("* significant at the 0.01 level (one-tailed).",)
     heads = ("", "", "revenue", "impressions", "clicks", "max bid", "user frq.")
     caption = f"Pearson correlation analysis of the input data ({OURS_AND_THEIRS})"
-    return PaperTable("Table 3", caption, heads, tuple(rows), words=(0, 1), notes=notes), found
+    return PaperTable("Table 3", caption, heads, tuple(rows), words=(0, 1), notes=notes), found, agree
 
 
 def _share(value: float | None) -> str:
@@ -115,7 +116,8 @@ def table_4(holders: TermHolders) -> list[PaperTable]:
     rows = tuple((*_step(ours), f"{theirs[3]}, {theirs[4]}" if theirs else NO_VALUE) for ours, theirs in pairs if ours)
     heads = ("iteration", "term", "m", "frequency", "state")
     caption = "Deciding for a term to delete, in the paper's example"
-    tables = [PaperTable("Table 4", caption, (*heads, "paper"), rows, words=(0, 1, 4, 5))]
+    note = "The paper does not print the log behind it: we wrote one that has these frequencies."
+    tables = [PaperTable("Table 4", caption, (*heads, "paper"), rows, words=(0, 1, 4, 5), notes=(note,))]
     found = examples.find_undecided(holders, 2, 3)
     if found:
         caption = "Deciding for a term to delete, in this log (k = 2, m = 3)"

@@ -1,9 +1,8 @@
 """The figures that the paper prints, from printed.toml."""
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
+from queryveil.experiments.paper import read_printed
 from queryveil.measures.utility.market import FREQUENCY, USERS
 
 CITATION = "Burghardt, Böhm, Guttman, Clifton: Anonymous Search Histories Featuring Personalized Advertisement, 2010"
@@ -18,8 +17,10 @@ DIFFERENCES = ("R", "W", "fis")
 
 Differences = tuple[float, float, float]
 
-_PRINTED = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
+_PRINTED = read_printed(__file__)
 LOG: dict[str, int] = _PRINTED["log"]
+CLAIMS: dict[str, tuple[str, str]] = _PRINTED["claims"]
+NOT_IN_WORDNET = 85  # % of the distinct terms, section 2.3
 # combination → people who have it
 TABLE_1: dict[tuple[str, ...], int] = {tuple(words.split(" & ")): people for words, people in _PRINTED["table_1"]}
 # criterion → the term that is highest in it: its frequency, users, bid, impressions, clicks, revenue
@@ -47,3 +48,4 @@ TABLE_7: dict[tuple[int, int], tuple[Differences, ...]] = _by_cell("table_7")
 FIRST_PASS = {(2, 2): 10_558, (5, 2): 461, (2, 3): 324_504, (5, 3): 2925}
 FROM_2_2 = 23_722
 PASSES = {2: 6.7, 3: 4.8}  # m → passes on average
+SECONDS_PER_PASS = {2: 240, 3: 780}  # likewise

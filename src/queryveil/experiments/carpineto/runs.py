@@ -1,18 +1,20 @@
 """The releases behind the figures: selected by a strategy, verified if it makes a claim, and measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.errors import GuaranteeError
 from queryveil.core.evidence import Evidence
 from queryveil.core.log_pair import LogPair
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.rows import FloatArray, IntArray, gather_rows, row_sums
-from queryveil.experiments.paper import confirm_kept, run_method
+from queryveil.experiments.paper import RunTally, confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
@@ -32,6 +34,7 @@ class QuerySetup:
     lists: PersonalWordLists
     rng: np.random.Generator
     progress: Progress
+    tally: RunTally = field(default_factory=RunTally)
 
     @cached_property
     def n_issued(self) -> int:
@@ -41,6 +44,11 @@ class QuerySetup:
     def count_within(self, issued: IntArray | FloatArray, size: float) -> int:
         """Return how many cumulative counts are at most a share (%) of the issued queries, with a tolerance."""
         return int(np.searchsorted(issued, size / 100.0 * self.n_issued + 1e-9, side="right"))
+
+    def of_people(self, people: IntArray) -> "tuple[QuerySetup, IntArray]":
+        """Return the setup of some people, in ascending order, and the positions of their pairs."""
+        profiles, pairs = take_people(self.profiles, people)
+        return replace(self, profiles=profiles), pairs
 
     def compare(self, mask: Mask) -> LogPair:
         """Return the log before and after only the masked pairs are kept."""
@@ -58,9 +66,43 @@ class QueryRun:
     k: int | None  # the smallest number of people who issued a released query, for k-anonymity
     figures: Mapping[str, float]  # measure → its first figure: % for impressions, PEL and exposed
     nothing: float  # % of people of whom nothing was released
+    people: int
 
 
-BySize = Mapping[float, Sequence[QueryRun]]  # size of the releases (%) → one run per strategy
+BySize = Mapping[float, Sequence[QueryRun]]  # size of the releases (%) → a run per strategy that has so many queries
+
+
+@dataclass(frozen=True, eq=False)
+class QueryResults:
+    """All releases of the evaluation."""
+
+    setup: QuerySetup
+    shares: Mapping[str, float]  # pool of Figure 2 → % of the queries
+    first: Sequence[QueryRun]  # Figure 1, by rising k
+    steady: Sequence[QueryRun]  # the same over people of whom something is released at every k at which anything is
+    samples: Mapping[int, QueryRun]  # people of a sample → run, by rising size
+    draws: Sequence[BySize]  # Figure 2, repeated
+    others: Sequence[QueryRun]  # methods that change terms
+
+    @cached_property
+    def by_size(self) -> BySize:
+        """Return the means of Figure 2 over its draws."""
+        return mean_of(self.draws)
+
+
+def mean_of(draws: Sequence[BySize]) -> BySize:
+    """Return the mean of every figure over the draws; k is that of the first draw."""
+    return {
+        size: [
+            replace(
+                repeats[0],
+                figures=mean_figures([run.figures for run in repeats]),
+                nothing=fmean(run.nothing for run in repeats),
+            )
+            for repeats in zip(*(draw[size] for draw in draws), strict=True)
+        ]
+        for size in draws[0]
+    }
 
 
 def select_heavy_users(profiles: Profiles, rng: np.random.Generator) -> Profiles:
@@ -69,34 +111,53 @@ def select_heavy_users(profiles: Profiles, rng: np.random.Generator) -> Profiles
     heavy = np.flatnonzero(issued > issued.mean())
     if len(heavy) > HEAVY_PEOPLE:
         heavy = np.sort(rng.choice(heavy, HEAVY_PEOPLE, replace=False))
-    indptr, pairs = gather_rows(profiles.indptr, heavy)
-    return replace(
+    return take_people(profiles, heavy)[0]
+
+
+def take_people(profiles: Profiles, people: IntArray) -> tuple[Profiles, IntArray]:
+    """Return the profiles of some people, each with one history, and the positions of their pairs."""
+    indptr, pairs = gather_rows(profiles.indptr, people)
+    taken = replace(
         profiles,
         indptr=indptr,
         ids=profiles.ids[pairs],
         counts=profiles.counts[pairs],
-        owner=np.arange(len(heavy), dtype=np.int32),
-        persons=tuple(profiles.persons[person] for person in profiles.owner[heavy].tolist()),
-        log_history=profiles.log_history[heavy],
+        owner=np.arange(len(people), dtype=np.int32),
+        persons=tuple(profiles.persons[person] for person in profiles.owner[people].tolist()),
+        log_history=profiles.log_history[people],
     )
+    return taken, pairs
 
 
 def release(setup: QuerySetup, name: str) -> Mask:
     """Return what a method keeps, verified."""
     method = resolve("method", name)
     kept: KeptPairs = run_method(method, setup.profiles, setup.rng, setup.lists, progress=setup.progress)
-    confirm_kept(method, setup.profiles, kept.mask, setup.lists, unit="query")
+    confirm_kept(method, setup.profiles, kept.mask, setup.tally, setup.lists, unit="query")
     return kept.mask
+
+
+def release_common(setup: QuerySetup, k: int) -> Mask:
+    """Return what query k-anonymity keeps, verified; if no query has k people, that is nothing."""
+    try:
+        return release(setup, f"query_k(k={k})")
+    except GuaranteeError:
+        setup.tally.empty += 1
+        return np.zeros(len(setup.profiles.ids), np.bool_)
 
 
 def measure(setup: QuerySetup, strategy: str, mask: Mask, k: int | None = None) -> QueryRun:
     """Measure a release."""
-    pair = setup.compare(mask)
+    return measure_pair(setup.compare(mask), strategy, setup.rng, k)
+
+
+def measure_pair(pair: LogPair, strategy: str, rng: np.random.Generator, k: int | None = None) -> QueryRun:
+    """Measure a log before and after."""
     figures = {}
     for name in MEASURES:
         resolved = resolve("measure", name)
-        figures[name] = float(resolved.declaration.load()(Evidence(pair), resolved, rng=setup.rng)[0].value or 0.0)
-    return QueryRun(strategy, k, figures, 100.0 * float((pair.n_after == 0).mean()))
+        figures[name] = float(resolved.declaration.load()(Evidence(pair), resolved, rng=rng)[0].value or 0.0)
+    return QueryRun(strategy, k, figures, 100.0 * float((pair.n_after == 0).mean()), pair.n_people)
 
 
 def take_share(setup: QuerySetup, order: IntArray, size: float) -> Mask:
@@ -126,5 +187,5 @@ class CommonQueriesFirst:
         is_kept[self._order[:n_kept]] = True
         mask: Mask = is_kept[profiles.ids]
         k = int(self._people[self._order[n_kept - 1]]) if n_kept else profiles.n_people
-        confirm_kept(resolve("method", f"query_k(k={k})"), profiles, mask, unit="query")
+        confirm_kept(resolve("method", f"query_k(k={k})"), profiles, mask, self._setup.tally, unit="query")
         return mask, k

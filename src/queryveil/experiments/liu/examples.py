@@ -1,18 +1,21 @@
 """The running example (Figures 1 to 3), and Table I: what each method publishes of one person's vocabulary."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from scipy.optimize import linear_sum_assignment
 
 from queryveil.core.progress import Progress, silent
-from queryveil.experiments.liu.grid import LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
-from queryveil.experiments.paper import example_log
+from queryveil.core.rows import row_numbers
+from queryveil.engines import LogSource, open_log
+from queryveil.experiments.liu.grid import AS_PUBLISHED, LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
+from queryveil.experiments.paper import NO_VALUE, example_log, read_printed
+from queryveil.histories.build import build
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.vocabularies import PublishedVocabularies
+from queryveil.logs.options import CleaningOptions
 from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.network import Network, distance
 from queryveil.semantics.taxonomy import taxonomy_of
@@ -22,10 +25,12 @@ SHOWN_TERMS = 9  # of a vocabulary in Table I, as many as in the paper
 # Table I and section I-A: a user of the AOL log
 USER_TERMS, GENERALIZED_TERMS, SUPPRESSED = 181, 21, "over 90 %"
 
-_PRINTED = tomllib.loads(Path(__file__).with_name("printed.toml").read_text("utf-8"))
+_PRINTED = read_printed(__file__)
 VOCABULARIES: list[list[str]] = _PRINTED["vocabularies"]
 TYPICAL: list[str] = _PRINTED["typical"]
-EXAMPLE_K, EXAMPLE_EPS = 2, 4
+CLAIMS: dict[str, tuple[str, str]] = _PRINTED["claims"]
+CLUSTERS = "t1 t2 t3, t4 t5"  # of the running example
+EXAMPLE_K, EXAMPLE_EPS, LARGE_OMEGA = 2, 4, 100
 FIRST_TWO = 6  # section III-B: distance of t1 and t2 by the first model
 
 
@@ -34,6 +39,51 @@ def example(rng: np.random.Generator) -> VocabularySetup:
     log = example_log(VOCABULARIES, [f"t{number}" for number in range(1, len(VOCABULARIES) + 1)])
     pairs = [(child, parent) for parent, children in _PRINTED["taxonomy"].items() for child in children]
     return VocabularySetup(log, taxonomy_of(pairs), 1_000, rng)
+
+
+def figure_1a() -> PaperTable:
+    """Show which vocabularies are extracted from the paper's log, for two session gaps."""
+    table, rows = pa.table(_PRINTED["log"]), []
+    gaps = (("∞", "user", _format_bag(Counter(VOCABULARIES[0]))), ("30 minutes", "session", NO_VALUE))
+    for gap, history, theirs in gaps:
+        with open_log(LogSource(table=table, cleaning=CleaningOptions(history=history))) as log:
+            found = build(log)
+        bags: list[Counter[str]] = [Counter() for _ in range(found.n_histories)]
+        for at, term, count in zip(row_numbers(found.indptr), found.ids, found.counts, strict=True):
+            bags[at][found.vocabulary[term]] += int(count)
+        rows.append((gap, theirs, " and ".join(map(_format_bag, bags))))
+    caption = f"What is extracted from the {table.num_rows} rows of a query log, by the session gap sGap"
+    note = "Rows of one query and time are clicks of one query, so wine at 1:00 counts once."
+    return PaperTable("Figure 1(a)", caption, ("sGap", "paper", "ours"), tuple(rows), (0, 1, 2), (note,))
+
+
+def figure_2a() -> PaperTable:
+    """Show the taxonomy of the running example, which is an input."""
+    rows = tuple((parent, ", ".join(children)) for parent, children in _PRINTED["taxonomy"].items())
+    return PaperTable("Figure 2(a)", "The taxonomy of the running example", ("parent", "children"), rows, (0, 1))
+
+
+def figure_4(setup: VocabularySetup) -> tuple[PaperTable, list[str]]:
+    """Show which clusters of the example each reading of the pseudo-code makes; return those as published, too."""
+    k, eps = EXAMPLE_K, EXAMPLE_EPS
+    usual, second = f"vocabulary(k={k}, eps={eps}, floor=1", f"second model, ω = {eps + 1}"
+    readings = {
+        **{name.removeprefix("SSC "): method.format(k=k, eps=eps) for name, method in AS_PUBLISHED.items()},
+        f"{second}, first in T": f"{usual}, omega={eps + 1}, seed_rule=first)",
+        "first model, farthest from the last seed": f"{usual}, model=maximum)",
+        f"{second}, farthest from the last seed": f"{usual}, omega={eps + 1})",
+    }
+    rows = []
+    for reading, method in readings.items():
+        members: dict[str, list[str]] = {}
+        published = publish(setup, method)[1]
+        for history, person in enumerate(setup.profiles.persons):
+            members.setdefault(_format_bag(_bag_of(published, history)), []).append(person)
+        clusters = ", ".join(" ".join(each) for each in members.values())
+        rows.append((reading, clusters, "; ".join(bag or "nothing" for bag in members)))
+    caption = f"The clusters of the running example by reading of the pseudo-code; the paper's are {CLUSTERS}"
+    table = PaperTable("Figure 4", caption, ("reading", "clusters", "published"), tuple(rows), (0, 1, 2))
+    return table, [clusters for _, clusters, _ in rows[: len(AS_PUBLISHED)]]
 
 
 def figures_1_and_2(setup: VocabularySetup) -> PaperTable:
@@ -51,15 +101,15 @@ def figures_1_and_2(setup: VocabularySetup) -> PaperTable:
         else "SSC does not give the paper's typical vocabularies here."
     )
     return PaperTable(
-        "Figures 1 and 2",
+        "Figures 1(b) and 2(b)",
         f"The running example, k = {k}, ε = {eps}",
         ("", "vocabulary", LG_SET, LG_BAG, "SSC", "SSC in the paper"),
         rows,
         words=(0, 1, 2, 3, 4, 5),
         notes=(
             note,
-            "It needs the second model and the farthest vocabulary as the next seed: by the letter of the paper's "
-            "pseudo-code (the first in T) other clusters come out.",
+            "It needs the second model and the farthest vocabulary as the next seed, which we chose for it: by the "
+            "letter of the paper's pseudo-code other clusters come out (Figure 4).",
             "The paper's picture of LG is not in its text; that Goods stands for the terms of t1 and t4 is.",
         ),
     )
@@ -71,20 +121,21 @@ def figure_3(setup: VocabularySetup) -> PaperTable:
         (f"{one}, {other}", str(theirs), f"{distance(setup.network, one, other):.0f}")
         for one, other, theirs in _PRINTED["distances"]
     ]
-    eps = EXAMPLE_EPS
-    for other, theirs in ((1, str(FIRST_TWO)), (2, "–")):
-        first, second = _distances_by_model(setup.network, VOCABULARIES[0], VOCABULARIES[other], eps)
-        rows.append((f"t1, t{other + 1} by the first model, ε = {eps}", theirs, str(first)))
-        rows.append((f"t1, t{other + 1} by the second model, ω = {eps + 1}", "–", str(second)))
+    for other, theirs in ((1, str(FIRST_TWO)), (2, NO_VALUE)):
+        for omega in (EXAMPLE_EPS + 1, LARGE_OMEGA):
+            first, second = distances_by_model(setup.network, other, omega)
+            if omega < LARGE_OMEGA:
+                rows.append((f"t1, t{other + 1} by the first model, ε = {EXAMPLE_EPS}", theirs, str(first)))
+            rows.append((f"t1, t{other + 1} by the second model, ω = {omega}", NO_VALUE, str(second)))
     caption = "Distances between terms and between vocabularies"
     return PaperTable("Figure 3", caption, ("", "paper", "ours"), tuple(rows))
 
 
-def _distances_by_model(network: Network, one: list[str], other: list[str], eps: int) -> tuple[int, int]:
-    """Return the distance of two vocabularies by the first and by the second model."""
+def distances_by_model(network: Network, number: int, omega: int) -> tuple[int, int]:
+    """Return the distance of t1 and another vocabulary of the example by the first and by the second model."""
+    one, other = VOCABULARIES[0], VOCABULARIES[number]
     steps = np.array([[distance(network, a, b) for b in other] for a in one])
-    near = steps <= eps
-    omega = eps + 1
+    near = steps <= EXAMPLE_EPS
     many = np.where(near, steps - 10_000, 0)  # match as many terms as possible, then the nearest
     saving = np.where(near, np.minimum(steps - 2 * omega, 0), 0)
     fewest, saved = (int(costs[linear_sum_assignment(costs)].sum()) for costs in (many, saving))

@@ -1,4 +1,4 @@
-"""The evaluation of Zhu and Xiong 2010: tables 1 to 5 and figures 2 to 6.
+"""The evaluation of Zhu and Xiong 2010: tables 1 to 5 and figures 1 to 6.
 
 AOL's log and the TIPSTER corpus cannot be shipped, so people come from another log or a generated one, and documents
 from any index. Where we read the paper differently, and why: precision is given in several definitions, because the
@@ -9,7 +9,7 @@ profile left out, because the headline figure is high for any groups; figure 3 i
 from queryveil.core.errors import InputError
 from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, required
 from queryveil.experiments.zhu.examples import example_tables
-from queryveil.experiments.zhu.figures import all_runs, figure_2, figures_3_to_6, interpret
+from queryveil.experiments.zhu.figures import all_runs, check_claims, figure_2, figures_3_to_6, interpret
 from queryveil.experiments.zhu.grid import FEWEST, equal_profiles, run_grid
 from queryveil.search.index import open_index
 
@@ -24,9 +24,8 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     progress("choosing people", 0, 0)
     people = equal_profiles(inputs.profiles, inputs.options.users or PEOPLE, rng)
     grid = run_grid(people, index, rng, progress)
-    drawn = figures_3_to_6(grid)
-    figures = tuple(figure for figure, _ in drawn)
-    tables = (*example_tables(), *figure_2(grid), *(table for _, table in drawn), all_runs(grid))
+    drawn, (compared, second) = figures_3_to_6(grid), figure_2(grid)
+    tables = (*example_tables(), *second, *(table for _, table in drawn), all_runs(grid))
     runs = [  # with the estimates of all their variants and metrics
         {
             **{"settings": settings, "p": p, "a": a, "method": run.method, "groups": run.groups},
@@ -41,7 +40,16 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     record = {"people": grid.people, "queries": grid.queries, "runs": runs}
     documents = f"{len(index.documents):,} documents ({inputs.options.index or 'the bundled corpus'})"
     setting = f"; {grid.people:,} of them take part and search {documents}"
-    return PaperEvaluation(tables, figures, record, interpret(grid), setting)
+    return PaperEvaluation(
+        check_claims(grid),
+        tables,
+        (compared, *(figure for figure, _ in drawn)),
+        record,
+        grid.people,
+        grid.tally,
+        interpret(grid),
+        setting,
+    )
 
 
 def _check_options(options: PaperOptions) -> None:
@@ -60,6 +68,7 @@ PAPER = Paper(
     "aol",
     evaluate,
     _check_options,
+    enough_people=PEOPLE // 2,
     generated_users=lambda options: USERS_PER_PERSON * (options.users or PEOPLE),
     needs_index=True,
 )

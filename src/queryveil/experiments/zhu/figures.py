@@ -1,9 +1,14 @@
 """Figures 2 to 6 with tables of their numbers, a table of all runs, and what they mean in plain words."""
 
 from collections.abc import Mapping
+from math import isnan, nan
+from operator import le
 
-from queryveil.experiments.paper import Lines
+from queryveil.core.rows import FloatArray
+from queryveil.experiments.paper import BY_CONSTRUCTION, NO_VALUE, NOT_COMPARABLE, Finding, Lines, judge
+from queryveil.experiments.zhu.examples import CLAIMS, SIMILARITY, java_path, similarity
 from queryveil.experiments.zhu.grid import (
+    DEFAULTS,
     GROUP_SIZE,
     LEVELS,
     LINKING,
@@ -16,6 +21,7 @@ from queryveil.experiments.zhu.grid import (
     Cell,
     GroupGrid,
 )
+from queryveil.report.charts import Point
 from queryveil.report.reproduction import PaperFigure, PaperTable
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS, Estimate
 from queryveil.search.evaluation.variants import (
@@ -34,21 +40,81 @@ _LINES = {  # line of figures 3 and 4 → settings and variant
     **{variant: (PAPERS, variant) for variant in (RANDOM_GROUPS, RANDOM_WITHOUT_SELF)},
 }
 PAPER_AP = 78.86  # % at p = 0.4, a = 1: "average precision at top 10 relevant search results"
+JUDGED_BY = (AP_TOP, AP_ALL)  # the paper's wording fits either, and they need not agree
+_COMPARED = {  # claim → the rankings of which the first is said to be better: p, a, variant
+    "improved": ((USUAL_P, USUAL_A, GROUPS), (USUAL_P, USUAL_A, UNPERSONALISED)),
+    "alike": ((USUAL_P, USUAL_A, GROUPS), (USUAL_P, USUAL_A, RANDOM_GROUPS)),
+    "others": ((USUAL_P, USUAL_A, GROUPS_WITHOUT_SELF), (USUAL_P, USUAL_A, UNPERSONALISED)),
+    "others_alike": ((USUAL_P, USUAL_A, GROUPS_WITHOUT_SELF), (USUAL_P, USUAL_A, RANDOM_WITHOUT_SELF)),
+    "level": ((USUAL_P, LEVELS[-1], GROUPS), (USUAL_P, LEVELS[0], GROUPS)),
+    "privacy": ((PS[-1], USUAL_A, GROUPS), (PS[0], USUAL_A, GROUPS)),
+}
+
+
+def values_of(grid: GroupGrid, cell: Cell, variant: str, metric: str) -> FloatArray | None:
+    """Return a metric of a variant in a run for every query; None if the run has no legal group."""
+    figures = {**grid.common, **grid.runs[cell].figures}
+    return figures[variant][metric] if variant in figures else None
 
 
 def estimate(grid: GroupGrid, cell: Cell, variant: str, metric: str) -> Estimate:
     """Return a metric of a variant in a run with its confidence interval."""
-    figures = grid.common[variant] if variant in grid.common else grid.runs[cell].figures[variant]
-    return grid.resamples.mean(figures[metric])
+    values = values_of(grid, cell, variant, metric)
+    return Estimate(nan, nan, nan) if values is None else grid.resamples.mean(values)
+
+
+def check_claims(grid: GroupGrid) -> tuple[Finding, ...]:
+    """Return what the examples and the runs with the paper's settings say about the paper's statements."""
+    claims: dict[str, tuple[str, str]] = {}
+    paths = {person: java_path(person)[1][0] for person in ("UP_3", "UP_4")}
+    for name, (where, statement) in CLAIMS.items():
+        metrics = JUDGED_BY if name in _COMPARED else ("",)
+        claims |= {f"{name} {metric}".strip(): (where, statement.format(metric=metric)) for metric in metrics}
+    at_10 = {v: format_percent(estimate(grid, USUAL[PAPERS], v, AP_TOP)) for v in (GROUPS, RANDOM_GROUPS)}
+    sizes, means, worst = (_privacy_by_p(grid, PAPERS, label) for label in (GROUP_SIZE, LINKING, WORST))
+    similarities = {a: round(similarity(a), 3) for a in SIMILARITY}
+    return judge(
+        claims,
+        {
+            "java": (", ".join(f"{p}: {name}" for p, name in paths.items()), len(set(paths.values())) == 2),
+            "table_3": (f"{similarities[0]}", similarities[0] == SIMILARITY[0]),
+            "table_4": (f"{similarities[1]}", similarities[1] == SIMILARITY[1]),
+            "table_5": ("so, with p and the first seed chosen for it", BY_CONSTRUCTION),
+            "headline": (f"{at_10[GROUPS]} %; random groups {at_10[RANDOM_GROUPS]} %", NOT_COMPARABLE),
+            **{f"{name} {m}": _compare(grid, *_COMPARED[name], m) for name in _COMPARED for m in JUDGED_BY},
+            "size": (f"{sizes[0]:.1f} at p = {PS[0]} to {sizes[-1]:.1f} at p = {PS[-1]}", BY_CONSTRUCTION),
+            "linking": (_list_by_p(means), BY_CONSTRUCTION),
+            "worst": (f"the worst term of a group: {_list_by_p(worst)}", all(map(le, worst, PS))),
+        },
+    )
+
+
+def _compare(
+    grid: GroupGrid, better: tuple[float, int, str], other: tuple[float, int, str], metric: str
+) -> tuple[str, bool | str]:
+    """Return by how much one ranking is better than another, and whether that is beyond chance."""
+    ours, theirs = (values_of(grid, (PAPERS, p, a), variant, metric) for p, a, variant in (better, other))
+    if ours is None or theirs is None:
+        return "these people make no legal group", NOT_COMPARABLE
+    value, low, high = (100 * figure for figure in grid.resamples.mean(ours - theirs))
+    means = f"{100 * ours.mean():.1f} against {100 * theirs.mean():.1f}"
+    return f"{means}: {value:+.1f} points ({low:+.1f} to {high:+.1f})", low > 0
+
+
+def _list_by_p(figures: list[float]) -> str:
+    return ", ".join(f"{figure:.3f} at p = {p:g}" for figure, p in zip(figures, PS, strict=True))
 
 
 def format_percent(found: Estimate) -> str:
     """Format a share and its confidence interval in percent."""
-    return f"{100 * found.value:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
+    return NO_VALUE if isnan(found.value) else f"{100 * found.value:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
 
 
-def figure_2(grid: GroupGrid) -> list[PaperTable]:
+def figure_2(grid: GroupGrid) -> tuple[PaperFigure, list[PaperTable]]:
     """Show every metric of every variant at the usual p and a, with the paper's settings and with ours."""
+    bars = [Point(0.0, 100 * estimate(grid, USUAL[PAPERS], v, AP_TOP).value, v) for v in VARIANTS]
+    caption = f"Search precision using anonymized profiles ({AP_TOP}), {PAPERS}."
+    figure = PaperFigure("Figure 2", caption, AP_TOP, tuple(bars), VARIANTS, over="")
     tables = []
     for settings, cell in USUAL.items():
         rows = [(v, *(format_percent(estimate(grid, cell, v, metric)) for metric in METRICS)) for v in VARIANTS]
@@ -60,7 +126,7 @@ def figure_2(grid: GroupGrid) -> list[PaperTable]:
         name = "Figure 2" if settings == PAPERS else f"Figure 2, {settings}"
         caption = f"Search precision using anonymized profiles, %, p = {USUAL_P}, a = {USUAL_A}, {settings}"
         tables.append(PaperTable(name, caption, ("profile that ranks", *METRICS), tuple(rows), notes=notes))
-    return tables
+    return figure, tables
 
 
 def figures_3_to_6(grid: GroupGrid) -> list[tuple[PaperFigure, PaperTable]]:
@@ -106,7 +172,7 @@ def _precision(grid: GroupGrid, over: str, cells: Mapping[float, tuple[float, in
 
 def _privacy_by_p(grid: GroupGrid, settings: str, label: str) -> list[float]:
     """Return a privacy figure for every p."""
-    return [grid.runs[settings, p, USUAL_A].privacy[label] for p in PS]
+    return [grid.runs[settings, p, USUAL_A].privacy.get(label, nan) for p in PS]
 
 
 def all_runs(grid: GroupGrid) -> PaperTable:
@@ -119,60 +185,35 @@ def all_runs(grid: GroupGrid) -> PaperTable:
     caption = f"{AP_ALL} of the groups with the own profile left out, %"
     random = zip(precision(PAPERS, USUAL_A, RANDOM_WITHOUT_SELF), PS, strict=True)
     listed = ", ".join(f"{text} at p = {p:g}" for text, p in random)
-    note = f"Random groups of the same sizes, left out likewise: {listed}."
+    notes = [f"Random groups of the same sizes, left out likewise: {listed}."]
+    illegal = "; ".join(
+        f"p = {p:g}, a = {a}" for s, p, a in grid.runs if s == DEFAULTS and not grid.runs[s, p, a].groups
+    )
+    if illegal:
+        notes.append(f"By {DEFAULTS} these people make no legal group, so there is nothing to show, at {illegal}.")
     heads = ("settings", "a", *(f"p = {p:g}" for p in PS))
-    return PaperTable("All runs", caption, heads, tuple(rows), words=(0, 1), notes=(note,))
+    return PaperTable("All runs", caption, heads, tuple(rows), words=(0, 1), notes=tuple(notes))
 
 
 def interpret(grid: GroupGrid) -> tuple[str, ...]:
     """Return one paragraph per question that the figures answer or leave open."""
-    cell = USUAL[PAPERS]
-    at_10 = {v: format_percent(estimate(grid, cell, v, AP_TOP)) for v in (GROUPS, RANDOM_GROUPS)}
-    ap = {v: format_percent(estimate(grid, cell, v, AP_ALL)) for v in (EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF)}
+    simple = {
+        metric: ", ".join(
+            f"{variant} {format_percent(estimate(grid, USUAL[PAPERS], variant, metric))} %"
+            for variant in (GROUPS, GROUPS_WITHOUT_SELF, EVERYBODY, UNPERSONALISED)
+        )
+        for metric in JUDGED_BY
+    }
     return (
-        f"What a member gets: groups rank as one's own profile would by {AP_TOP} of {at_10[GROUPS]} % (the paper: "
-        f"{PAPER_AP} %). Random groups of the same sizes reach {at_10[RANDOM_GROUPS]} %. Most of the headline is that "
-        "a person is a large part of their own group, not that the group is alike.",
-        f"What the others contribute: with the person's own profile left out, the groups reach an {AP_ALL} of "
-        f"{_precision_without_self(grid)}. The second figure of each is that of random groups, left out likewise; what "
-        "lies above it is what likeness is worth.",
-        f"The simple alternatives at p = {USUAL_P}: one group of everybody has an {AP_ALL} of "
-        f"{ap[EVERYBODY]} %, no personalisation {ap[UNPERSONALISED]} %, the groups without oneself "
-        f"{ap[GROUPS_WITHOUT_SELF]} %. "
-        "Few other people may say less about a person than all people together do.",
-        f"Augmentation: from a = {LEVELS[0]} to a = {LEVELS[-1]} the left-out {AP_ALL} changes by "
-        f"{_change_by_level(grid)}. The paper reads its figure 3 as the higher a the better; an interval that holds 0 "
-        "bears neither that nor the opposite out.",
-        f"Privacy: the linking probability of figure 6 is a mean over a group's terms. The worst term of a group is "
-        f"held by {100 * grid.runs[cell].privacy[WORST]:.0f} % of its members on average, whatever p says; "
+        f"Which metric: the headline of {PAPER_AP} % has no formula. {AP_TOP} looks at ten results alone, {AP_ALL} at "
+        f"all 30 relevant ones, and they can disagree about whether groups beat no personalisation. By {AP_TOP}: "
+        f"{simple[AP_TOP]}. By {AP_ALL}: {simple[AP_ALL]}. Each statement above is judged by both.",
+        "What a member gets is mostly that a person is a large part of their own group, not that the group is alike: "
+        "compare the groups to random ones, and both to the same with the person's own profile left out.",
+        "Privacy: the linking probability of figure 6 is a mean over a group's terms. The worst term of a group is "
+        f"held by {100 * _privacy_by_p(grid, PAPERS, WORST)[-1]:.0f} % of its members on average, whatever p says; "
         "principle=posterior bounds each term.",
         "What the figures do not mean: nobody judged a document. What counts as relevant is what the person's own "
         "profile ranks first among the engine's results, so a perfect figure would mean no loss against that profile, "
         "not good search; and a query is made of terms of that profile, which favours whatever knows these terms.",
     )
-
-
-def _precision_without_self(grid: GroupGrid) -> str:
-    """Compare the groups to random ones, both with the own profile left out, at the usual and at the smallest p."""
-    parts = []
-    for p in (USUAL_P, PS[0]):
-        ours, random = (
-            grid.runs[PAPERS, p, USUAL_A].figures[variant][AP_ALL]
-            for variant in (GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF)
-        )
-        ratio = grid.resamples.ratio(ours, random)
-        share = "" if ratio is None else f", {ratio.value:.2f} times as much ({ratio.low:.2f}–{ratio.high:.2f})"
-        parts.append(f"{100 * ours.mean():.1f} % against {100 * random.mean():.1f} % at p = {p:g}{share}")
-    return "; ".join(parts)
-
-
-def _change_by_level(grid: GroupGrid) -> str:
-    """Return how the precision without the own profile changes from the lowest to the highest augmentation level."""
-    parts = []
-    for settings in SETTINGS:
-        low, high = (
-            grid.runs[settings, USUAL_P, a].figures[GROUPS_WITHOUT_SELF][AP_ALL] for a in (LEVELS[0], LEVELS[-1])
-        )
-        value, least, most = (100 * figure for figure in grid.resamples.mean(high - low))
-        parts.append(f"{value:+.1f} points ({least:+.1f} to {most:+.1f}) by {settings}")
-    return " and ".join(parts)

@@ -5,19 +5,20 @@ for all runs.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.errors import InputError
+from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Floor
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
-from queryveil.core.names import resolve
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, row_numbers
-from queryveil.experiments.paper import confirm
+from queryveil.experiments.paper import RunTally, confirm
+from queryveil.histories.groups import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.measures.privacy.linkability import measure_linkability
@@ -32,7 +33,7 @@ from queryveil.semantics.augmentation import Weighting, augment
 from queryveil.semantics.network import wordnet
 
 TERMS = 150  # of every person
-FEWEST = 100  # people; of fewer there may be no legal group at p = 0.1, where only terms of ten people are published
+FEWEST = 100  # people; of fewer there are hardly any groups at p = 0.1, where one needs ten
 PS = (0.1, 0.2, 0.3, 0.4)
 LEVELS = (0, 1, 2, 3)  # a
 USUAL_P, USUAL_A = 0.4, 1  # while the other one varies; the paper does not say which p figure 3 has
@@ -48,7 +49,7 @@ Cell = tuple[str, float, int]  # settings, p, a
 
 @dataclass(frozen=True, eq=False)
 class GroupRun:
-    """The figures of one verified run."""
+    """The figures of one verified run; without a legal group there are none."""
 
     method: str
     groups: int
@@ -65,6 +66,7 @@ class GroupGrid:
     resamples: BootstrapResamples
     people: int
     queries: int
+    tally: RunTally = field(default_factory=RunTally)
 
 
 def equal_profiles(profiles: Profiles, most: int, rng: np.random.Generator) -> Profiles:
@@ -94,41 +96,61 @@ def equal_profiles(profiles: Profiles, most: int, rng: np.random.Generator) -> P
 def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progress: Progress = silent) -> GroupGrid:
     """Make all runs for the people of the profiles, with 5 queries each."""
     n_people = profiles.n_histories
-    ones = np.ones(len(profiles.ids))
-    rows = _as_released(profiles.vocabulary, profiles.indptr, profiles.ids, ones)
-    ungrouped = GroupMembers(np.full(n_people, -1, np.int32), *rows)
-    mapping = map_terms(index, ungrouped.terms)
-    topics = choose_topics(index, mapping, ungrouped, TopicPlan(people=n_people), rng=rng, progress=progress)
+    members = ungrouped(profiles)
+    mapping = map_terms(index, members.terms)
+    topics = choose_topics(index, mapping, members, TopicPlan(people=n_people), rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(f"no query finds enough documents in {index.path}; index more documents.")
-    setup = SearchSetup(index, mapping, ungrouped, topics)
+    setup = SearchSetup(index, mapping, members, topics)
     orders = setup.rank_by_everybody(PublicationRule(USUAL_P))
     common = {variant: topics.metrics(order) for variant, order in orders.items()}
-    runs = {}
+    runs, tally = {}, RunTally()
     cells = list(product(SETTINGS, PS, LEVELS))
     for number, cell in enumerate(cells):
         progress(f"run {number + 1} of {len(cells)}", number, len(cells))
-        runs[cell] = run_once(profiles, setup, cell, rng)
-    return GroupGrid(runs, common, draw_resamples(topics.person, rng), len(topics.people), len(topics.queries))
+        runs[cell] = run_once(profiles, setup, cell, rng, tally)
+    return GroupGrid(runs, common, draw_resamples(topics.person, rng), len(topics.people), len(topics.queries), tally)
 
 
-def run_once(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.Generator) -> GroupRun:
+def run_once(profiles: Profiles, setup: SearchSetup, cell: Cell, rng: np.random.Generator, tally: RunTally) -> GroupRun:
     """Group the people, verify the groups, and measure them."""
     settings, p, a = cell
     method = resolve("method", SETTINGS[settings].format(p=p, a=a))
-    weighting: Weighting = "paper" if method.word("weighting") == "paper" else "content"
-    features = augment(without_rare(profiles, method), wordnet(), a=method.integer("a"), weighting=weighting)
-    grouped = group_profiles(profiles, features, method, rng=rng)
-    rows = _as_released(profiles.vocabulary, grouped.indptr, grouped.ids, grouped.weights)
-    released, members = ReleasedGroups(np.arange(grouped.n_groups), *rows), replace(setup.members, group=grouped.group)
-    evidence = Evidence(released, members, Floor(floor_of(method)))
-    confirm(method, evidence)
+    made = group_people(profiles, method, rng, tally)
+    if made is None:
+        return GroupRun(str(method), 0, {}, {})
+    grouped, evidence = made
     measure = resolve("measure", f"linkability(p={p})")
     scores = {score.label: score.value for score in measure_linkability(evidence, measure, rng=rng)}
     privacy = {label: float(scores[label] or 0.0) for label in (GROUP_SIZE, LINKING, WORST)}
-    orders = replace(setup, members=members).rank_by_groups(released, PublicationRule.of(method), rng)
+    searching = replace(setup, members=evidence.get(GroupMembers))
+    orders = searching.rank_by_groups(evidence.get(ReleasedGroups), PublicationRule.of(method), rng)
     figures = {variant: setup.topics.metrics(order) for variant, order in orders.items()}
     return GroupRun(str(method), grouped.n_groups, privacy, figures)
+
+
+def group_people(
+    profiles: Profiles, method: ResolvedName, rng: np.random.Generator, tally: RunTally
+) -> tuple[Grouping, Evidence] | None:
+    """Return verified groups of people and the evidence about them; None if no legal group exists."""
+    weighting: Weighting = "paper" if method.word("weighting") == "paper" else "content"
+    features = augment(without_rare(profiles, method), wordnet(), a=method.integer("a"), weighting=weighting)
+    try:
+        grouped = group_profiles(profiles, features, method, rng=rng)
+    except GuaranteeError:
+        tally.empty += 1
+        return None
+    rows = _as_released(profiles.vocabulary, grouped.indptr, grouped.ids, grouped.weights)
+    members = replace(ungrouped(profiles), group=grouped.group)
+    evidence = Evidence(ReleasedGroups(np.arange(grouped.n_groups), *rows), members, Floor(floor_of(method)))
+    confirm(method, evidence, tally)
+    return grouped, evidence
+
+
+def ungrouped(profiles: Profiles) -> GroupMembers:
+    """Return the people of profiles with terms of weight 1, nobody in a group yet."""
+    rows = _as_released(profiles.vocabulary, profiles.indptr, profiles.ids, np.ones(len(profiles.ids)))
+    return GroupMembers(np.full(profiles.n_histories, -1, np.int32), *rows)
 
 
 def _as_released(
