@@ -107,6 +107,18 @@ def test_people_with_nothing_released_are_counted_separately() -> None:
     assert by_label["queries released"] == 50
 
 
+def test_every_figure_says_what_it_is_a_share_or_mean_of() -> None:
+    pair = pair_of([(TEN, {"a": 1}), (TEN, {})], ONE_SENSITIVE)
+    for name in ("spi", "jsd", "pel", "exposed", "worst"):
+        assert {score.basis() for score in measure(name, pair)} <= {"2 people", "1 people"}, name
+    assert [score.basis() for score in measure("impressions", pair)] == [
+        "20 queries",
+        "2 people",
+        "1 released queries",
+        "2 people",
+    ]
+
+
 def test_a_release_without_anything() -> None:
     pair = pair_of([(TEN, {}), (TEN, {})], ONE_SENSITIVE)
     mean_of_all, shown = measure("jsd", pair)

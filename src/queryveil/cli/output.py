@@ -49,5 +49,5 @@ def score_table(scores: Sequence[Score]) -> str:
     rows = []
     for s in scores:
         interval = " – ".join(f"{bound:.{1 if s.unit == '%' else 3}f}" for bound in s.interval or ())
-        rows.append((s.measure, s.label, s.figure(s.original), s.figure(s.value), interval, s.note))
-    return table(("measure", "", "original", "release", "95 % interval", ""), rows, numbers=(2, 3))
+        rows.append((s.measure, s.label, s.figure(s.original), s.figure(s.value), s.basis(), interval, s.note))
+    return table(("measure", "", "original", "release", "of", "95 % interval", ""), rows, numbers=(2, 3))

@@ -109,7 +109,7 @@ def _mean_score(measure: ResolvedName, label: str, spread: Spread, *, highest: f
     if n > 1:
         half = Z * math.sqrt(squares / (n - 1)) / math.sqrt(n)
         interval = max(0.0, mean - half), min(highest, mean + half)
-    return Score(str(measure), label, mean, units_counted=n, interval=interval, **fields)
+    return Score(str(measure), label, mean, units_counted=n, interval=interval, base="people", **fields)
 
 
 def _people_note(found: Figures) -> str:
@@ -187,17 +187,17 @@ def _impressions_scores(found: Figures, measure: ResolvedName) -> list[Score]:
     total, released, foreign = found.totals
     what = PLURALS[found.unit]
 
-    def score(label: str, part: int, total: int, note: str) -> Score:
+    def score(label: str, part: int, total: int, base: str, note: str = "") -> Score:
         value = 100.0 * part / total if total else None
-        return Score(str(measure), label, value, units_counted=total, better="", note=note)
+        return Score(str(measure), label, value, units_counted=total, better="", note=note, base=base)
 
     changed = f"where this is high, {what} were changed: see --match" if foreign else ""
     highest = float("inf")
     return [
-        score(f"{what} released", released, total, _people_note(found)),
+        score(f"{what} released", released, total, what, _people_note(found)),
         _mean_score(measure, f"{what} released, mean of all people", found.spreads[0], highest=highest, better=""),
-        score(f"released {what} that stand for none of the person's", foreign, released, changed),
-        score("people with nothing released", found.n_silent, found.n_people, ""),
+        score(f"released {what} that stand for none of the person's", foreign, released, f"released {what}", changed),
+        score("people with nothing released", found.n_silent, found.n_people, "people"),
     ]
 
 
@@ -272,7 +272,7 @@ def worst(
     label, note = f"sensitive and released, {q:g} % of people at most", f"{q:g} % of people are exposed by no more"
     n, name = pair.n_people, str(measure)
     return [
-        Score(name, label, mass, units_counted=n, interval=interval, better="lower", note=f"{note} than this"),
+        Score(name, label, mass, None, "%", n, interval, "lower", f"{note} than this", "people"),
         Score(
             name,
             f"SPI, {q:g} % of people at least",
@@ -281,6 +281,7 @@ def worst(
             units_counted=n,
             interval=(-high, -low),
             note=f"{q:g} % of people have no lower SPI",
+            base="people",
         ),
     ]
 

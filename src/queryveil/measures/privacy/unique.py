@@ -24,8 +24,8 @@ from queryveil.measures.base import Comparison, Ownership
 COMBINATIONS_PER_CALL = 5_000  # takes less than a second, so that an interrupt is noticed
 MOST_HISTORIES = 100_000  # sampled: the 95 % interval is at most 0.62 percentage points wide
 EMPTY = "the release has no terms"
-PER_HISTORY = "the share is of histories, since people have several; others who hold the terms are other people"
-HISTORIES_COUNTED = "the share is of histories; which are one person's is known, in the release, only with --private"
+PER_HISTORY = "people have several; others who hold the terms are other people"
+HISTORIES_COUNTED = "which are one person's is known, in the release, only with --private"
 
 
 def measure_uniqueness(
@@ -44,13 +44,15 @@ def scores_of(
     """Return the score of (singled out, drawn) in the original and in the release."""
     m, n_after = measure.integer("m"), after[1]
     value, interval, note = None, None, EMPTY
+    base = "people" if ownership == "one each" else "histories"
     if n_after:
         low, high = wilson(*after)
         value, interval = 100.0 * after[0] / n_after, (100.0 * low, 100.0 * high)
-        note = {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership]
+        note = f"of {before[1]:,} {base} of the log and {n_after:,} of the release"
+        note += {"one each": "", "known": f"; {PER_HISTORY}", "unknown": f"; {HISTORIES_COUNTED}"}[ownership]
     label = f"singled out by {m} random {unit if m == 1 else PLURALS[unit]}"
     original = 100.0 * before[0] / before[1]
-    return [Score(str(measure), label, value, original, "%", n_after, interval, better="lower", note=note)]
+    return [Score(str(measure), label, value, original, "%", n_after, interval, "lower", note, base)]
 
 
 def draw(profiles: Profiles, m: int, rng: np.random.Generator) -> tuple[IntArray, Int32Array]:
