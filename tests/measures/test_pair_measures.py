@@ -94,6 +94,15 @@ def test_the_toy_cases_of_what_spi_misses() -> None:
     assert value("exposed", rest) == 0
 
 
+def test_a_log_of_unknown_words_exposes_nothing_and_says_so() -> None:
+    people = [({"qwzx": 1, "xyzzy": 3}, {"qwzx": 1}), ({"qwzx": 1, "a": 1}, {"a": 1})]
+    pair = pair_of(people, {"qwzx": 0, "xyzzy": 0, "a": 0.5})
+    exposed, unknown = measure("exposed", pair)
+    assert (exposed.value, exposed.original) == (pytest.approx(12.5), pytest.approx(12.5))
+    assert (unknown.value, unknown.better, unknown.basis()) == (pytest.approx(75.0), "", "2 people")
+    assert "no word of it is known" in unknown.note
+
+
 def test_people_with_nothing_released_are_counted_separately() -> None:
     pair = pair_of([(TEN, TEN), (TEN, {})], ONE_SENSITIVE)
     spi, shown = measure("spi", pair)

@@ -129,7 +129,7 @@ def _records(by_size: BySize) -> list[dict[str, Any]]:
 
 
 def _evaluate_inputs(inputs: PaperInputs) -> PaperEvaluation:
-    sensitivity = load_model().probabilities(inputs.profiles.vocabulary)
+    sensitivity = load_model().sensitivities(inputs.profiles.vocabulary)
     return evaluate(inputs.profiles, sensitivity, load_lists(), rng=inputs.rng, progress=inputs.progress)
 
 
