@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 
 import queryveil
 from queryveil.cli.output import table
-from queryveil.core.display import counted
 
 FOLDER = Path("build/demo")
 METHOD = "km(k=10, m=2)"
@@ -26,8 +25,8 @@ def main() -> None:
 
     print(f"2. {METHOD}: read, clean, anonymise, verify (the first run compiles the kernels, which takes a while)")
     done = queryveil.anonymize(log, METHOD, release, private=private, seed=1)
-    for step in done.manifest.cleaning.steps:
-        print(f"   {counted(step['count'], step['unit'])}")
+    for sentence in done.manifest.cleaning.sentences():
+        print(f"   {sentence}")
     print(f"   {done.verdict.sentence()}  ({done.seconds:.1f} s)\n")
 
     print("3. How many people are singled out by a few random terms of theirs, before and after")

@@ -36,7 +36,8 @@ def test_a_table_on_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = shown.out.splitlines()
     assert lines[0].split() == ["method", "distinct", "terms", "log", "size", "users", "pairs", "time"]
     names = ["original log", *(f"km(k={k}, m={m})" for k in (2, 4) for m in (2, 3)), "km(k=9999, m=1)"]
-    assert [line.partition("  ")[0] for line in lines[1:]] == names
+    assert [line.partition("  ")[0] for line in lines[1:-1]] == names
+    assert lines[-1].startswith("percentages are of 250 people, 250 histories, ")
     assert lines[3].endswith("started from m=2")
     assert "k = 9,999 is larger than the number of people in the log" in lines[6]
     assert shown.err.startswith("done in")

@@ -46,7 +46,7 @@ def test_rows_of_equal_user_query_and_time_are_one_query() -> None:
     ]
     found, steps = cleaned(rows)
     assert found == [("u", "Q"), ("u", "q"), ("u", "q"), ("v", "q")]
-    assert (steps["rows"], steps["duplicates"]) == ((6, ""), (2, ""))
+    assert (steps["rows"], steps["duplicates"]) == ((6, "2 people"), (2, ""))
     found, steps = cleaned(rows, duplicates="keep")
     assert (len(found), steps["duplicates"]) == (6, (0, "off"))
 
@@ -159,7 +159,9 @@ def test_stop_words_are_left_out_and_counted() -> None:
     assert histories(rows, stop_words="english") == [["house", "rising", "sun"]]
     with queryveil.read(table(rows), stop_words="english") as log:
         queryveil.profiles(log)
-        assert [(step.name, step.count) for step in [*log.steps.values()][-2:]] == [("terms", 9), ("stop words", 6)]
+        counts = {step.name: step.count for step in log.steps.values()}
+        assert (counts["terms"], counts["stop words"]) == (9, 6)
+        assert str(log.steps["stop words"]) == "6 stop words left out: −1 rows, −1 people"
     with queryveil.read(table(rows)) as log:
         queryveil.profiles(log)
         assert (log.steps["stop words"].count, log.steps["stop words"].note) == (0, "off")
@@ -169,3 +171,17 @@ def test_people_are_numbered_by_first_row_and_user_ids_are_trimmed() -> None:
     rows: Rows = [(" z ", "q", None), ("a", "q", None), ("z", "r", None), ("Z", "q", None)]
     with queryveil.read(table(rows)) as log:
         assert log.persons() == ("z", "a", "Z")
+
+
+def test_the_account_says_where_rows_and_people_went() -> None:
+    rows: Rows = [("u", "wine", DAY), ("u", "", DAY), ("v", "  ", DAY), ("v", "?!", DAY), ("w", "joe@a.com", DAY)]
+    with queryveil.read(table(rows)) as log:
+        queryveil.profiles(log)
+        queryveil.profiles(log, unit="query")
+        printed = [str(step) for step in log.steps.values()]
+    assert printed[0] == "5 rows read (3 people)"
+    assert printed[-3:] == [
+        "4 queries without a term left out (empty, or without letters and digits): −4 rows, −2 people",
+        "1 history (user)",
+        "1 queries left (1 people)",
+    ]

@@ -90,7 +90,7 @@ def test_the_first_bad_line_is_named_with_its_fault_and_without_its_content(
     assert SECRET not in message
     assert list(temporary.iterdir()) == []
     with queryveil.read(path, max_bad_lines="2") as log:
-        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (20, 2)
+        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (22, 2)
         assert sorted(log.persons()) == sorted({f"u{i}" for i in range(22)} - {f"u{8 - header}", f"u{14 - header}"})
     assert list(temporary.iterdir()) == []
 
@@ -125,7 +125,7 @@ def test_bad_lines_are_counted_and_numbered_for_each_file(tmp_path: Path) -> Non
     assert f"{second}: 2 of 22 lines are bad and 1 may be; the first is line 4 (no user)" in message
     write(second, "aol", 20, {4: no_user})
     with queryveil.read([first, second]) as log:
-        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (40, 2)
+        assert (log.steps["rows"].count, log.steps["bad lines"].count) == (42, 2)
 
 
 def test_lines_inside_quoted_fields_are_counted(tmp_path: Path) -> None:

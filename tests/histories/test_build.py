@@ -1,6 +1,7 @@
 """From raw rows to profiles, against the twin in plain Python."""
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 import queryveil
 from queryveil.core.errors import LogError
@@ -67,7 +68,7 @@ def built_by_the_twin(rows: list[Row], **options: Any) -> Built | None:
     """Build the same in plain Python."""
     cleaning = CleaningOptions(**options)
     twin = run(rows, cleaning, cut=bool(cleaning.partition_by))
-    histories = [(person, part, dict(found)) for person, part, found in twin.histories if found]
+    histories = [(person, part, dict(found)) for person, part, found in twin.histories]
     return (histories, dict.fromkeys(COUNTED, 0) | twin.counts) if histories else None
 
 
@@ -86,21 +87,18 @@ def check_order(profiles: Profiles) -> None:
     assert profiles.n_people == len(profiles.persons)
 
 
-rows_of_log = st.lists(
-    st.builds(
-        Row,
-        st.sampled_from(["b", "a", "10", "2"]),
-        st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
-        st.one_of(
-            st.none(),
-            st.integers(0, 400).map(lambda quarters: START + timedelta(minutes=15 * quarters)),
-            st.integers(-3, 3).map(lambda hours: datetime(1970, 1, 1) + timedelta(hours=hours)),
-        ),
-        st.sampled_from(["", "de", "us"]),
+row_of_log = st.builds(
+    Row,
+    st.sampled_from(["b", "a", "10", "2"]),
+    st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
+    st.one_of(
+        st.none(),
+        st.integers(0, 400).map(lambda quarters: START + timedelta(minutes=15 * quarters)),
+        st.integers(-3, 3).map(lambda hours: datetime(1970, 1, 1) + timedelta(hours=hours)),
     ),
-    min_size=1,
-    max_size=40,
+    st.sampled_from(["", "de", "us"]),
 )
+rows_of_log = st.lists(row_of_log, min_size=1, max_size=40)
 options_of_cleaning = st.fixed_dictionaries(
     {
         "history": st.sampled_from(["user", "session", "day", "window:7d", "window:10h"]),
@@ -124,6 +122,30 @@ def test_profiles_equal_those_of_the_slow_twin(rows: list[Row], options: dict[st
             queryveil.profiles(table(rows), **options)
         return
     assert built(rows, **options) == built_by_the_twin(rows, **options)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(row_of_log, st.booleans()), min_size=1, max_size=30), options_of_cleaning)
+def test_every_row_and_person_is_in_one_step_or_left(messy: list[tuple[Row, bool]], options: dict[str, Any]) -> None:
+    """A row without a user is a bad line; the account is that of the slow twin, step by step."""
+    rows = [replace(row, user="") if is_bad else row for row, is_bad in messy]
+    assume(any(row.user for row in rows))
+    if all(row.time is None for row in rows if row.user):
+        options |= {"history": "user"}
+    twin = run(rows, CleaningOptions(**options), cut=bool(options["partition_by"]))
+    if not twin.histories:
+        return
+    with queryveil.read(table(rows), max_bad_lines="100%", **options) as log:
+        profiles = queryveil.profiles(log)
+        steps = log.steps
+    people = {row.user for row in rows if row.user}
+    assert (steps["rows"].count, steps["rows"].rows, steps["rows"].people) == (len(rows), len(rows), len(people))
+    taken = {name: (-step.rows, -step.people) for name, step in steps.items() if name != "rows"}
+    assert taken == dict.fromkeys(taken, (0, 0)) | twin.taken
+    left = sum(step.rows for step in steps.values()), sum(step.people for step in steps.values())
+    assert left == (steps["left"].count, profiles.n_people)
+    assert steps["left"].note == f"{profiles.n_people} people"
+    assert steps["histories"].count == profiles.n_histories
 
 
 def test_a_larger_random_log_equals_the_slow_twin() -> None:

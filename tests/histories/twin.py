@@ -30,6 +30,14 @@ class Twin:
 
     histories: list[tuple[str, str, Counter[str]]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, tuple[int, int]] = field(default_factory=dict)  # rows and people that a step took away
+
+
+def take(twin: Twin, step: str, before: Sequence[Row], after: Sequence[Row]) -> Sequence[Row]:
+    """Note which rows a step took away, and which people with them; return the rows that are left."""
+    people = {row.user for row in before if row.user} - {row.user for row in after}
+    twin.taken[step] = len(before) - len(after), len(people)
+    return after
 
 
 def terms_of(text: str, options: CleaningOptions) -> set[str]:
@@ -47,6 +55,7 @@ def terms_of(text: str, options: CleaningOptions) -> set[str]:
 def run(rows: Sequence[Row], options: CleaningOptions, *, cut: bool = False) -> Twin:
     """Clean the rows and collect the histories, a person's in the order of part and bucket."""
     twin = Twin()
+    rows = take(twin, "bad lines", rows, [row for row in rows if row.user])
     has_times = any(row.time is not None for row in rows)
     rows = _scrubbed(rows, options, twin)
     people = list(dict.fromkeys(row.user for row in rows))
@@ -56,12 +65,16 @@ def run(rows: Sequence[Row], options: CleaningOptions, *, cut: bool = False) -> 
             first.setdefault((row.user, row.query, row.time, row.part if cut else ""), row)
         merged = list(first.values())
         twin.counts["duplicates"] = len(rows) - len(merged)
-        rows = merged
+        rows = take(twin, "duplicates", rows, merged)
     by_person: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_person[row.user].append(row)
     bots = {p for p in people if has_times and _is_bot(by_person[p], options)}
     twin.counts["bots"] = len(bots)
+    rows = take(twin, "bots", rows, [row for row in rows if row.user not in bots])
+    rows = take(twin, "no term", rows, [row for row in rows if terms_of(row.query, options)])
+    stop_words = STOP_WORDS if options.stop_words == "english" else set()
+    take(twin, "stop words", rows, [row for row in rows if terms_of(row.query, options) - stop_words])
     n_terms = n_stopped = 0
     for person in people:
         if person in bots:
@@ -70,10 +83,11 @@ def run(rows: Sequence[Row], options: CleaningOptions, *, cut: bool = False) -> 
             found: Counter[str] = Counter()
             for row in members:
                 terms = terms_of(row.query, options)
-                stopped = terms & STOP_WORDS if options.stop_words == "english" else set()
+                stopped = terms & stop_words
                 n_terms, n_stopped = n_terms + len(terms), n_stopped + len(stopped)
                 found.update(terms - stopped)
-            twin.histories.append((person, part, found))
+            if found:
+                twin.histories.append((person, part, found))
     twin.counts |= {"histories": len(twin.histories), "terms": n_terms, "stop words": n_stopped}
     return twin
 

@@ -80,6 +80,12 @@ def test_group_sizes_and_suppressed_people() -> None:
     assert (scores["smallest group"].units_counted, scores["smallest group"].better) == (2, "")
     assert scores["people suppressed"].value == pytest.approx(100 / 8)
     assert scores["people suppressed"].units_counted == 8
+    percentages = {label: score.basis() for label, score in scores.items() if score.unit == "%"}
+    assert percentages == {
+        "pairs above p by posterior": "5 pairs",
+        "pairs above p by belief": "5 pairs",
+        "people suppressed": "8 people",
+    }
 
 
 def test_cosine_to_what_is_published() -> None:

@@ -94,6 +94,15 @@ def test_the_toy_cases_of_what_spi_misses() -> None:
     assert value("exposed", rest) == 0
 
 
+def test_a_log_of_unknown_words_exposes_nothing_and_says_so() -> None:
+    people = [({"qwzx": 1, "xyzzy": 3}, {"qwzx": 1}), ({"qwzx": 1, "a": 1}, {"a": 1})]
+    pair = pair_of(people, {"qwzx": 0, "xyzzy": 0, "a": 0.5})
+    exposed, unknown = measure("exposed", pair)
+    assert [exposed.value, exposed.original, unknown.value] == pytest.approx([12.5, 12.5, 75.0])
+    assert (unknown.better, unknown.basis()) == ("", "2 people")
+    assert "no word of it is known" in unknown.note
+
+
 def test_people_with_nothing_released_are_counted_separately() -> None:
     pair = pair_of([(TEN, TEN), (TEN, {})], ONE_SENSITIVE)
     spi, shown = measure("spi", pair)
@@ -105,6 +114,18 @@ def test_people_with_nothing_released_are_counted_separately() -> None:
     by_label = {score.label: score.value for score in measure("impressions", pair)}
     assert by_label["people with nothing released"] == 50
     assert by_label["queries released"] == 50
+
+
+def test_every_figure_says_what_it_is_a_share_or_mean_of() -> None:
+    pair = pair_of([(TEN, {"a": 1}), (TEN, {})], ONE_SENSITIVE)
+    for name in ("spi", "jsd", "pel", "exposed", "worst"):
+        assert {score.basis() for score in measure(name, pair)} <= {"2 people", "1 people"}, name
+    assert [score.basis() for score in measure("impressions", pair)] == [
+        "20 queries",
+        "2 people",
+        "1 released queries",
+        "2 people",
+    ]
 
 
 def test_a_release_without_anything() -> None:

@@ -46,11 +46,11 @@ def measure(
 
 def test_a_release_of_kind_log_is_counted_from_itself() -> None:
     scores = measure("log", [["car", "car", "loan"], ["car", "loan", "loan"]])
-    assert {label: (score.value, score.units_counted) for label, score in scores.items()} == {
-        "distinct terms": (50.0, 4),
-        "log size": (60.0, 10),
-        "users": (50.0, 4),
-        "pairs": (50.0, 8),
+    assert {label: (score.value, score.basis()) for label, score in scores.items()} == {
+        "distinct terms": (50.0, "4 terms"),
+        "log size": (60.0, "10 occurrences"),
+        "users": (50.0, "4 people"),
+        "pairs": (50.0, "8 pairs"),
     }
     assert all(score.note == "" for score in scores.values())
 

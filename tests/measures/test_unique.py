@@ -95,7 +95,7 @@ def test_before_and_after_by_hand() -> None:
     score = measure(Comparison(kind_of("histories"), original, released, None), 2)
     assert (score.measure, score.label) == ("unique(m=2)", "singled out by 2 random terms")
     assert (score.original, score.value, score.units_counted) == (50.0, 25.0, 4)
-    assert (score.better, score.unit, score.note) == ("lower", "%", "")
+    assert (score.better, score.unit, score.note) == ("lower", "%", "of 4 people of the log and 4 of the release")
     assert score.interval == pytest.approx((4.56, 69.94), abs=0.01)  # Wilson's, of 1 in 4
 
 
@@ -104,8 +104,9 @@ def test_histories_of_one_person_are_one_owner_if_owners_are_known() -> None:
     released = profiles_of([["a", "b"], ["c"], ["a", "b"], ["c"]])
     blind = measure(Comparison(kind_of("histories"), original, released, None), 2)
     knowing = measure(Comparison(kind_of("histories"), original, released, np.array([0, 2, 1, 3], np.int64)), 2)
-    assert (blind.original, blind.value, blind.note) == (50.0, 0.0, unique.HISTORIES_COUNTED)
-    assert (knowing.original, knowing.value, knowing.note) == (50.0, 50.0, unique.PER_HISTORY)
+    of = "of 4 histories of the log and 4 of the release"
+    assert (blind.original, blind.value, blind.note) == (50.0, 0.0, f"{of}; {unique.HISTORIES_COUNTED}")
+    assert (knowing.original, knowing.value, knowing.note) == (50.0, 50.0, f"{of}; {unique.PER_HISTORY}")
 
 
 def test_a_release_without_terms_has_no_value() -> None:

@@ -20,6 +20,8 @@ DATABASE = duckdb.connect()
 pieces = st.one_of(
     st.from_regex(r"[0-9]{1,8}", fullmatch=True),
     st.sampled_from([" ", "-", ".", "(", ")", "/", "+", "@", "?", "=", "www.", "http://", "a.b", "joe", "0", "é", "٣"]),
+    st.sampled_from(["~", ":", "::", "fe", "1a", " at ", " dot ", "[dot]", "com", " main ", "street", " rd", "\n"]),
+    st.sampled_from(["10.0.0.1", "00-1a-2b-3c-4d-5e", "joe at x dot com", "1 a\nb c street", "12 elm ave", "::1"]),
     st.text("0123456789 -.()+", max_size=12),
     st.text(max_size=3),
 )

@@ -43,7 +43,10 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "floor": 10,
         "cleaning": {
             "options": {"charset": "letters", "stop_words": None, "lower_case": True, "columns": ["user", "query"]},
-            "steps": [{"name": "repeated queries", "count": 98_765, "unit": "rows", "note": "same person and time"}],
+            "steps": [
+                {"name": "repeated queries", "count": 98_765, "unit": "rows", "note": "same person and time"},
+                {"name": "bots", "count": 2, "unit": "users", "note": "", "rows": -1234, "people": -2},
+            ],
         },
         "counts": {
             "before": {"people": 5000, "histories": 5000, "terms": 30_123, "pairs": 233_864, "occurrences": 345_678},
@@ -65,7 +68,7 @@ def kept(label: str, released: int | None, original: int, note: str = "") -> Sco
 
 def unique(m: int, before: float | None, after: float | None, note: str = "") -> Score:
     intervals = [None if m == 1 or share is None else (max(0.0, share - 0.3), share + 0.4) for share in (after, before)]
-    return Score(f"unique(m={m})", f"m is {m}", after, before, "%", 4871, intervals[0], "lower", note, intervals[1])
+    return Score(f"unique(m={m})", f"m is {m}", after, before, "%", 4871, intervals[0], "lower", note, "", intervals[1])
 
 
 RETENTION = [
@@ -143,7 +146,10 @@ def test_figures_are_shown_in_tables() -> None:
         ["2", "34.3% 34.0% to 34.7%", "<0.1% 0.0% to 0.4%"],
         ["3", "63.3% 63.0% to 63.7%", "12.4% 12.1% to 12.8%"],
     ]
-    assert cells(page, "Steps of the cleaning")[1:] == [["repeated queries", "98,765 rows", "same person and time"]]
+    assert cells(page, "Steps of the cleaning")[1:] == [
+        ["repeated queries", "98,765 rows", "", "", "same person and time"],
+        ["bots", "2 users", "-1,234", "-2", ""],
+    ]
     assert cells(page, "Files of the release")[1:] == [["data/part-0000.parquet", "123,456", DIGEST]]
     words = text(parse(page))
     for expected in (
@@ -259,7 +265,7 @@ def test_other_measures_have_their_own_table() -> None:
     other = Score("entropy(base=2)", "bits of a history", 3.25, 7.5, unit="bits", note="an estimate")
     page = render(manifest(), HOLDS, [*SCORES, other])
     assert cells(page, "Other measures")[1:] == [
-        ["entropy(base=2): bits of a history", "7.5 bits", "3.25 bits", "higher"]
+        ["entropy(base=2): bits of a history", "7.5 bits", "3.25 bits", "", "higher"]
     ]
     assert "An estimate." in text(parse(page))
 
@@ -267,7 +273,9 @@ def test_other_measures_have_their_own_table() -> None:
 def test_section_of_groups() -> None:
     counts = manifest()["counts"]
     counts["after"]["groups"] = 31
-    score = Score("linkability", "linking probability", 0.125, None, "", 4871, None, "lower", "of the worst group")
+    score = Score(
+        "linkability", "linking probability", 0.125, None, "", 31, None, "lower", "of the worst group", "groups"
+    )
     neither = Score("linkability", "size", 157.0, None, "people", better="", note="of the worst group")
     page = render(
         manifest(kind="groups", counts=counts),
@@ -281,8 +289,8 @@ def test_section_of_groups() -> None:
     assert headings(page) == [*SECTIONS[:2], "The groups", *SECTIONS[4:]]
     assert "4,871 people are in 31 groups of 2,345 different terms; 129 of the log's people are in none." in words
     assert cells(page, "What the groups give away, and what they are worth")[1:] == [
-        ["linking probability", "0.125", "lower"],
-        ["size", "157 people", "neither"],
+        ["linking probability", "0.125", "31 groups", "lower"],
+        ["size", "157 people", "", "neither"],
     ]
     assert "Of the worst group." in words
     assert "Terms of groups checked 1,833,421" in words
@@ -299,9 +307,10 @@ def test_section_of_vocabularies() -> None:
     assert "What it cost" not in words
     scores = [Score("blm", "bLM", 0.25, unit=""), Score("patterns(n=10)", "recall of patterns", 40.0), *SCORES]
     with_scores = render(manifest(), verdict, scores, VOCABULARIES)
-    assert cells(with_scores, "What it cost")[1:] == [
-        ["bLM", "0.25", "higher"],
-        ["recall of patterns", "40.0%", "higher"],
+    assert cells(with_scores, "What it cost") == [
+        ["", "Release", "Of", "Better is"],
+        ["bLM", "0.25", "", "higher"],
+        ["recall of patterns", "40.0%", "", "higher"],
     ]
     assert f"bLM : {BLM.purpose}." in text(parse(with_scores))
     assert f"recall of patterns : {PATTERNS.purpose}." in text(parse(with_scores))

@@ -56,6 +56,14 @@ def test_the_bundled_model_classifies_obvious_cases() -> None:
     assert model.probabilities(["qwzx"])[0] == pytest.approx(0.3, abs=1e-4)
 
 
+@pytest.mark.parametrize("times", [1, 1_000])  # few texts are weighed in plain Python
+def test_measures_count_no_query_as_sensitive_of_which_no_word_is_known(times: int) -> None:
+    texts = ["whatever", "soup", "", "ill whatever"]
+    found = MODEL.sensitivities(texts * times)[:4]
+    assert (found == 0).tolist() == [True, False, True, False]
+    assert found[[1, 3]].tolist() == MODEL.probabilities(texts)[[1, 3]].tolist()
+
+
 def test_inflected_forms_have_the_weight_of_the_base_form() -> None:
     words = dict(load_model().explain("symptom symptoms diagnose diagnosed goose geese").words)
     assert words["symptom"] == words["symptoms"]

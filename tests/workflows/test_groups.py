@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil
+from queryveil.cli import run
 from queryveil.core.errors import GuaranteeError, InputError, ReleaseError
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.workflows.anonymize import ReleaseResult
@@ -236,11 +237,59 @@ def test_a_newcomer_joins_and_what_is_published_stays_frozen(tmp_path: Path, log
     assert "p60" not in PrivateFolder(second.private).contributors()
 
 
-def test_many_newcomers_change_what_is_published(tmp_path: Path, log: Path) -> None:
+def test_a_log_of_other_people_is_refused(tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = group(tmp_path, log)
+    with pytest.raises(InputError, match=r"--groups: nobody of .*one is in this log; give a later log of the same"):
+        later(tmp_path, range(60, 120), first)
+    assert not (tmp_path / "two").exists()
+    words = ["anonymize", str(tmp_path / "two.csv"), "--method", METHOD, "--out", str(tmp_path / "two")]
+    words += ["--private", str(tmp_path / "p"), "--groups", str(first.release), "--groups-private", str(first.private)]
+    assert run(words) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_newcomers_make_groups_of_their_own_and_vanished_groups_are_counted(tmp_path: Path, log: Path) -> None:
+    """One person of sixty is still there: the newcomers must not all join that person's group."""
+    first = group(tmp_path, log)
+    second = later(tmp_path, range(59, 130), first)
+    assert second.private is not None
+    of = members(second.private)
+    assert max(Counter(of.values()).values()) < 20
+    assert of["p59"] is not None
+    n_first, summary = first.summary["groups"], second.summary
+    assert summary["groups dissolved"] in (n_first - 1, n_first)
+    assert summary["new groups"] == summary["groups"] - (n_first - summary["groups dissolved"]) > 10
+
+
+def test_newcomers_repair_a_group_that_lost_members(tmp_path: Path) -> None:
+    """Each topic is a group of three; one member of the first leaves, and two people of that topic come."""
+    method = "linkability(p=0.4, floor=1)"
+
+    def terms(person: int) -> list[str]:
+        return [*TOPICS[person % 4][:2], *(f"own{person}x{i}" for i in range(8))]
+
+    def write(path: Path, people: list[int]) -> Path:
+        rows = [f"p{person},{term},1" for person in people for term in terms(person)]
+        path.write_text("\n".join(["user,term,weight", *rows]) + "\n")
+        return path
+
+    first = group(tmp_path, write(tmp_path / "first.csv", [*range(12)]), method=method)
+    log = write(tmp_path / "second.csv", [*range(1, 12), 100, 104])
+    second = group(tmp_path, log, "two", method, groups=first.release, groups_private=first.private)
+    assert second.private is not None
+    of = members(second.private)
+    assert len({of["p4"], of["p8"], of["p100"], of["p104"]}) == 1
+    assert (second.summary["newcomers in groups there were"], second.summary["people moved"]) == (2, 0)
+
+
+def test_what_is_published_stays_where_newcomers_make_groups_of_their_own(tmp_path: Path, log: Path) -> None:
     first = group(tmp_path, log)
     second = later(tmp_path, range(200), first)
     assert second.summary["groups published as before"] < second.summary["groups"]
     assert second.verdict.holds
+    now = list(published(second.release).values())
+    n_same = sum(terms in now for terms in published(first.release).values())
+    assert n_same >= second.summary["groups published as before"] > 0
 
 
 def test_changes_add_up_over_releases_until_a_group_is_published_anew(tmp_path: Path, log: Path) -> None:

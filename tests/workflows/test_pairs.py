@@ -68,6 +68,13 @@ def test_somebodys_pair_of_logs(logs: Path) -> None:
     assert figure(scores, "spi") < figure(scores, "jsd")
 
 
+def test_nonsense_words_are_not_taken_for_sensitive(logs: Path) -> None:
+    write(logs / "log.csv", rows := [(f"u{i}", f"qwzx{i % 7} vwqk{i % 5}") for i in range(50)])
+    write(logs / "released.csv", rows)
+    exposed, unknown = queryveil.measure("released.csv", "log.csv", measures=["exposed"])
+    assert (exposed.value, exposed.original, unknown.value) == (0.0, 0.0, 100.0)
+
+
 def test_words_of_ones_own_weigh_on_what_is_exposed(logs: Path) -> None:
     plain, listed = (
         figure(queryveil.measure("log.csv", "log.csv", measures=["exposed"], words=words), "exposed")

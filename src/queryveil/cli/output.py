@@ -50,10 +50,11 @@ def score_table(scores: Sequence[Score]) -> str:
     rows = [
         (s.measure, s.label, s.figure(s.original))
         + ((_interval(s.original_interval, s.unit),) if has_both else ())
-        + (s.figure(s.value), _interval(s.interval, s.unit), s.note)
+        + (s.figure(s.value), s.basis(), _interval(s.interval, s.unit), s.note)
         for s in scores
     ]
-    headings = ("measure", "", "original", *(["95 % interval"] if has_both else []), "release", "95 % interval", "")
+    between = ["95 % interval"] if has_both else []
+    headings = ("measure", "", "original", *between, "release", "of", "95 % interval", "")
     return table(headings, rows, numbers=(2, headings.index("release")))
 
 

@@ -32,10 +32,7 @@ def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest, as_json
     if as_json:
         print_json(result.record())
         return
-    for step in result.manifest.cleaning.steps:
-        note = f" ({step['note']})" if step["note"] else ""
-        typer.echo(f"{counted(step['count'], step['unit'])}{note}", err=True)
-    for sentence in _sentences(result.summary):
+    for sentence in (*result.manifest.cleaning.sentences(), *_sentences(result.summary)):
         typer.echo(sentence, err=True)
     for warning in result.verdict.warnings:
         typer.echo(f"warning: {warning}", err=True)
@@ -125,6 +122,7 @@ def compare(result: "MethodComparison", request: requests.CompareRequest, as_jso
         return
     headings, rows = result.table()
     typer.echo(table(headings, rows, numbers=range(1, len(headings) - 1)))
+    typer.echo(f"percentages are of {', '.join(f'{number:,} {what}' for what, number in result.counts.items())}.")
     if result.page is not None:
         typer.echo(f"page: {result.page}")
     typer.echo(f"done in {result.seconds:.1f} s", err=True)

@@ -90,6 +90,8 @@ def _print_explanation(explanation: "Explanation", as_json: bool) -> None:
     rows += [(word, f"{weight:+.2f}") for word, weight in explanation.words]
     rows += [(word, "unknown") for word in explanation.unknown]
     typer.echo(f"sensitive with probability {explanation.probability:.3f}")
+    if not explanation.words:
+        typer.echo("no word of it is known to the model: measures count it as not sensitive")
     typer.echo(table(("word", "adds to the log-odds"), rows, numbers=(1,)))
 
 

@@ -21,7 +21,8 @@ class LogPair:
     before: IntArray  # (rows,): the person's queries of the original
     after: IntArray  # (rows,): those of the release
     persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the original
-    sensitivity: FloatArray | None = None  # (rows,): the probability that what was released of it is sensitive
+    sensitivity: FloatArray | None = None  # (rows,): the probability that what was released of it is sensitive;
+    # 0 where the model knows no word of it
     own_sensitivity: FloatArray | None = None  # (rows,): likewise of the document as it was issued
     n_strangers: int = 0  # people of the release who are not in the original
     unit: Literal["query", "term"] = "query"  # what documents are

@@ -86,7 +86,12 @@ class Score:
     interval: tuple[float, float] | None = None
     better: Literal["higher", "lower", ""] = "higher"  # "": neither
     note: str = ""
+    base: str = ""  # what `units_counted` counts: a percentage is of these, a mean is over them
     original_interval: tuple[float, float] | None = None  # of the original's figure
+
+    def basis(self) -> str:
+        """Return what the figure is a share or a mean of, such as "860 people"."""
+        return f"{self.units_counted:,} {self.base}" if self.base and self.units_counted else ""
 
     def figure(self, value: float | None) -> str:
         """Format one of the score's figures with its unit."""
@@ -99,8 +104,8 @@ class Scores(list[Score]):
     """The scores of a release; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:
-        rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.note) for s in self]
-        return html_table(("measure", "", "original", "release", ""), rows)
+        rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.basis(), s.note) for s in self]
+        return html_table(("measure", "", "original", "release", "of", ""), rows)
 
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within this number of standard deviations

@@ -115,15 +115,19 @@ class LogSource:
 
 @dataclass(frozen=True)
 class Step:
-    """The effect of one cleaning step."""
+    """The effect of one cleaning step; over all steps, rows and people add up to what is left of the log."""
 
     name: str
     count: int
     unit: str
     note: str = ""
+    rows: int = 0  # that were read; below 0, that the step took away
+    people: int = 0  # whose rows were read; below 0, whose last row the step took away
 
     def __str__(self) -> str:
-        return counted(self.count, self.unit) + (f" ({self.note})" if self.note else "")
+        taken = [f"−{-n:,} {what}" for n, what in ((self.rows, "rows"), (self.people, "people")) if n < 0]
+        note = f" ({self.note})" if self.note else ""
+        return counted(self.count, self.unit) + note + (f": {', '.join(taken)}" if taken else "")
 
 
 @dataclass(frozen=True)

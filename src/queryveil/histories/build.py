@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -45,19 +45,56 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
     none = np.empty(0, np.int32)
     history = np.concatenate([none, *(numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True))])
     term = np.concatenate([none, *(terms for _, terms in found)])
+    is_first = np.concatenate([none > 0, *(np.diff(rows, prepend=-1) > 0 for rows, _ in found)])  # of its query
     owner, partition = log.owners_and_partitions()
-    if unit == "term":
-        log.steps["terms"] = Step("terms", len(term), "terms found in queries", f"charset {charset}")
-        log.steps["stop words"] = Step("stop words", 0, "stop words left out", "off")
-        if log.source.cleaning.stop_words != "none":
-            is_stop_word = pc.is_in(words, pa.array(STOP_WORDS, words.type)).to_numpy(zero_copy_only=False)[term]
-            log.steps["stop words"] = Step("stop words", int(np.count_nonzero(is_stop_word)), "stop words left out")
-            history, term = history[~is_stop_word], term[~is_stop_word]
+    before = _count_left(sum(map(len, histories)), owner, *histories)
+    held = kept = _count_left(int(np.count_nonzero(is_first)), owner, history)
+    n_terms = len(term)
+    if unit == "term" and log.source.cleaning.stop_words != "none":
+        is_kept = ~pc.is_in(words, pa.array(STOP_WORDS, words.type)).to_numpy(zero_copy_only=False)[term]
+        query = np.cumsum(is_first)[is_kept]  # ascending numbers
+        history, term = history[is_kept], term[is_kept]
+        kept = _count_left(int(np.count_nonzero(np.diff(query, prepend=0))), owner, history)
+    _report_steps(log, unit, (before, held, kept), n_terms, n_terms - len(term))
     if not len(term):
         raise NoTermsError(NO_TERMS)
     return assemble(
         history, term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
     )
+
+
+class _Left(NamedTuple):
+    """What is left of a log after a step."""
+
+    rows: int
+    people: int
+    histories: int
+
+
+def _count_left(n_rows: int, owner: Int32Array, *histories: Int32Array) -> _Left:
+    """Count the people and the histories that rows are left of, from the histories of these rows."""
+    is_left = np.zeros(len(owner), np.bool_)
+    for numbers in histories:
+        is_left[numbers] = True
+    return _Left(n_rows, len(np.unique(owner[is_left])), int(np.count_nonzero(is_left)))
+
+
+def _report_steps(log: QueryLog, unit: Unit, left: tuple[_Left, _Left, _Left], n_terms: int, n_stop_words: int) -> None:
+    """Add the last steps of the cleaning, given what was left before, of queries with a term, and in the end."""
+    before, held, kept = left
+    cleaning, n_empty = log.source.cleaning, before.rows - held.rows
+    note, vanished = "empty, or without letters and digits", held.people - before.people
+    steps = [Step("no term", n_empty, "queries without a term left out", note, -n_empty, vanished)]
+    if unit == "term":
+        changes = kept.rows - held.rows, kept.people - held.people
+        note = "off" if cleaning.stop_words == "none" else ""
+        steps.insert(0, Step("terms", n_terms, "terms found in queries", f"charset {cleaning.charset}"))
+        steps.append(Step("stop words", n_stop_words, "stop words left out", note, *changes))
+    steps.append(replace(log.steps["histories"], count=kept.histories))
+    steps.append(Step("left", kept.rows, "queries left", f"{kept.people:,} people"))
+    for name in ("terms", "no term", "stop words", "histories", "left"):
+        log.steps.pop(name, None)  # profiles of another unit may have been built before
+    log.steps.update({step.name: step for step in steps})
 
 
 def assemble(

@@ -164,11 +164,17 @@ def _sum_steps(persisted: "DataFrame", n_unread: int) -> tuple[dict[str, Step], 
         n_histories += report["histories"]
         parts.update(report["parts"])
         for step in (Step(**each) for each in report["steps"]):
-            before = found.get(step.name, Step(step.name, n_unread if step.name == "bad lines" else 0, step.unit))
-            found[step.name] = replace(before, count=before.count + step.count)
+            before = found.get(step.name, Step(step.name, 0, step.unit))
+            found[step.name] = _add_to_step(before, step.count, step.rows, step.people)
             notes.setdefault(step.name, []).append(step.note)
     steps = {name: replace(step, note=_merge_notes(notes[name])) for name, step in found.items()}
+    steps["rows"] = _add_to_step(steps["rows"], n_unread, n_unread)
+    steps["bad lines"] = _add_to_step(steps["bad lines"], n_unread, -n_unread)
     return steps, tuple(sorted(parts)), n_histories
+
+
+def _add_to_step(step: Step, count: int, rows: int, people: int = 0) -> Step:
+    return replace(step, count=step.count + count, rows=step.rows + rows, people=step.people + people)
 
 
 def _merge_notes(notes: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.lexicons import read_table
@@ -20,7 +21,7 @@ class PersonalWordLists:
     """The words that make a query personal: names, places, private words; all as terms joined by single spaces."""
 
     names: frozenset[str]  # words that are names by themselves
-    first_names: frozenset[str]  # may be common words too; followed by a last name they are a name
+    first_names: frozenset[str]  # frequent ones, may be ordinary words too; followed by a last name they are a name
     last_names: frozenset[str]
     places: frozenset[str]  # of one or more words
     words: frozenset[str]  # private words, of one or more words each
@@ -32,6 +33,21 @@ def load_names(which: Literal["female", "male", "last"]) -> tuple[str, ...]:
     table = read_table("names")
     table = table.filter(pc.equal(table["list"], which)).sort_by([("share", "descending"), ("name", "ascending")])
     return tuple(table["name"].to_pylist())
+
+
+@cache
+def frequent_names(*lists: str, share: int) -> frozenset[str]:
+    """Return the names of some lists that at least so many thousandths of a per cent of people bear."""
+    table = read_table("names")
+    is_frequent = pc.and_(pc.is_in(table["list"], pa.array(lists)), pc.greater_equal(table["share"], share))
+    return frozenset(table.filter(is_frequent)["name"].to_pylist())
+
+
+@cache
+def ordinary_words(which: Literal["name", "place"]) -> frozenset[str]:
+    """Return the names, or the names of places, that are ordinary words too (scripts/build_personal_lists.py)."""
+    table = read_table("ordinary-words")
+    return frozenset(table.filter(pc.equal(table["list"], which))["word"].to_pylist())
 
 
 @cache

@@ -64,7 +64,10 @@ class CleaningOptions(OptionGroup):
     """How a log is cleaned before histories are built."""
 
     scrub: bool = option(
-        True, Flag(), "take out e-mail addresses, phone and card numbers, long digit runs and URLs with parameters"
+        True,
+        Flag(),
+        "take out e-mail, network and street addresses, handles, users' home pages, phone and card numbers, long digit "
+        "runs and URLs with parameters",
     )
     duplicates: str = option(
         "merge",

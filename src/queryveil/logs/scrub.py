@@ -1,19 +1,42 @@
-"""Direct identifiers in queries: e-mail addresses, telephone and card numbers, long numbers, URLs with parameters.
+"""Direct identifiers in queries: e-mail, network and street addresses, URLs with parameters, handles and numbers.
 
 Every engine uses `scrub` itself. The `…_CANDIDATE` patterns are cheap filters that match every text that `scrub` would
-change, so that an engine calls `scrub` for few texts.
+change, so that an engine calls `scrub` for few texts. Licence plates are not looked for: too many models and products
+are named by a few letters and digits.
 """
 
 import re
 from collections import Counter
 from functools import partial
+from ipaddress import AddressValueError, IPv6Address
 
 _LONG_RUN = 7  # digits; shorter numbers are mostly years, prices, models and item numbers
 # Each pattern can match only at the start of a word, so that the time is linear in the length of the query
 _URL = re.compile(r"(?<!\S)[^\s?]+\?\S*")  # a word with a question mark inside; `_is_url_with_parameters` decides
 _ADDRESS = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
 _DOMAIN = re.compile(r"\w\.[\w-]")
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+(?:\s?@|@\s)[\w-]+(?:\.[\w-]+)*|(?<![\w.+-])[\w.+-]+\s@\s[\w-]+(?:\.[\w-]+)+")
+_HOME_PAGE = re.compile(r"(?<!\S)(?:[^\s~]*/)?~\w\S*")  # of a user: example.edu/~joe
+_GAP, _NAME = r"[ \t]{1,3}", r"(?<![\w.+-])[\w.+-]+"
+_AT, _DOT = (rf"(?:{_GAP}{word}{_GAP}|[ \t]?[(\[]{word}[)\]][ \t]?)" for word in ("at", "dot"))
+_EMAIL = re.compile(
+    rf"{_NAME}@\s?[\w-]+(?:\.[\w-]+)*|{_NAME}\s@\s?[\w-]+(?:\.[\w-]+)+"
+    rf"|{_NAME}(?:{_DOT}[\w-]+)?{_AT}[\w-]+(?:{_DOT}[\w-]+){{0,2}}{_DOT}"  # spelled out
+    r"(?:com|net|org|edu|gov|mil|info|biz|co|us|uk|ca|au|de|fr|it|nl)\b",
+    re.IGNORECASE,
+)
+_BYTE = r"(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_HEX = "[0-9A-Fa-f]"
+_NETWORK = re.compile(
+    rf"(?<![\w.]){_BYTE}(?:\.{_BYTE}){{3}}(?!\w|\.\w)"  # IPv4
+    rf"|(?<![\w:-]){_HEX}{{2}}([:-]){_HEX}{{2}}(?:\1{_HEX}{{2}}){{4}}(?![\w:-])"  # MAC
+    rf"|(?<![\w.:])(?:{_HEX}{{1,4}}:|:(?=:))(?:{_HEX}{{0,4}}:){{1,7}}(?:{_HEX}{{1,4}})?(?![\w:])"  # perhaps IPv6
+)
+_HANDLE = re.compile(r"(?<![\w@])@\w{2,}")
+_STREET = re.compile(
+    r"(?<![\w.-])\d{1,5}(?:[ \t][^\W\d]+\.?){1,3}?[ \t]"
+    r"(?:(?:street|avenue|boulevard|blvd)\b|(?:ave|road|rd|lane|ln)\.?(?=[ \t]*(?:,|\d|$)))",
+    re.IGNORECASE,
+)
 _CARD = re.compile(r"(?<!\d)(?:\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}|\d{4}[ -]?\d{6}[ -]?\d{5}|\d{13,19})(?!\d)")
 _PHONE = re.compile(
     r"(?<!\w)\+\d[\d .()/-]{6,18}\d(?!\d)"  # international
@@ -23,28 +46,41 @@ _PHONE = re.compile(
 )
 _DIGITS = re.compile(rf"\d{{{_LONG_RUN},}}|(?<!\d)\d{{3}}-\d{{2}}-\d{{4}}(?!\d)|(?<!\d)\d{{5}}-\d{{4}}(?!\d)")
 
-KINDS = ("url", "email", "card", "phone", "digits")
+_PATTERNS = {
+    "url": _URL,
+    "home page": _HOME_PAGE,
+    "email": _EMAIL,
+    "network address": _NETWORK,
+    "handle": _HANDLE,
+    "card": _CARD,
+    "phone": _PHONE,
+    "digits": _DIGITS,
+    "street address": _STREET,
+}
+KINDS = tuple(_PATTERNS)
 
 # In syntax that RE2 and Java have in common. `scrub` knows the digits of every script; a Unicode class is slow to
 # search for, so texts that are not ASCII have a filter of their own
 ASCII_CANDIDATE = (
-    r"@|\?|\+[0-9]|[0-9]{7}|[0-9]{3}[).-]|[0-9]{3} [0-9]{3}[ .-][0-9]{4}|[0-9]{4} [0-9]{4} [0-9]"
+    r"@|\?|~|\+[0-9]|[0-9]{7}|[0-9]{3}[).-]|[0-9]{3} [0-9]{3}[ .-][0-9]{4}|[0-9]{4} [0-9]{4} [0-9]"
     r"|[0-9]{4} [0-9]{6} [0-9]|(^|[^0-9])0[0-9]{2,4}[ /-][0-9]{3}"
+    r"|[0-9]\.[0-9]{1,3}\.[0-9]|:[0-9A-Fa-f]*:|-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-|\b[dD][oO][tT]\b"
+    r"|[0-9][ \t][A-Za-z](?s:.*)[ \t](?i:street|ave|boul|blvd|road|rd|lane|ln)"
 )
-OTHER_CANDIDATE = r"@|\?|\p{Nd}"
+OTHER_CANDIDATE = r"@|\?|~|:|\p{Nd}|\b[dD][oO][tT]\b"
 
 
 def scrub(text: str) -> tuple[str, Counter[str]]:
     """Return the text with each direct identifier replaced by a space, and the number of identifiers of each kind."""
     found: Counter[str] = Counter()
-    for kind, pattern in (("url", _URL), ("email", _EMAIL), ("card", _CARD), ("phone", _PHONE), ("digits", _DIGITS)):
+    for kind, pattern in _PATTERNS.items():
         text = pattern.sub(partial(_replace, kind, found), text)
     return text, found
 
 
 def _replace(kind: str, found: Counter[str], match: re.Match[str]) -> str:
     text = match.group()
-    if (kind == "card" and not _passes_luhn(text)) or (kind == "url" and not _is_url_with_parameters(text)):
+    if kind in _CHECKS and not _CHECKS[kind](text):
         return text
     found[kind] += 1
     return " "
@@ -64,3 +100,18 @@ def _passes_luhn(text: str) -> bool:
         return False
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
     return (sum(digits[::-2]) + sum(doubled)) % 10 == 0
+
+
+def _is_network_address(text: str) -> bool:
+    """Return whether a text in the form of a network address is one: an IPv6 address is valid, a MAC has a letter."""
+    if "." in text:
+        return True
+    if re.fullmatch(r"..(?:[:-]..){5}", text):
+        return ":" in text or re.search("[A-Fa-f]", text) is not None  # six numbers are a draw of the lottery
+    try:
+        return bool(IPv6Address(text)) and re.search("[0-9]", text) is not None
+    except AddressValueError:
+        return False
+
+
+_CHECKS = {"url": _is_url_with_parameters, "card": _passes_luhn, "network address": _is_network_address}

@@ -12,6 +12,7 @@ from typing import Any
 from queryveil._version import __version__
 from queryveil.core.errors import ReleaseError
 from queryveil.core.names import ResolvedName, declarations, resolve
+from queryveil.engines import Step
 from queryveil.logs.options import CleaningOptions
 
 MANIFEST_FILE = "manifest.json"
@@ -54,6 +55,10 @@ class CleaningRecord:
     def cleaning(self) -> CleaningOptions:
         """Return the cleaning options."""
         return CleaningOptions.from_record(self.options)
+
+    def sentences(self) -> list[str]:
+        """Return the steps in words."""
+        return [str(Step(**step)) for step in self.steps]
 
 
 @dataclass(frozen=True, kw_only=True)

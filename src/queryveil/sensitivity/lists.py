@@ -1,45 +1,40 @@
 """Word lists of sensitivity: what makes a query personal (decision 0026), and a user's list of sensitive words."""
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from queryveil.core.errors import InputError
-from queryveil.lexicons import word_lists
-from queryveil.lexicons.places import places
-from queryveil.lexicons.word_lists import PersonalWordLists
-from queryveil.lexicons.wordnet import load_wordnet
+from queryveil.lexicons.places import personal_places
+from queryveil.lexicons.word_lists import PersonalWordLists, frequent_names, ordinary_words, private_words
 from queryveil.logs.characters import terms
 
 LISTED = 0.98  # the probability that a query of one listed word is sensitive
-_SHORTEST = 3  # letters of a word that is a name or a place by itself: "an", "le" and "so" are last names too
+_NAMES = ("female", "male", "last")
+# Names of two letters ("an", "le", "so") are mostly words, and so are rare ones of three ("edu", "bon")
+_SHORTEST, _SHORTEST_OF_RARE, _RARE = 3, 4, 2
+# Next to each other, two ordinary words are a name ("bill gates") if many people bear each, and not "my house"
+_FREQUENT_FIRST, _FREQUENT_LAST = 100, 10  # as `_RARE`, in thousandths of a per cent of people
 
 
 def load_lists(more_places: Path | None = None) -> PersonalWordLists:
     """Return the bundled lists, with a user's places added."""
-    first = _fold_texts((*word_lists.load_names("female"), *word_lists.load_names("male")))
-    last = _fold_texts(word_lists.load_names("last"))
-    names = frozenset(name for name in first | last if len(name) >= _SHORTEST) - _common_words()
-    known_places = frozenset(place for place in _fold_texts(tuple(places())) if len(place) >= _SHORTEST)
+    every, known = (frequent_names(*_NAMES, share=share) for share in (0, _RARE))
+    names = {name for name in every if len(name) >= (_SHORTEST if name in known else _SHORTEST_OF_RARE)}
+    known_places = _fold_texts(personal_places())
     if more_places is not None:
         known_places |= read_places(more_places)
-    return PersonalWordLists(names, first, last, known_places, _fold_texts(tuple(word_lists.private_words())))
+    return PersonalWordLists(
+        frozenset(names) - ordinary_words("name"),
+        frequent_names("female", "male", share=_FREQUENT_FIRST),
+        frequent_names("last", share=_FREQUENT_LAST),
+        known_places,
+        _fold_texts(private_words()),
+    )
 
 
-def _fold_texts(texts: tuple[str, ...]) -> frozenset[str]:
+def _fold_texts(texts: Iterable[str]) -> frozenset[str]:
     """Return texts folded like queries: terms joined by single spaces."""
     return frozenset(" ".join(terms(text)) for text in texts)
-
-
-@cache
-def _common_words() -> frozenset[str]:
-    """Return the lemmas of WordNet that are not only names of individuals."""
-    wordnet = load_wordnet()
-    return frozenset(
-        lemma
-        for lemma in wordnet.lemmas
-        if not all(wordnet.is_instance(int(synset)) for synset in wordnet.synsets(lemma))
-    )
 
 
 def _read_lines(path: Path, missing: str, subject: str) -> list[tuple[int, str]]:
@@ -56,7 +51,7 @@ def _read_lines(path: Path, missing: str, subject: str) -> list[tuple[int, str]]
 def read_places(path: Path) -> frozenset[str]:
     """Read a list of places, one per line."""
     lines = _read_lines(path, "--places: there is no file", "--places:")
-    places = _fold_texts(tuple(line for _, line in lines)) - {""}
+    places = _fold_texts(line for _, line in lines) - {""}
     if not places:
         raise InputError(f"--places: {path} holds no place; write one on each line.")
     return places

@@ -67,13 +67,20 @@ class SensitivityModel:
 
     def probabilities(self, queries: Sequence[str]) -> FloatArray:
         """Return the probability that each query is sensitive."""
+        return probability(self._added(queries) + self.base)
+
+    def sensitivities(self, queries: Sequence[str]) -> FloatArray:
+        """Return the same for measures: 0 for a query of which no word is known, and above 0 for every other."""
+        added = self._added(queries)
+        return np.where(added == 0, 0.0, probability(added + self.base))
+
+    def _added(self, queries: Sequence[str]) -> FloatArray:
+        """Return what the words of each query add to the log-odds; 0 if no word says anything."""
         texts = pa.array(queries, pa.large_string())
         if (pc.sum(pc.binary_length(texts)).as_py() or 0) < _FEW_BYTES:
-            added = np.array([sum(weight for _, weight in self._split(text)[0]) for text in texts.to_pylist()], float)
-        else:
-            tokenizer, weights = self._tokenizer
-            added = tokenizer.weigh(texts, weights)
-        return probability(added + self.base)
+            return np.array([sum(weight for _, weight in self._split(text)[0]) for text in texts.to_pylist()], float)
+        tokenizer, weights = self._tokenizer
+        return tokenizer.weigh(texts, weights)
 
     def explain(self, query: str) -> Explanation:
         """Return the probability of a query and the weights of its words."""

@@ -221,6 +221,11 @@ class PreviousGroupsInput(MethodInput):
         """Add the earlier groups over today's people and terms."""
         earlier = self._earlier
         if earlier is not None:
+            if earlier.group_of.keys().isdisjoint(profiles.persons):
+                raise InputError(
+                    f"--groups: nobody of {self.request.groups} is in this log; give a later log of the same people, "
+                    "or begin anew without --groups."
+                )
             views.add(PreviousGroups, lambda: earlier.over(profiles))
         return profiles
 

@@ -35,7 +35,7 @@ def load_sensitivity(pairing: PairingOptions) -> Sensitivity:
     """Return the function that estimates how likely texts are sensitive."""
     from queryveil.sensitivity.model import load_model
 
-    return load_model(pairing.model, words=pairing.words).probabilities
+    return load_model(pairing.model, words=pairing.words).sensitivities
 
 
 def original_persons(pairing: PairingOptions) -> Mapping[str, str] | None:

@@ -100,7 +100,7 @@ def _create_cleaned(
     merged = fetch_number(database, "SELECT (SELECT count(*) FROM raw) - (SELECT count(*) FROM cleaned)")
     database.execute("DROP TABLE raw; DROP TABLE scrubbed")
     note = "" if merging else "off" if options.duplicates == "keep" else "skipped: the log has no times"
-    return Step("duplicates", merged, "rows merged into the query they belong to", note)
+    return Step("duplicates", merged, "rows merged into the query they belong to", note, -merged)
 
 
 def _drop_bots(database: duckdb.DuckDBPyConnection, options: CleaningOptions, has_times: bool) -> Step:
@@ -123,7 +123,7 @@ def _drop_bots(database: duckdb.DuckDBPyConnection, options: CleaningOptions, ha
     if n_people:
         database.execute("DELETE FROM cleaned WHERE person IN (SELECT person FROM bots)")
     database.execute("DROP TABLE bots; DROP TABLE busy")
-    return Step("bots", n_people, unit, f"{n_queries:,} queries" if n_people else "")
+    return Step("bots", n_people, unit, f"{n_queries:,} queries" if n_people else "", -n_queries, -n_people)
 
 
 def _with_bucket(history: str, options: CleaningOptions, rows: str = "cleaned") -> str:

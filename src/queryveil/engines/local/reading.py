@@ -105,11 +105,14 @@ def _clean_rows(
         steps = clean(database, columns, source.cleaning, baskets=has_baskets, may_be_empty=may_be_empty)
         has_parts = "part" in columns
         parts = database.execute("SELECT DISTINCT part FROM queries ORDER BY part").fetchall() if has_parts else []
+        n_people = fetch_number(database, "SELECT count(*) FROM people")
+    n_read = n_rows + n_bad
     unit = BASKETS if has_baskets else "rows read"
-    steps = [Step("rows", n_rows, unit), Step("bad lines", n_bad, "unreadable lines left out"), *steps]
+    read = Step("rows", n_read, unit, f"{n_people:,} people", n_read, n_people)
+    bad = Step("bad lines", n_bad, "unreadable lines left out", rows=-n_bad)
     return QueryLog(
         source,
-        {step.name: step for step in steps},
+        {step.name: step for step in (read, bad, *steps)},
         has_times,
         files[0].format,
         all(each.layout.roles.get("query", "").lower() == "term" for each in files),

@@ -149,7 +149,7 @@ def _records(by_size: BySize) -> list[dict[str, Any]]:
 
 
 def _evaluate_inputs(inputs: PaperInputs) -> PaperEvaluation:
-    sensitivity = load_model().probabilities
+    sensitivity = load_model().sensitivities
     return evaluate(inputs.profiles, sensitivity, load_lists(), rng=inputs.rng, progress=inputs.progress)
 
 

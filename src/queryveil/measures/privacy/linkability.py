@@ -58,16 +58,16 @@ def measure_linkability(
     note = "of a person's profile with what is published of the group, averaged over all people; 0 for the suppressed"
     return [
         *(
-            Score(name, label, value, None, "", n_groups, better="lower", note=note if n_groups else NO_GROUPS)
+            Score(name, label, value, None, "", n_groups, None, "lower", note if n_groups else NO_GROUPS, "groups")
             for (label, note), value in figures
         ),
         *_pairs_above(measure, released, members, shares, held),
         *(
-            Score(name, label, value, None, "people", n_groups, better="", note=note)
+            Score(name, label, value, None, "people", n_groups, better="", note=note, base="groups")
             for (label, note), value in zip(SIZES.items(), spread, strict=True)
         ),
-        Score(name, "people suppressed", suppressed, units_counted=n_people, better="lower", note=NO_GROUP),
-        Score(name, "cosine to the published profile", cosine, unit="", units_counted=len(cosines), note=note),
+        Score(name, "people suppressed", suppressed, None, "%", n_people, None, "lower", NO_GROUP, "people"),
+        Score(name, "cosine to the published profile", cosine, None, "", len(cosines), note=note, base="people"),
     ]
 
 
@@ -124,7 +124,7 @@ def _pairs_above(
         above = int(held[shares > highest * (1 + SHARE_ROUNDING)].sum())
         value, note = (100.0 * above / total, note) if total else (None, NO_GROUPS)
         label = f"pairs above p by {principle}"
-        return Score(str(measure), label, value, units_counted=total, better="lower", note=note)
+        return Score(str(measure), label, value, units_counted=total, better="lower", note=note, base="pairs")
 
     return [score("posterior", p, posterior), score("belief", p + known, belief)]
 

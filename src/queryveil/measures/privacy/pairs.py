@@ -5,7 +5,8 @@ a person's queries before and after (base 2, probabilities from counts); SPI wei
 one minus the probability that the document is sensitive. We read it differently in one point: a person with nothing
 released has no distribution after, and leaving such people out would make the mean fall as more is suppressed; they get
 one nil document of weight 1. A surely sensitive document has weight 0, released or not, so SPI ranks only releases of
-equal size. `exposed` measures what it misses, the sensitive mass Σ σ(d) · P(d|X) · [d is released] of a person;
+equal size. `exposed` measures what it misses, the sensitive mass Σ σ(d) · P(d|X) · [d is released] of a person, where
+a document of which the model knows no word has σ(d) = 0 (docs/decisions/0035);
 `worst(q)` the `exposed` that q % of people do not exceed and the SPI that q % do not fall below (nearest rank).
 
 PEL (Erola et al. 2011, Navarro-Arribas et al. 2012) is 100 · I(X;Y) / H(X), by two readings
@@ -29,6 +30,7 @@ from queryveil.core.rows import FloatArray
 from queryveil.kinds.base import PLURALS
 
 SHOWN = "mean of people with something released"
+UNKNOWN = "unknown to the model, mean of all people"
 NIL = "these count as one nil document of weight 1"
 EQUAL_SIZES = "compare releases of equal size only: a sensitive document weighs little, released or not"
 
@@ -111,7 +113,7 @@ def _mean_score(measure: ResolvedName, label: str, spread: Spread, *, highest: f
     if n > 1:
         half = Z * math.sqrt(squares / (n - 1)) / math.sqrt(n)
         interval = max(0.0, mean - half), min(highest, mean + half)
-    return Score(str(measure), label, mean, units_counted=n, interval=interval, **fields)
+    return Score(str(measure), label, mean, units_counted=n, interval=interval, base="people", **fields)
 
 
 def _people_note(found: Figures) -> str:
@@ -190,17 +192,17 @@ def _impressions_scores(found: Figures, measure: ResolvedName) -> list[Score]:
     total, released, foreign, n_above = found.totals
     what = PLURALS[found.unit]
 
-    def score(label: str, part: int, total: int, note: str) -> Score:
+    def score(label: str, part: int, total: int, base: str, note: str = "") -> Score:
         value = 100.0 * part / total if total else None
-        return Score(str(measure), label, value, units_counted=total, better="", note=note)
+        return Score(str(measure), label, value, units_counted=total, better="", note=note, base=base)
 
     changed = f"where this is high, {what} were changed: see --match" if foreign else ""
     highest = math.inf if n_above else 100.0
     return [
-        score(f"{what} released", released, total, _people_note(found)),
+        score(f"{what} released", released, total, what, _people_note(found)),
         _mean_score(measure, f"{what} released, mean of all people", found.spreads[0], highest=highest, better=""),
-        score(f"released {what} that stand for none of the person's", foreign, released, changed),
-        score("people with nothing released", found.n_silent, found.n_people, ""),
+        score(f"released {what} that stand for none of the person's", foreign, released, f"released {what}", changed),
+        score("people with nothing released", found.n_silent, found.n_people, "people"),
     ]
 
 
@@ -253,16 +255,21 @@ def exposed_by_person(pair: LogPair, measure: ResolvedName) -> FloatArray:
 
 
 def _exposed_figures(pair: LogPair, measure: ResolvedName) -> Figures:
-    """Return the sensitive mass of people, in percent, and how much of it is exposed."""
+    """Return the sensitive mass of people, in percent, how much of it is exposed, and of how much nothing is known."""
     before = 100.0 * _sum_by_person(pair, _required(pair.own_sensitivity) * pair.share_before)
-    return figures_of(pair, (), (before, 100.0 * exposed_by_person(pair, measure)))
+    unknown = 100.0 * _sum_by_person(pair, (_required(pair.own_sensitivity) == 0) * pair.share_before)
+    return figures_of(pair, (), (before, 100.0 * exposed_by_person(pair, measure), unknown))
 
 
 def _exposed_scores(found: Figures, measure: ResolvedName) -> list[Score]:
-    before, after = found.spreads
+    before, after, unknown = found.spreads
     note = "of what a person searched for, the share that is sensitive and released; " + _people_note(found)
     label = "sensitive and released, mean of all people"
-    return [_mean_score(measure, label, after, highest=100.0, original=before.mean, better="lower", note=note)]
+    uncounted = "no word of it is known to the sensitivity model, so that it counts as not sensitive"
+    return [
+        _mean_score(measure, label, after, highest=100.0, original=before.mean, better="lower", note=note),
+        _mean_score(measure, UNKNOWN, unknown, highest=100.0, better="", note=uncounted),
+    ]
 
 
 exposed = PairMeasure(_exposed_figures, _exposed_scores)
@@ -278,7 +285,7 @@ def worst(
     label, note = f"sensitive and released, {q:g} % of people at most", f"{q:g} % of people are exposed by no more"
     n, name = pair.n_people, str(measure)
     return [
-        Score(name, label, mass, units_counted=n, interval=interval, better="lower", note=f"{note} than this"),
+        Score(name, label, mass, None, "%", n, interval, "lower", f"{note} than this", "people"),
         Score(
             name,
             f"SPI, {q:g} % of people at least",
@@ -287,6 +294,7 @@ def worst(
             units_counted=n,
             interval=(-high, -low),
             note=f"{q:g} % of people have no lower SPI",
+            base="people",
         ),
     ]
 

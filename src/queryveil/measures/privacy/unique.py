@@ -28,8 +28,8 @@ from queryveil.measures.base import Comparison, Ownership
 COMBINATIONS_PER_CALL = 5_000  # takes less than a second, so that an interrupt is noticed
 MOST_HISTORIES = 100_000  # sampled: the 95 % interval is at most 0.62 percentage points wide
 EMPTY = "the release has no terms"
-PER_HISTORY = "the share is of histories, since people have several; others who hold the terms are other people"
-HISTORIES_COUNTED = "the share is of histories; which are one person's is known, in the release, only with --private"
+PER_HISTORY = "people have several; others who hold the terms are other people"
+HISTORIES_COUNTED = "which are one person's is known, in the release, only with --private"
 
 
 def measure_uniqueness(
@@ -47,11 +47,14 @@ def scores_of(
 ) -> list[Score]:
     """Return the score of (singled out, histories) in the original and in the release; one known term is exact."""
     m, is_empty = measure.integer("m"), after[1] == 0
+    base = "people" if ownership == "one each" else "histories"
 
     def interval(hits: float, n: int) -> tuple[float, float] | None:
         low, high = wilson(hits, max(1, n))
         return None if m == 1 or not n else (100.0 * low, 100.0 * high)
 
+    note = f"of {before[1]:,} {base} of the log and {after[1]:,} of the release"
+    note += {"one each": "", "known": f"; {PER_HISTORY}", "unknown": f"; {HISTORIES_COUNTED}"}[ownership]
     score = Score(
         str(measure),
         f"singled out by {m} random {unit if m == 1 else PLURALS[unit]}",
@@ -61,7 +64,8 @@ def scores_of(
         interval=interval(*after),
         original_interval=interval(*before),
         better="lower",
-        note=EMPTY if is_empty else {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership],
+        note=EMPTY if is_empty else note,
+        base=base,
     )
     return [score]
 

@@ -34,10 +34,10 @@ def measure_blm(
     found = _loss(comparison, True, progress)
     value = None if found is None else (found[0] + measure.real("penalty") * (n_all - found[1])) / n_all
     kept = None if found is None else 100.0 * found[1] / n_all
-    note = _NEEDS_PRIVATE if found is None else ""
+    note, base = _NEEDS_PRIVATE if found is None else "", "occurrences"
     return [
-        Score(str(measure), "bLM", value, 0.0, unit="", units_counted=n_all, better="lower", note=note),
-        Score(str(measure), "occurrences published", kept, 100.0, units_counted=n_all, note=note),
+        Score(str(measure), "bLM", value, 0.0, unit="", units_counted=n_all, better="lower", note=note, base=base),
+        Score(str(measure), "occurrences published", kept, 100.0, units_counted=n_all, note=note, base=base),
     ]
 
 
@@ -50,7 +50,7 @@ def measure_lm(
     found = _loss(comparison, False, progress)
     value = None if found is None else (found[0] + n_all - found[1]) / n_all
     note = _NEEDS_PRIVATE if found is None else "as sets: how often a term occurs does not count"
-    return [Score(str(measure), "LM", value, 0.0, unit="", units_counted=n_all, better="lower", note=note)]
+    return [Score(str(measure), "LM", value, 0.0, "", n_all, better="lower", note=note, base="pairs")]
 
 
 def _loss(comparison: Vocabularies, as_bags: bool, progress: Progress) -> tuple[float, int] | None:

@@ -68,7 +68,7 @@ def measure_market(
             note += f"; what is kept {UNKNOWN_OCCURRENCES}"
         else:
             value = 100.0 * total_value(comparison.released, occurrences, market, figure) / total
-        scores.append(Score(str(measure), figure, value, 100.0, units_counted=known[figure].n_terms, note=note))
+        scores.append(Score(str(measure), figure, value, 100.0, "%", known[figure].n_terms, note=note, base="terms"))
     progress("measuring market value", 1, 1)
     return scores
 
@@ -135,7 +135,7 @@ def measure_correlations(
     scores = []
     for each in before:
         label, value = f"{each.first} – {each.second}", left.get((each.first, each.second))
-        scores.append(Score(str(measure), label, value, each.value, "", each.n, better="", note=each.note()))
+        scores.append(Score(str(measure), label, value, each.value, "", each.n, None, "", each.note(), "terms"))
     return scores
 
 

@@ -163,8 +163,8 @@ def measure_patterns(
     distance = _total_distance(before, after, network, measure.integer("eps"), progress) / n_entries
     name = str(measure)
     return [
-        Score(name, "recall of patterns", recall, 100.0, units_counted=n_patterns, note=note),
-        Score(name, "distance of patterns", distance, 0.0, "", units_counted=n_patterns, better="lower", note=note),
+        Score(name, "recall of patterns", recall, 100.0, "%", n_patterns, note=note, base="patterns"),
+        Score(name, "distance of patterns", distance, 0.0, "", n_patterns, None, "lower", note, "patterns"),
     ]
 
 

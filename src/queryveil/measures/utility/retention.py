@@ -38,11 +38,12 @@ def measure_retention(
     progress("measuring retention", 0, 1)
     counts = evidence.find(RetentionCounts) or _count(evidence.get(Comparison))
     unknown = UNKNOWN_OCCURRENCES if counts.log_size[0] is None else ""
+    users = ("people", "") if counts.counts_people else ("histories", HISTORIES_COUNTED)
     scores = [
-        _score(measure, f"distinct {counts.items}", *counts.terms),
-        _score(measure, "log size", *counts.log_size, note=unknown),
-        _score(measure, "users", *counts.users, note="" if counts.counts_people else HISTORIES_COUNTED),
-        _score(measure, "pairs", *counts.pairs),
+        _score(measure, f"distinct {counts.items}", *counts.terms, counts.items),
+        _score(measure, "log size", *counts.log_size, "occurrences", note=unknown),
+        _score(measure, "users", *counts.users, *users),
+        _score(measure, "pairs", *counts.pairs, "pairs"),
     ]
     progress("measuring retention", 1, 1)
     return scores
@@ -71,9 +72,9 @@ def _count(comparison: Comparison) -> RetentionCounts:
 def from_counts(measure: ResolvedName, before: Mapping[str, int], after: Mapping[str, int]) -> list[Score]:
     """Return the same figures from the counts of a manifest."""
     figures = {"distinct terms": "terms", "log size": "occurrences", "users": "people", "pairs": "pairs"}
-    return [_score(measure, label, after[name], before[name]) for label, name in figures.items()]
+    return [_score(measure, label, after[name], before[name], name) for label, name in figures.items()]
 
 
-def _score(measure: ResolvedName, label: str, kept: int | None, total: int, *, note: str = "") -> Score:
+def _score(measure: ResolvedName, label: str, kept: int | None, total: int, base: str, note: str = "") -> Score:
     value = None if kept is None else 100.0 * kept / total
-    return Score(str(measure), label, value, original=100.0, units_counted=total, note=note)
+    return Score(str(measure), label, value, original=100.0, units_counted=total, note=note, base=base)

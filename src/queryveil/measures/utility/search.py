@@ -77,7 +77,7 @@ def measure_search(
 
 def _score(measure: str, label: str, estimate: Estimate, n_people: int, *, unit: str = "%", note: str = "") -> Score:
     value, low, high = (100.0 * figure for figure in estimate)
-    return Score(measure, label, value, unit=unit, units_counted=n_people, interval=(low, high), note=note)
+    return Score(measure, label, value, None, unit, n_people, (low, high), note=note, base="people")
 
 
 def _comparisons(measure: str, found: variants.SearchEvaluation) -> Iterator[Score]:

@@ -1,25 +1,28 @@
-"""Groups over time: newcomers join existing groups, and nobody is moved unless a group would break its promise.
+"""Groups over time: newcomers make groups of their own, and nobody is moved unless a group would break its promise.
 
 When one person joins a group of n, (n + 1) times the new centroid less n times the old one is that person's profile. So
 what is published of a group stays frozen until at least ⌈1/p⌉ of its members have changed since it was published; it
-must hold for today's members nevertheless. A group that cannot keep its promise is dissolved. People without a group
-are then grouped with each other, and suppressed if that makes no legal group.
+must hold for today's members nevertheless. The most similar newcomers join groups that lost members and would break
+their promise; where that does not help, the group is dissolved. People without a group are then grouped with each
+other. Who fits into none of these groups joins the closest one, or is suppressed if that would break its promise.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray, gather_rows, row_numbers
+from queryveil.core.rows import FloatArray, IntArray, gather_rows, row_numbers
 from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
-from queryveil.methods.linkability import group_profiles, principles
+from queryveil.methods.linkability import principles
+from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
+from queryveil.methods.linkability.greedy import task_of
 from queryveil.semantics.augmentation import FeatureMatrix
 
 _NO_GROUP = np.int32(-1)
@@ -42,14 +45,19 @@ def extend_groups(
     common = principles.without_rare(profiles, method)
     usable = np.diff(common.indptr) > 0
     stayed = np.where(usable, before.group, _NO_GROUP)
-    joined = _with_newcomers(stayed, usable, features, before.n_groups)
-    is_broken = ~_keeps_promise(common, joined, before, method)
-    joined = np.where((stayed < 0) & _is_in(is_broken, joined), _NO_GROUP, joined)
-    is_dissolved = ~_keeps_promise(common, joined, before, method)
-    group = np.where(_is_in(is_dissolved, joined), _NO_GROUP, joined)
-    group = _with_new_groups(profiles, features, group, usable, before.n_groups, method, rng, progress)
-    is_frozen = np.zeros(int(group.max(initial=before.n_groups - 1)) + 1, np.bool_)
-    is_frozen[: before.n_groups] = _is_frozen(group, before, method) & ~is_dissolved
+    keeps_promise = partial(_keeps_promise, common, before=before, method=method)
+    group = _repair(stayed, ~keeps_promise(stayed), usable, features, principles.smallest_group(method.real("p")))
+    is_dissolved = ~keeps_promise(group)
+    group = np.where(_is_in(is_dissolved, group), _NO_GROUP, group)
+    alone = np.flatnonzero((group < 0) & usable)
+    new = group_all(task_of(common, features, method), alone, rng, EXACT_UP_TO, progress)
+    group = np.where(new >= 0, before.n_groups + new, group)
+    group = np.where((group >= before.n_groups) & _is_in(~keeps_promise(group), group), _NO_GROUP, group)
+    closest, _ = _closest_groups(group, usable, features)
+    joined = np.where(closest >= 0, closest, group)
+    group = np.where((group < 0) & _is_in(~keeps_promise(joined), joined), _NO_GROUP, joined).astype(np.int32)
+    is_frozen = _is_frozen(group, before, method)
+    is_frozen[: len(is_dissolved)] &= ~is_dissolved
     made = _publish_groups(common, group, before, is_frozen, method)
     group = np.where(_is_in(~_is_legal(common, group, made, method), group), _NO_GROUP, group)
     contributors = np.where(_is_in(is_frozen, group), _NO_GROUP, group)
@@ -64,12 +72,12 @@ def extend_groups(
 def _summary(stayed: Groups, group: Groups, is_frozen: Flags, usable: Flags, n_old: int) -> dict[str, int]:
     """Return counts that describe the run."""
     is_old = (group >= 0) & (group < n_old)
-    were, are = (np.bincount(numbers[numbers >= 0], minlength=n_old) > 0 for numbers in (stayed, group))
+    are = np.bincount(group[group >= 0], minlength=len(is_frozen)) > 0
     flags = {
         "groups": are,
         "newcomers in groups there were": (stayed < 0) & is_old,
         "new groups": are[n_old:],
-        "groups dissolved": were & ~are[:n_old],
+        "groups dissolved": ~are[:n_old],  # also where all members left the log
         "people moved": (stayed >= 0) & (group != stayed),
         "groups published as before": is_frozen & are,
         "people who fit nowhere": (group < 0) & usable,
@@ -83,36 +91,53 @@ def _is_in(chosen: Flags, group: Groups) -> Flags:
     return np.append(chosen, False)[np.minimum(group, len(chosen))] & (group >= 0)
 
 
-def _with_newcomers(group: Groups, usable: Flags, features: FeatureMatrix, n_groups: int) -> Groups:
-    """Put everybody without a group into the one with the most similar centroid; ties go to the first."""
+def _repair(group: Groups, is_broken: Flags, usable: Flags, features: FeatureMatrix, n_most: int) -> Groups:
+    """Add to each broken group those without a group that are the most similar to it, at most so many."""
+    closest, similarity = _closest_groups(group, usable, features)
+    wanted = np.flatnonzero(_is_in(is_broken, closest))
+    wanted = wanted[np.lexsort((-similarity[wanted], closest[wanted]))]
+    rank = np.arange(len(wanted)) - np.searchsorted(closest[wanted], closest[wanted])  # within the group
+    repaired = group.copy()
+    repaired[wanted[rank < n_most]] = closest[wanted[rank < n_most]]
+    return repaired
+
+
+def _closest_groups(group: Groups, usable: Flags, features: FeatureMatrix) -> tuple[Groups, FloatArray]:
+    """Return for everybody without a group the one with the most similar centroid (−1 for others), and the cosine.
+
+    Ties go to the first group; groups without members are not considered.
+    """
     row = row_numbers(features.indptr)
     unit = features.values / np.sqrt(np.bincount(row, features.values**2, minlength=len(group)))[row]
     rows = csr_array((unit, features.ids, features.indptr), shape=(len(group), features.n_dimensions))
     held = np.flatnonzero(group >= 0)
-    sums = csr_array((np.ones(len(held)), (group[held], held)), shape=(n_groups, len(group))) @ rows
+    used, number = np.unique(group[held], return_inverse=True)
+    sums = csr_array((np.ones(len(held)), (number, held)), shape=(len(used), len(group))) @ rows
     length = np.sqrt(sums.multiply(sums).sum(axis=1))
     sums = diags_array(1 / np.maximum(length, np.finfo(float).tiny)) @ sums
-    joined = group.copy()
-    newcomers = np.flatnonzero((group < 0) & usable)
-    for part in np.array_split(newcomers, len(newcomers) // _AT_ONCE + 1):
-        if len(part) and n_groups:
-            joined[part] = np.argmax((rows[part] @ sums.T).toarray(), axis=1)
-    return joined
+    closest, similarity = np.full(len(group), _NO_GROUP), np.zeros(len(group))
+    alone = np.flatnonzero((group < 0) & usable)
+    for part in np.array_split(alone, len(alone) // _AT_ONCE + 1):
+        if len(part) and len(used):
+            cosine = (rows[part] @ sums.T).toarray()
+            closest[part], similarity[part] = used[np.argmax(cosine, axis=1)], cosine.max(axis=1)
+    return closest, similarity
 
 
 def _is_frozen(group: Groups, before: PreviousGroups, method: ResolvedName) -> Flags:
-    """Return which old groups have too few changes since their terms were published: people who joined or left."""
+    """Return which groups have too few changes since their terms were published (joined or left); new ones do not."""
     n = before.n_groups
     joined = (group >= 0) & (group < n) & (group != before.contributors)
     gone = (before.contributors >= 0) & (group != before.contributors)
     n_joined, n_gone = np.bincount(group[joined], minlength=n), np.bincount(before.contributors[gone], minlength=n)
-    return np.asarray(n_joined + n_gone + before.left < principles.smallest_group(method.real("p")))
+    is_frozen = n_joined + n_gone + before.left < principles.smallest_group(method.real("p"))
+    return np.pad(is_frozen, (0, max(0, int(group.max(initial=-1)) + 1 - n)))
 
 
 def _keeps_promise(common: Profiles, group: Groups, before: PreviousGroups, method: ResolvedName) -> Flags:
-    """Return which old groups would publish what keeps the promise for these members."""
-    old = np.where(group < before.n_groups, group, _NO_GROUP)
-    return _is_legal(common, old, _publish_groups(common, old, before, _is_frozen(old, before, method), method), method)
+    """Return which groups would publish what keeps the promise for these members."""
+    is_frozen = _is_frozen(group, before, method)
+    return _is_legal(common, group, _publish_groups(common, group, before, is_frozen, method), method)
 
 
 def _publish_groups(
@@ -172,25 +197,3 @@ def _satisfies_principle(
     everywhere = rule.share[published.ids]
     apart = np.bincount(of_group, np.abs(share - everywhere) - everywhere, minlength=n_groups)
     return np.asarray((apart + 1) / 2 <= rule.bound * (1 + ROUNDING))
-
-
-def _with_new_groups(
-    profiles: Profiles,
-    features: FeatureMatrix,
-    group: Groups,
-    usable: Flags,
-    n_old: int,
-    method: ResolvedName,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> Groups:
-    """Group people without a group with each other, as far as that makes legal groups."""
-    alone = (group < 0) & usable
-    if np.count_nonzero(alone) < principles.smallest_group(method.real("p")):
-        return group
-    try:
-        chosen = profiles.select(np.repeat(alone, np.diff(profiles.indptr)))
-        made = group_profiles(chosen, features, method, rng=rng, progress=progress)
-    except GuaranteeError:
-        return group
-    return np.where(made.group >= 0, n_old + made.group, group).astype(np.int32)
