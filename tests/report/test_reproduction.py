@@ -22,7 +22,7 @@ def reproduction(**changes: Any) -> Reproduction:
     fields: dict[str, Any] = {
         "paper": "A paper (2020)",
         "log": "A generated log.",
-        "warning": "",
+        "warnings": (),
         "tables": TABLES,
         "figures": FIGURES,
         "numbers": {},
@@ -52,16 +52,24 @@ def test_columns_of_words_are_not_aligned_right() -> None:
     assert [cell.get("class") for cell in page.iter("td")] == ["words", "number"]
 
 
-def test_warning_is_shown_if_there_is_one() -> None:
+def test_every_warning_is_shown() -> None:
     assert 'class="warning"' not in render_reproduction(reproduction())
-    assert '<p class="warning">Keep it.</p>' in render_reproduction(reproduction(warning="Keep it."))
+    page = render_reproduction(reproduction(warnings=("Keep it.", "It is small.")))
+    assert '<p class="warning">Keep it.</p>\n<p class="warning">It is small.</p>' in page
+
+
+def test_a_figure_over_nothing_has_bars() -> None:
+    points = (Point(0.0, 76.2, "groups"), Point(0.0, 76.5, "none"))
+    figure = PaperFigure("Table 1", "Bars.", "precision", points, ("groups", "none"), over="")
+    page = render_reproduction(reproduction(tables=TABLES[:1], figures=(figure,)))
+    assert chart_labels(page) == ["precision. groups: 76.2%, none: 76.5%."]
 
 
 def test_hostile_text_is_escaped_and_nothing_is_loaded() -> None:
     table = PaperTable(HOSTILE, HOSTILE, (HOSTILE, HOSTILE), ((HOSTILE, HOSTILE),), notes=(HOSTILE,))
     figure = PaperFigure(HOSTILE, HOSTILE, HOSTILE, (Point(1, 1.0, HOSTILE),), (HOSTILE,))
     hostile = reproduction(
-        paper=HOSTILE, log=HOSTILE, warning=HOSTILE, tables=(table,), figures=(figure,), reading=(HOSTILE,)
+        paper=HOSTILE, log=HOSTILE, warnings=(HOSTILE,), tables=(table,), figures=(figure,), reading=(HOSTILE,)
     )
     page = render_reproduction(hostile)
     assert not re.search(ACTIVE, page, re.IGNORECASE)

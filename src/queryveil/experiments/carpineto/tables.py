@@ -126,24 +126,17 @@ def correlations_of(runs: Sequence[QueryRun]) -> list[Correlation]:
 
 
 def correlation_table(runs: Sequence[QueryRun]) -> PaperTable:
-    """Compare the correlations to those that the paper quotes."""
+    """Tabulate the correlations of which the paper speaks."""
     rows = tuple(
-        (f"{each.first} – {each.second}", "–" if each.value is None else f"{each.value:.3f}", _in_the_paper(each))
+        (f"{each.first} – {each.second}", NO_VALUE if each.value is None else f"{each.value:.3f}")
         for each in correlations_of(runs)
     )
     note = (
         f"Over {len(runs)} values of k, unevenly spread; the paper does not say which it took, and the correlation "
         "with k depends on them."
     )
-    return PaperTable(
-        "Section 3.2", "Pearson's correlations over the values of k", ("", "ours", "paper"), rows, (0, 2), (note,)
-    )
-
-
-def _in_the_paper(each: Correlation) -> str:
-    if {each.first, each.second} <= STRONGLY_CORRELATED:
-        return f"above {STRONG} (without its sign)"
-    return "weak" if "SPI" in (each.first, each.second) and "PEL" not in (each.first, each.second) else "–"
+    caption = "Pearson's correlations over the values of k"
+    return PaperTable("Section 3.2", caption, ("", "ours"), rows, notes=(note,))
 
 
 def figure_2(results: QueryResults) -> tuple[list[PaperFigure], list[PaperTable]]:

@@ -52,10 +52,10 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     cells = {(run.series, run.k): run for run in runs}
     figures: list[PaperFigure] = []
     tables: list[PaperTable] = []
-    for name, caption, field, form, scale, notes in MEASURES:
+    for name, caption, field, form, scale in MEASURES:
         values = {series: [getattr(cells[series, k], field) for k in grid.KS] for series in grid.SERIES}
         lines = Lines.formatted("k", grid.KS, values, form)
-        tables.append(lines.table(name, caption, (*notes, *_empty_notes(runs))))
+        tables.append(lines.table(name, caption, (*NOTES.get(name, ()), *_empty_notes(runs))))
         if scale is not None:
             figures.append(lines.figure(name, f"{caption}.", name, scale))
     if inputs.sessions is not None:
@@ -134,38 +134,21 @@ class ReportedMeasure(NamedTuple):
     field: str
     form: str  # format of its figures
     scale: float | None  # to percent; None: it is not a share and not drawn
-    notes: tuple[str, ...] = ()
 
 
 MEASURES = (
     ReportedMeasure("bLM", "Information lost, bags: 0 is nothing, 1 as bad as suppressing all", "blm", ".3f", 100.0),
-    ReportedMeasure(
-        "LM",
-        "Information lost as if vocabularies were sets",
-        "lm",
-        ".3f",
-        100.0,
-        ("It flatters: of LG (set) it does not count the occurrences that are gone.",),
-    ),
-    ReportedMeasure(
-        "Recall",
-        "Frequent patterns that are still there, % of their terms",
-        "recall",
-        ".1f",
-        1.0,
-        ("LG publishes inner nodes, so its Recall is low by construction; judge it by sDist and bLM.",),
-    ),
-    ReportedMeasure(
-        "sDist",
-        "Distance of frequent patterns from the nearest one left, per term",
-        "sdist",
-        ".2f",
-        None,
-        ("By the second model, in which a term without a like costs 9 (ε = 8, ω = 9).",),
-    ),
+    ReportedMeasure("LM", "Information lost as if vocabularies were sets", "lm", ".3f", 100.0),
+    ReportedMeasure("Recall", "Frequent patterns that are still there, % of their terms", "recall", ".1f", 1.0),
+    ReportedMeasure("sDist", "Distance of frequent patterns from the nearest one left, per term", "sdist", ".2f", None),
     ReportedMeasure("Published", "Occurrences that a published one stands for, %", "published", ".1f", 1.0),
     ReportedMeasure("Time", "Seconds of the method alone", "seconds", ".2f", None),
 )
+NOTES = {  # by measure
+    "LM": ("It flatters: of LG (set) it does not count the occurrences that are gone.",),
+    "Recall": ("LG publishes inner nodes, so its Recall is low by construction; judge it by sDist and bLM.",),
+    "sDist": ("By the second model, in which a term without a like costs 9 (ε = 8, ω = 9).",),
+}
 
 # the paper does not say how many people it had; of fewer than a hundred times the largest k hardly any are alike
 ENOUGH_PEOPLE = 100 * max(grid.KS)
