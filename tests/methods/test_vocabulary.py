@@ -42,7 +42,22 @@ def test_rare_unknown_terms_are_not_replaced() -> None:
     assert first(found) == ["dog"]
 
 
-def test_rare_terms_in_no_network_take_no_part() -> None:
+def test_rare_terms_in_no_network_take_part_unless_asked_otherwise() -> None:
+    """The third is the nearest to the first, but for its many rare terms."""
+    rare = tuple(f"qzx{i}" for i in range(9))
+    log = profiles_of([("dog", "cat"), ("cat", "boat", "moon"), ("dog", "cat", *rare), ("boat", "moon")])
+    method = "vocabulary(k=2, eps=0, floor=1, seed_rule=first"
+    assert first(run_method(log, f"{method})", wordnet())) == ["cat"]
+    assert first(run_method(log, f"{method}, terms=matchable)", wordnet())) == ["cat", "dog"]
+
+
+def test_an_unmatched_term_costs_far_more_than_a_distance_by_default() -> None:
+    omega = {eps: rule_of(resolve("method", f"vocabulary(k=2, eps={eps})")).omega for eps in (0, 4, 8, 50, 100)}
+    assert omega == {0: 100, 4: 100, 8: 100, 50: 500, 100: 1_000}
+    assert rule_of(resolve("method", "vocabulary(k=2, eps=8, omega=9)")).omega == 9
+
+
+def test_rare_terms_in_no_network_can_be_left_out() -> None:
     log = profiles_of([("dog", "qzx", "vbq"), ("cat", "qzx", "brx"), ("brx",)], [0, 1, 1])
     kept = without_unmatchable(log, wordnet(), 2)
     names = [[log.vocabulary[entry] for entry in row] for row in rows(kept)]
