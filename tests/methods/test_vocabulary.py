@@ -4,11 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from queryveil.core.evidence import Evidence, Floor, Owners
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.growing import TIE_BITS, tie_numbers
 from queryveil.kernels.clustering.matching import finish, make_sides
+from queryveil.measures.vocabularies import released_from
 from queryveil.methods.vocabulary import without_unmatchable
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of
 from queryveil.semantics.network import wordnet
@@ -28,6 +30,17 @@ def test_a_bag_of_rare_terms_is_published_as_the_nearest_common_one(tmp_path: Pa
     found = run_method(log, "vocabulary(k=3, eps=4)", goods(tmp_path))
     assert first(found) == ["alcohol", "jackets"]
     assert not found.levels.any()
+
+
+def test_the_common_name_of_synonyms_is_not_as_typed() -> None:
+    """Both are forms of words of one meaning, whose usual name nobody typed."""
+    log = profiles_of([("auto",), ("motorcar",)])
+    found = run_method(log, "vocabulary(k=2, eps=4, typical=generalize)", wordnet())
+    assert [(found.terms[i], level) for i, level in zip(found.ids, found.levels, strict=True)] == [("car", 1)] * 2
+    released, history_of = released_from(found)
+    owners = Owners(log.owner[history_of], history_of, log.holders_by_text)
+    claim = resolve("guarantee", "vocabulary_k(k=2)")
+    assert claim.declaration.load()(claim, Evidence(released, owners, Floor(2))).holds
 
 
 def test_a_common_term_too_far_away_does_not_stand_for_it(tmp_path: Path) -> None:
