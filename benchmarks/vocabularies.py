@@ -113,7 +113,7 @@ def _by_twin(few: Profiles) -> tuple[list[tuple[list[int], list[twins.Bag]]], in
 
     ends = np.cumsum(np.add.reduceat(few.counts, few.indptr[:-1]))
     vocabularies = [part.tolist() for part in np.split(np.repeat(few.ids, few.counts), ends[:-1])]
-    twin = twins.Twin(K, EPS, EPS + 1, solve=timed)
+    twin = twins.Twin(K, EPS, rule_of(resolve("method", METHOD)).omega, solve=timed)
     found = twins.clusters(vocabularies, few.owner.tolist(), _away(few), twin)
     return found, len(spent), sum(spent), sum(plain) / len(plain) * len(spent)
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 PARTS = ("noun", "verb", "adj", "adv")  # the order of synset ids, and of a lemma's senses
 HYPERNYM, INSTANCE_HYPERNYM = "@", "@i"
+PART_LETTERS = {"n": 0, "v": 1, "a": 2, "s": 2, "r": 3}  # of pointers; s is a satellite adjective
 NAME_LISTS = {"last": "dist.all.last.gz", "female": "dist.female.first.gz", "male": "dist.male.first.gz"}
 
 # A place is an instance of one of these; the first that fits names its kind. Written as lemma and noun sense.
@@ -54,6 +55,7 @@ class Synsets:
     offsets: list[int] = field(default_factory=list)
     words: list[list[str]] = field(default_factory=list)
     pointers: list[list[tuple[str, int]]] = field(default_factory=list)  # (symbol, byte offset), hypernyms only
+    related: list[list[tuple[int, int]]] = field(default_factory=list)  # (part, byte offset), of every pointer
     glosses: list[str] = field(default_factory=list)
 
 
@@ -91,6 +93,8 @@ def add_synset(synsets: Synsets, part: int, line: str) -> None:
     synsets.glosses.append(gloss.strip())
     found = zip(pointers[::4], pointers[1::4], strict=True)
     synsets.pointers.append([(symbol, int(at)) for symbol, at in found if symbol in (HYPERNYM, INSTANCE_HYPERNYM)])
+    related = zip(pointers[2::4], pointers[1::4], strict=True)
+    synsets.related.append([(PART_LETTERS[letter], int(at)) for letter, at in related])
 
 
 def read_senses(folder: Path, synsets: Synsets) -> dict[str, list[list[int]]]:
@@ -139,6 +143,22 @@ def hypernyms_table(synsets: Synsets) -> pa.Table:
     ]
     synset, hypernym, is_instance = zip(*rows, strict=True)
     return pa.table({"synset": int32(synset), "hypernym": int32(hypernym), "is_instance": pa.array(is_instance)})
+
+
+def relations_table(synsets: Synsets, edges: pa.Table) -> pa.Table:
+    """Make one row per pair of synsets that only other relations than hypernyms connect, the smaller id first.
+
+    A relation between two words, such as antonyms, connects their synsets.
+    """
+    hypernyms = zip(edges["synset"].to_pylist(), edges["hypernym"].to_pylist(), strict=True)
+    pairs = {
+        tuple(sorted((synset, synsets.ids[place])))
+        for synset, related in enumerate(synsets.related)
+        for place in related
+    }
+    found = sorted(pair for pair in pairs - {tuple(sorted(edge)) for edge in hypernyms} if pair[0] != pair[1])
+    synset, other = zip(*found, strict=True)
+    return pa.table({"synset": int32(synset), "related": int32(other)})
 
 
 def exceptions_table(folder: Path) -> pa.Table:
@@ -244,6 +264,7 @@ def build(wordnet: Path, names: Path, out: Path) -> None:
     write(senses_table(wordnet, synsets, lemmas, senses), out / "wordnet-senses.parquet", ("lemma",))
     write(pa.table(columns), out / "wordnet-synsets.parquet", ("part", "topic", "offset"))
     write(edges, out / "wordnet-hypernyms.parquet", ("synset",))
+    write(relations_table(synsets, edges), out / "wordnet-relations.parquet", ("synset",))
     write(exceptions_table(wordnet), out / "wordnet-exceptions.parquet")
     write(pa.table({"gloss": pa.array(synsets.glosses)}), out / "wordnet-glosses.parquet")
     write(places_table(synsets, senses, edges), out / "places.parquet")

@@ -1,6 +1,6 @@
 """Settings of attacks from plain lists."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -35,8 +35,12 @@ def setting(
     queries: Sequence[tuple[int, str]] = (),
     moments: ItemTables | None = None,
     max_targets: int = 1_000,
+    names: Mapping[int, Iterable[int]] | None = None,
 ) -> AttackInputs:
-    """Return a setting in which `histories` names the original history behind every released one, in that order."""
+    """Return a setting in which `histories` names the original history behind every released one, in that order.
+
+    `names` are keys of the release that stand for several keys of the log.
+    """
     owners = list(range(len(original))) if owners is None else owners
     histories = list(range(len(released))) if histories is None else histories
     behind = [owners[history] for history in histories]
@@ -64,6 +68,9 @@ def setting(
             np.array([texts.index(text) for _, text in queries], np.int64),
             np.ones(len(queries), np.int64),
         ),
+        meanings=None
+        if names is None
+        else np.array([(name, key) for name, keys in names.items() for key in (*sorted(keys), -1)], np.int64).T,
     )
 
 

@@ -53,6 +53,66 @@ def test_crowds_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], da
         assert (found.people[0], found.owners[0], found.is_in[0]) == (len(crowd), len(crowd), me in crowd)
 
 
+def draw_names(data: st.DataObject, original: list[set[int]]) -> tuple[list[set[int]], dict[int, set[int]]]:
+    """Draw released rows of keys as typed and of names from 100 on, and the keys that each name stands for."""
+    items = sorted(set().union(*original))
+    meant = data.draw(st.lists(st.sets(st.sampled_from(items)), min_size=1, max_size=4))
+    names = dict(enumerate(meant, 100))
+    shown = st.sets(st.sampled_from([*items, *names]))
+    return [data.draw(shown) for _ in original], names
+
+
+def names_by_id(scenario: Scenario, names: dict[int, set[int]], log: list[tuple[int, set[int]]]) -> twin.Names:
+    """Return the names with what each stands for, by the numbers of a scenario, with the share of its holders."""
+    number = {key: n for n, key in enumerate(scenario.keys.tolist())}
+
+    def holders(keys: set[int]) -> int:
+        return len({owner for owner, row in log if row & keys})
+
+    return {
+        number[name]: {number[key]: holders({key}) / holders(keys) for key in keys}
+        for name, keys in names.items()
+        if name in number
+    }
+
+
+@settings(max_examples=200)
+@given(logs, st.data())
+def test_names_for_several_terms_match_each_of_them(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
+    numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
+    owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
+    released, names = draw_names(data, original)
+    scenario = build_scenario(built := setting(original, released, owners=owners, names=names), built.terms)
+    view, meant = scenario.release, names_by_id(scenario, names, log)
+    items = [n for n, key in enumerate(scenario.keys.tolist()) if key not in names]
+    known = data.draw(st.lists(st.sampled_from(items), min_size=1, max_size=3, unique=True))
+    me = data.draw(st.sampled_from(owners))
+    units = [
+        (owner, frozenset(view.published.ids[a:b].tolist()))
+        for owner, (a, b) in zip(owners, pairs(view.published.indptr), strict=True)
+    ]
+    knowledge = Knowledge(np.array([known], np.int32), len(known), np.array([me], np.int32))
+    for exact, is_absent in product((True, False), repeat=2):
+        found = match_crowds(view, knowledge, exact=exact, is_absent=is_absent)
+        seen = twin.without(units, me) if is_absent else units
+        crowd = {owners[n] for n in twin.crowd(seen, known, (), view.weights.tolist(), exact=exact, names=meant)}
+        assert (found.people[0], found.owners[0], found.is_in[0]) == (len(crowd), len(crowd), me in crowd)
+    shown = scenario.released_items()
+    rows_of = [set(row) for row in np.split(scenario.people.ids, scenario.people.indptr[1:-1])]
+    kept = [set(row) for row in np.split(shown.ids, shown.indptr[1:-1])]
+    for person, row, left in zip(owners, rows_of, kept, strict=True):
+        published = {item for owner, seen in units if owner == person for n in seen for item in twin.items_of(n, meant)}
+        assert left == row & published
+
+
+def test_a_list_is_found_by_either_of_its_terms() -> None:
+    """Everybody searched for 0 or 1, and 100 is published for both."""
+    found = results_of(
+        attack([[0], [1], [2], [2]], [[100], [100], [2], [2]], name="known_terms(m=1, wrong=0)", names={100: [0, 1]})
+    )
+    assert (found["1 term"].rate.value, found["1 term"].smallest) == (1 / 2, 2)
+
+
 def pairs(indptr: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
 

@@ -14,7 +14,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import AttackResult
 from tests.attacks.settings import groups, setting
-from tests.attacks.test_crowds import pairs
+from tests.attacks.test_crowds import draw_names, names_by_id, pairs
 from tests.twins import attacks as twin
 
 logs = st.lists(
@@ -55,6 +55,47 @@ def test_beliefs_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], d
         assert found.belief[0] == pytest.approx(share[secret])
         assert found.guess[0] == guess
         assert found.is_right[0] == (guess >= 0 and scenario.keys[guess] in original[row])
+
+
+@settings(max_examples=200)
+@given(logs, st.data())
+def test_beliefs_by_names_for_several_terms_equal_those_of_the_slow_twin(
+    log: list[tuple[int, set[int]]], data: st.DataObject
+) -> None:
+    numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
+    owners, original = [numbers[owner] for owner, _ in log], [row for _, row in log]
+    released, names = draw_names(data, original)
+    scenario = build_scenario(built := setting(original, released, owners=owners, names=names), built.terms)
+    prior, view, meant = prior_of(scenario), scenario.release, names_by_id(scenario, names, log)
+    row = data.draw(st.sampled_from(range(len(log))))
+    *known, secret = data.draw(
+        st.permutations(scenario.people.ids[slice(*pairs(scenario.people.indptr)[row])].tolist())
+    )[:3]
+    hidden = HiddenTerms(np.array([known], np.int32), np.array([secret], np.int32), np.array([row]), scenario.people)
+    units = [
+        (owner, frozenset(view.published.ids[a:b].tolist()))
+        for owner, (a, b) in zip(owners, pairs(view.published.indptr), strict=True)
+    ]
+    priors = dict(enumerate(prior.tolist()))
+    for is_absent in (False, True):
+        found = infer_terms(view, hidden, is_absent, prior)
+        seen = twin.without(units, owners[row]) if is_absent else units
+        share, guess = twin.beliefs(seen, known, view.weights.tolist(), priors, meant)
+        assert found.belief[0] == pytest.approx(share[secret])
+        rise = [share[item] - priors[item] if item >= 0 else 0.0 for item in (guess, int(found.guess[0]))]
+        assert rise[0] == pytest.approx(rise[1])  # equal but for rounding, by which a tie may be broken
+        assert found.guess[0] not in known
+
+
+def test_a_general_term_says_how_likely_each_of_its_terms_is() -> None:
+    """Three of the four who hold something below 100 hold 1, one holds 2."""
+    log = [[0, 1], [0, 1], [0, 1], [0, 2], [3, 4]]
+    built = setting(log, [[0, 100]] * 4 + [[3]], names={100: [1, 2]})
+    scenario = build_scenario(built, built.terms)
+    known, secret = np.array([[0], [0]], np.int32), np.array([1, 2], np.int32)
+    hidden = HiddenTerms(known, secret, np.array([0, 3]), scenario.people)
+    found = infer_terms(scenario.release, hidden, False, prior_of(scenario))
+    assert (found.belief.tolist(), found.guess.tolist()) == ([3 / 4, 1 / 4], [1, 1])
 
 
 def test_the_original_reveals_every_term() -> None:

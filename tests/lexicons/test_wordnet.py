@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from queryveil.lexicons.wordnet import ADJECTIVE, ADVERB, NOUN, VERB, WordNet, glosses, load_wordnet
+from queryveil.lexicons.wordnet import ADJECTIVE, ADVERB, NOUN, VERB, WordNet, glosses, load_relations, load_wordnet
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,20 @@ def test_all_hypernym_edges_of_both_kinds_are_present(wordnet: WordNet) -> None:
     assert np.count_nonzero(~wordnet.hypernym_is_instance) == 75_850 + 13_239
     assert wordnet.hypernym_synsets.dtype == np.int32
     assert wordnet.hypernym_indptr[-1] == len(wordnet.hypernym_synsets)
+
+
+def test_relations_of_every_kind_are_present_in_both_directions(wordnet: WordNet) -> None:
+    indptr, related = load_relations()
+    rows = np.repeat(np.arange(wordnet.n_synsets), np.diff(indptr))
+    pairs = set(zip(rows.tolist(), related.tolist(), strict=True))
+    assert pairs == {(b, a) for a, b in pairs}
+    below = np.repeat(np.arange(wordnet.n_synsets), np.diff(wordnet.hypernym_indptr))
+    hypernyms = set(zip(below.tolist(), wordnet.hypernym_synsets.tolist(), strict=True))
+    assert hypernyms <= pairs
+    assert len({frozenset(pair) for pair in pairs - hypernyms} - {frozenset(pair) for pair in hypernyms}) == 86_123
+    car, door = wordnet.synsets("car")[0], wordnet.synsets("car door")[0]
+    assert (int(car), int(door)) in pairs  # a part
+    assert any((int(a), int(b)) in pairs for a in wordnet.synsets("drive", VERB) for b in wordnet.synsets("driver"))
 
 
 def test_java_is_an_island_a_coffee_and_a_programming_language_in_that_order(wordnet: WordNet) -> None:

@@ -4,11 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from queryveil.core.evidence import Evidence, Floor, Owners
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.growing import TIE_BITS, tie_numbers
 from queryveil.kernels.clustering.matching import finish, make_sides
+from queryveil.measures.vocabularies import released_from
 from queryveil.methods.vocabulary import without_unmatchable
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of
 from queryveil.semantics.network import wordnet
@@ -30,6 +32,17 @@ def test_a_bag_of_rare_terms_is_published_as_the_nearest_common_one(tmp_path: Pa
     assert not found.levels.any()
 
 
+def test_the_common_name_of_synonyms_is_not_as_typed() -> None:
+    """Both are forms of words of one meaning, whose usual name nobody typed."""
+    log = profiles_of([("auto",), ("motorcar",)])
+    found = run_method(log, "vocabulary(k=2, eps=4, typical=generalize)", wordnet())
+    assert [(found.terms[i], level) for i, level in zip(found.ids, found.levels, strict=True)] == [("car", 1)] * 2
+    released, history_of = released_from(found)
+    owners = Owners(log.owner[history_of], history_of, log.holders_by_text)
+    claim = resolve("guarantee", "vocabulary_k(k=2)")
+    assert claim.declaration.load()(claim, Evidence(released, owners, Floor(2))).holds
+
+
 def test_a_common_term_too_far_away_does_not_stand_for_it(tmp_path: Path) -> None:
     log = profiles_of([("wine", "jackets"), ("vino", "jackets"), ("wine", "jackets"), *[("boots",) * 4] * 3])
     found = run_method(log, "vocabulary(k=3, eps=4)", goods(tmp_path))
@@ -42,7 +55,22 @@ def test_rare_unknown_terms_are_not_replaced() -> None:
     assert first(found) == ["dog"]
 
 
-def test_rare_terms_in_no_network_take_no_part() -> None:
+def test_rare_terms_in_no_network_take_part_unless_asked_otherwise() -> None:
+    """The third is the nearest to the first, but for its many rare terms."""
+    rare = tuple(f"qzx{i}" for i in range(9))
+    log = profiles_of([("dog", "cat"), ("cat", "boat", "moon"), ("dog", "cat", *rare), ("boat", "moon")])
+    method = "vocabulary(k=2, eps=0, floor=1, seed_rule=first"
+    assert first(run_method(log, f"{method})", wordnet())) == ["cat"]
+    assert first(run_method(log, f"{method}, terms=matchable)", wordnet())) == ["cat", "dog"]
+
+
+def test_an_unmatched_term_costs_far_more_than_a_distance_by_default() -> None:
+    omega = {eps: rule_of(resolve("method", f"vocabulary(k=2, eps={eps})")).omega for eps in (0, 4, 8, 50, 100)}
+    assert omega == {0: 100, 4: 100, 8: 100, 50: 500, 100: 1_000}
+    assert rule_of(resolve("method", "vocabulary(k=2, eps=8, omega=9)")).omega == 9
+
+
+def test_rare_terms_in_no_network_can_be_left_out() -> None:
     log = profiles_of([("dog", "qzx", "vbq"), ("cat", "qzx", "brx"), ("brx",)], [0, 1, 1])
     kept = without_unmatchable(log, wordnet(), 2)
     names = [[log.vocabulary[entry] for entry in row] for row in rows(kept)]

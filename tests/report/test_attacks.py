@@ -59,6 +59,7 @@ def test_every_risk_has_a_section_with_its_attacks() -> None:
     assert "<title>" + TITLE in page
     assert "at most 35.0% success (time, knowing 2 terms)" in text(tree)
     assert "vanity : the log has none." in text(tree)
+    assert "A published name that stands for several terms matches each of them." in text(tree)
 
 
 def test_figures_are_shown_in_tables_and_charts() -> None:

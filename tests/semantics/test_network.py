@@ -21,7 +21,7 @@ def test_every_declared_network_opens_with_the_same_arguments(tmp_path: Path) ->
     profiles = profiles_of([["dog", "bone"]] * 6 + [["car"]] * 6)
     opened = {d.name: d.load()(profiles, taxonomy) for d in DECLARATIONS}
     assert {name: network.name for name, network in opened.items()} == {name: name for name in opened}
-    assert set(opened) == {"wordnet", "taxonomy", "cooccurrence"}
+    assert set(opened) == {"wordnet", "wordnet_all", "taxonomy", "cooccurrence"}
     assert all(network.find("dogs") == network.find("dog") is not None for network in opened.values())
 
 

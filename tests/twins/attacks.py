@@ -3,21 +3,35 @@
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-Unit = tuple[int, frozenset[int]]  # owner, and what the unit shows
+Unit = tuple[int, frozenset[int]]  # owner, and the names that the unit shows
+Names = Mapping[int, Mapping[int, float]]  # names for several items → how likely each is held; others are items
+NONE: Names = {}
+
+
+def items_of(name: int, names: Names) -> Mapping[int, float]:
+    """Return the items that a name may stand for."""
+    return names.get(name, {name: 1.0})
 
 
 def crowd(
-    units: Sequence[Unit], right: Sequence[int], wrong: Sequence[int], weights: Sequence[float], *, exact: bool
+    units: Sequence[Unit],
+    right: Sequence[int],
+    wrong: Sequence[int],
+    weights: Sequence[float],
+    *,
+    exact: bool,
+    names: Names = NONE,
 ) -> list[int]:
     """Return the numbers of the units that match best, or that show everything known."""
     known = [*right, *wrong]
     if exact:
-        return [n for n, (_, shown) in enumerate(units) if shown >= set(known)]
+        meant = [{item for name in shown for item in items_of(name, names)} for _, shown in units]
+        return [n for n, items in enumerate(meant) if items >= set(known)]
     scores = []
     for _, shown in units:
         score = 0.0
         for item in known:
-            score += weights[item] if item in shown else 0.0
+            score += max((weights[name] for name in shown if item in items_of(name, names)), default=0.0)
         scores.append(score)
     return [n for n, score in enumerate(scores) if score == max(scores) and score > 0]
 
@@ -28,16 +42,24 @@ def without(units: Sequence[Unit], me: int) -> list[Unit]:
 
 
 def beliefs(
-    units: Sequence[Unit], known: Sequence[int], weights: Sequence[float], prior: Mapping[int, float]
+    units: Sequence[Unit],
+    known: Sequence[int],
+    weights: Sequence[float],
+    prior: Mapping[int, float],
+    names: Names = NONE,
 ) -> tuple[dict[int, float], int]:
     """Return the share of the crowd that holds each item, and the item whose belief rose most, -1 for none."""
-    found = crowd(units, known, (), weights, exact=False)
+    found = crowd(units, known, (), weights, exact=False, names=names)
     people = {units[n][0] for n in found}
     if not people:
         return dict(prior), -1
-    shown = {item for n in found for item in units[n][1]}
+    holders = {name: {units[n][0] for n in found if name in units[n][1]} for name in prior}
+    shown = {item for n in found for name in units[n][1] for item in items_of(name, names)}
     share = {
-        item: len({units[n][0] for n in found if item in units[n][1]}) / len(people) if item in shown else 0.0
+        item: min(
+            1.0,
+            sum(len(holders[name]) * items_of(name, names).get(item, 0.0) for name in prior) / len(people),
+        )
         for item in prior
     }
     rises = [(-(share[item] - prior[item]), item) for item in shown - set(known) if share[item] > prior[item]]

@@ -12,9 +12,10 @@ from queryveil.core.errors import InputError, OutputError, ReleaseError, Unknown
 from queryveil.core.results import AttackResult
 from queryveil.kinds.vocabularies import VOCABULARIES
 from queryveil.report.attacks import AttackReport
+from queryveil.workflows.attack import SEVERAL, pairs_of
 from queryveil.workflows.attack import attack as run
-from queryveil.workflows.attack import pairs_of
 from queryveil.workflows.requests import AttackRequest
+from tests.goods import goods
 from tests.workflows.small_log import write_log
 
 K, M = 10, 2
@@ -166,6 +167,70 @@ def test_a_profile_file(tmp_path: Path) -> None:
     assert "is a file of profiles" in done.skipped["vanity"]
 
 
+@pytest.fixture
+def goods_log(tmp_path: Path) -> Path:
+    """Write the searches of four people, no two for the same, and a taxonomy of these things."""
+    things = ("wine boots", "vino shoes", "jackets rawmilk", "pants homomilk")
+    lines = ["user,query", *(f"p{person},{both}" for person, both in enumerate(things))]
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    goods(tmp_path)
+    return tmp_path
+
+
+def publish_goods(folder: Path, method: str) -> set[str]:
+    """Publish the log by its taxonomy and return the names that are published."""
+    made = queryveil.anonymize(
+        folder / "log.csv", method, folder / "out", private=folder / "private", taxonomy=folder / "goods.csv", seed=1
+    )
+    return set(queryveil.load(made.release).rows["term"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("method", "names"),
+    [
+        (
+            "vocabulary(k=2, eps=2, floor=1, typical=bags)",
+            {"vino|wine", "boots|shoes", "jackets|pants", "homomilk|rawmilk"},
+        ),
+        ("vocabulary(k=2, eps=2, floor=1, typical=generalize)", {"alcohol", "footwear", "outer", "dairy"}),
+        ("generalize(k=2)", {"alcohol", "footwear", "outer", "dairy"}),
+    ],
+)
+def test_names_for_several_terms_match_any_of_them(goods_log: Path, method: str, names: set[str]) -> None:
+    """Two people stand behind every name, and each is found by the terms that only one of them searched for."""
+    assert publish_goods(goods_log, method) == names
+    files = goods_log / "out", goods_log / "log.csv", goods_log / "private"
+    done = queryveil.attack(*files, taxonomy=goods_log / "goods.csv")
+    found = by_knowledge(done)["2 terms"]
+    assert (found.rate.value, found.smallest, found.original.value) == (1 / 2, 2, 1.0)
+    assert by_knowledge(done)["2 terms and 1 wrong, scored"].rate.value == 1 / 2
+    reason = "it does not apply: how often a name for several terms is published tells nothing of one of them"
+    assert done.skipped["multiplicity"] == reason
+    with pytest.raises(InputError, match=f"multiplicity cannot be run on .*: {reason}"):
+        queryveil.attack(*files, attacks=["multiplicity"])
+
+
+def test_the_meaning_of_general_terms_must_be_known(goods_log: Path) -> None:
+    files = goods_log / "out", goods_log / "log.csv", goods_log / "private"
+    publish_goods(goods_log, "generalize(k=2)")
+    with pytest.raises(InputError, match=r"the network taxonomy needs a file of child,parent lines; give it by"):
+        queryveil.attack(*files)
+
+
+def test_lists_need_no_taxonomy(goods_log: Path) -> None:
+    publish_goods(goods_log, "vocabulary(k=2, eps=2, floor=1, typical=bags)")
+    done = queryveil.attack(goods_log / "out", goods_log / "log.csv", goods_log / "private")
+    assert by_knowledge(done)["2 terms"].rate.value == 1 / 2
+
+
+def test_a_term_and_a_general_term_of_the_same_name_are_two() -> None:
+    columns = {"user": [0, 1], "term": ["wine", "wine"], "count": pa.array([1, 1]), "level": pa.array([0, 1])}
+    number = {"wine": 0}
+    _, term, _ = pairs_of(VOCABULARIES, pa.table(columns), number)
+    assert term.tolist() == [0, 1]
+    assert number == {"wine": 0, f"{SEVERAL}wine": 1}
+
+
 def test_vocabularies_are_read_with_their_counts() -> None:
     rows = pa.table({"user": [0, 0, 1], "term": ["b", "a", "new"], "count": pa.array([2, 1, 3], pa.int32())})
     number = {"a": 0, "b": 1}
@@ -173,6 +238,19 @@ def test_vocabularies_are_read_with_their_counts() -> None:
     assert counts is not None
     assert sorted(zip(unit.tolist(), term.tolist(), counts.tolist(), strict=True)) == [(0, 0, 1), (0, 1, 2), (1, 2, 3)]
     assert number["new"] == 2
+
+
+def test_counts_that_are_all_one_say_nothing(goods_log: Path) -> None:
+    (goods_log / "log.csv").write_text("user,query\n" + "p0,wine\np0,wine\np1,wine\np1,wine\n")
+    publish_goods(goods_log, "generalize(k=2, bags=false)")
+    files = goods_log / "out", goods_log / "log.csv", goods_log / "private"
+    with pytest.raises(InputError, match="does not apply: every term as typed is published once, however often"):
+        queryveil.attack(*files, attacks=["multiplicity(m=1)"])
+
+
+def test_a_taxonomy_is_refused_for_other_kinds(folder: Path) -> None:
+    with pytest.raises(InputError, match="a taxonomy is for releases of vocabularies"):
+        attack(folder, "histories", taxonomy=folder / "log.tsv")
 
 
 def test_results_as_tables_and_records(folder: Path) -> None:

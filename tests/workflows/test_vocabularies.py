@@ -111,6 +111,26 @@ def test_terms_in_no_network_are_kept_and_counted(tmp_path: Path, log: Path) -> 
     assert not any(term == "xqzlang" for rows in vocabularies(dropped.release).values() for term, _, _ in rows)
 
 
+def test_all_relations_of_wordnet(tmp_path: Path, log: Path) -> None:
+    method = "vocabulary(k=3, eps=4, seed_rule=first, floor=1, terms=all)"
+    one, two = publish(tmp_path, log, method), publish(tmp_path, log, method, name="two", network="wordnet_all")
+    assert one.manifest.content_sha256 != two.manifest.content_sha256
+    assert two.manifest.cleaning.meaning == {"network": "wordnet_all", "weights": "paper", "unknown_terms": "keep"}
+    assert queryveil.verify(two.release, private=two.private).holds
+    found = {score.label: score.value for score in queryveil.measure(two.release, log, private=two.private)}
+    assert found["bLM"] is not None and 0 < found["bLM"] < 1
+    made = {score.label: score.value for score in two.scores}
+    assert made["bLM"] == found["bLM"]
+
+
+def test_all_relations_are_refused_where_they_would_not_be_used(tmp_path: Path, log: Path) -> None:
+    with pytest.raises(InputError, match="need not have a more general term in common"):
+        publish(tmp_path, log, "vocabulary(k=3, eps=4, typical=generalize)", network="wordnet_all")
+    with pytest.raises(InputError, match="does not compare terms by all relations"):
+        publish(tmp_path, log, "linkability(p=0.4)", network="wordnet_all")
+    assert {path.name for path in tmp_path.iterdir()} == {"log.csv"}
+
+
 def tampered(done: ReleaseResult, rows: pa.Table) -> Path:
     """Change the rows of a release, and its manifest so that this does not show."""
     manifest = json.loads((done.release / "manifest.json").read_text())

@@ -24,7 +24,9 @@ from queryveil.core.rows import (
     Int32Array,
     IntArray,
     Scalar,
+    count_holders,
     gather_rows,
+    indptr_of_sorted,
     row_numbers,
     select_entries,
 )
@@ -92,6 +94,7 @@ class AttackInputs:
     max_targets: int
     moments: ItemTables | None = None  # keys are seconds
     queries: Queries | None = None
+    meanings: IntArray | None = None  # (2, pairs): a name for several terms, and one of these; −1 for no term
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +103,7 @@ class AttackedView:
 
     published: Published
     owner_of: Int32Array  # (people,): the owner that a person belongs to, -1 for none
-    weights: FloatArray  # (items,): the score of a match; an item that fewer units show scores more
+    weights: FloatArray  # (items,): the score of a match; a name that fewer units show scores more
 
     def owners_of(self, person: Int32Array) -> Int32Array:
         """Return the owner that each person belongs to; person -1 is not in the log and has owner -1."""
@@ -186,6 +189,53 @@ def draw_at_most(candidates: NDArray[Scalar], most: int, rng: np.random.Generato
 
 
 @dataclass(frozen=True, eq=False)
+class Meanings:
+    """Pairs of a published name and an item that it may stand for, by name; most names stand for themselves alone."""
+
+    name: IntArray
+    item: IntArray
+    chance: FloatArray  # that somebody behind the name holds the item
+
+    @classmethod
+    def as_typed(cls, n_items: int) -> "Meanings":
+        """Return the meanings of names each of which is an item."""
+        each = np.arange(n_items)
+        return cls(each, each, np.ones(n_items))
+
+    @classmethod
+    def of_names(cls, pairs: IntArray, keys: IntArray, people: KnowableItems) -> "Meanings":
+        """Return the meanings of names some of which stand for several items, given by their keys.
+
+        Of those who hold any of a name's items, the share who hold the item is the chance that it is meant.
+        """
+        typed = np.flatnonzero(~np.isin(keys, pairs[0]))
+        name, item = np.searchsorted(keys, pairs[:, np.isin(pairs, keys).all(axis=0)])
+        order = np.argsort(item, kind="stable")
+        indptr, at = gather_rows(indptr_of_sorted(item[order], len(keys)), people.ids)
+        holder = np.repeat(people.owner, np.diff(people.indptr))
+        n_item = count_holders(holder, people.ids, len(keys))
+        n_name = count_holders(holder[row_numbers(indptr)], name[order][at], len(keys))
+        chance = np.append(np.ones(len(typed)), n_item[item] / np.maximum(1, n_name[name]))
+        name, item = np.append(typed, name), np.append(typed, item)
+        order = np.argsort(name, kind="stable")
+        return cls(name[order], item[order], chance[order])
+
+    def rows(self, n_units: IntArray) -> tuple[IntArray, Int32Array, IntArray, Int32Array, FloatArray]:
+        """Return the names of every item, the items of every name, and the chances of the latter, as sparse rows.
+
+        The names of an item ascend by the number of units that show each.
+        """
+        by_item = np.lexsort((n_units[self.name], self.item))
+        return (
+            indptr_of_sorted(self.item[by_item], len(n_units)),
+            self.name[by_item].astype(np.int32),
+            indptr_of_sorted(self.name, len(n_units)),
+            self.item.astype(np.int32),
+            self.chance,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Scenario:
     """A release and its log over the same numbered items, and what can be known of people."""
 
@@ -211,7 +261,10 @@ class Scenario:
         width = len(self.keys)
         owner = self.release.owners_of(np.repeat(people.owner, np.diff(people.indptr))).astype(np.int64)
         units = np.repeat(published.owner, np.diff(published.indptr)).astype(np.int64)
-        is_shown = (owner >= 0) & np.isin(owner * width + people.ids, units * width + published.ids)
+        indptr, at = gather_rows(published.name_indptr, people.ids)
+        pair = row_numbers(indptr)
+        is_named = np.isin(owner[pair] * width + published.names[at], units * width + published.ids)
+        is_shown = (owner >= 0) & (np.bincount(pair[is_named], minlength=len(owner)) > 0)
         return KnowableItems(select_entries(people.indptr, is_shown), people.ids[is_shown], people.owner)
 
 
@@ -220,23 +273,31 @@ def build_scenario(inputs: AttackInputs, tables: ItemTables) -> Scenario:
     keys, ids = np.unique(np.concatenate([table.keys for table in tables.all()]), return_inverse=True)
     cuts = np.cumsum([len(table.keys) for table in tables.all()])[:-1]
     released, original, *others = np.split(ids.astype(np.int32), cuts)
-    held = inputs.held if tables.release is inputs.terms.release else np.ones(len(released), np.int64)
+    is_terms = tables.release is inputs.terms.release
+    held = inputs.held if is_terms else np.ones(len(released), np.int64)
     everybody = np.arange(len(inputs.owner_of), dtype=np.int32)
     ones = np.ones(max(len(original), len(everybody)), np.int64)
+    people = KnowableItems(tables.original.indptr, original, tables.original.owner)
+    as_typed = Meanings.as_typed(len(keys))
+    released_as = as_typed
+    if is_terms and inputs.meanings is not None:
+        released_as = Meanings.of_names(inputs.meanings, keys, people)
 
-    def view(table: ItemTable, ids: Int32Array, held: IntArray, people: IntArray, owner_of: Int32Array) -> AttackedView:
-        start, pairs = gather(ids, np.arange(len(ids), dtype=np.int32), len(keys))  # sorted by item
-        posted = (start, row_numbers(table.indptr, np.int32)[pairs], held[pairs])
-        published = Published(table.indptr, ids, held, table.owner, people, *posted)
+    def view(
+        table: ItemTable, ids: Int32Array, held: IntArray, people: IntArray, owner_of: Int32Array, meanings: Meanings
+    ) -> AttackedView:
+        start, pairs = gather(ids, np.arange(len(ids), dtype=np.int32), len(keys))  # sorted by name
+        unit, known_as = row_numbers(table.indptr, np.int32)[pairs], meanings.rows(np.diff(start))
+        published = Published(table.indptr, ids, held, table.owner, people, start, unit, held[pairs], *known_as)
         return AttackedView(published, owner_of, 1 / np.log1p(np.maximum(1, np.diff(published.post_start))))
 
     strangers = None
     if tables.others is not None:
         strangers = KnowableItems(tables.others.indptr, others[0], np.full(len(tables.others.owner), -1, np.int32))
     return Scenario(
-        view(tables.release, released, held, inputs.people, inputs.owner_of),
-        view(tables.original, original, ones[: len(original)], ones[: len(everybody)], everybody),
-        KnowableItems(tables.original.indptr, original, tables.original.owner),
+        view(tables.release, released, held, inputs.people, inputs.owner_of, released_as),
+        view(tables.original, original, ones[: len(original)], ones[: len(everybody)], everybody, as_typed),
+        people,
         strangers,
         keys,
     )

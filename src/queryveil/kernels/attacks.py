@@ -3,7 +3,7 @@
 The known facts about a person are a row of items (terms, terms with counts, or moments). Every unit of a release, a
 history or a group, scores the weights of the known items that it shows; the crowd are the people of the units with the
 highest score, or, for exact matches, of units that show every known item. People are counted once, however many of
-their histories match.
+their histories match. A unit shows *names*: a term as typed, or one name for several terms, any of which it matches.
 
 A term that a released history lacks could have stayed under (k, m)-anonymity if every combination of at most m terms
 that it would make with the history's others is held by k people, the history's owner included. Combinations are
@@ -23,13 +23,18 @@ class Published(NamedTuple):
     """Units by row and by item, and the people of each."""
 
     indptr: NDArray[np.int64]  # (units + 1,)
-    ids: NDArray[np.int32]  # (pairs,): items, ascending and unique within a row
+    ids: NDArray[np.int32]  # (pairs,): names, ascending and unique within a row
     held: NDArray[np.int64]  # (pairs,): how many people of the unit hold the item
     owner: NDArray[np.int32]  # (units,): ascending; a person, or for groups the group
     people: NDArray[np.int64]  # (owners,): how many people an owner is
     post_start: NDArray[np.int64]  # (items + 1,)
-    post_unit: NDArray[np.int32]  # (pairs,): the units that show an item, ascending
+    post_unit: NDArray[np.int32]  # (pairs,): the units that show a name, ascending
     post_held: NDArray[np.int64]  # (pairs,): `held` in that order
+    name_indptr: NDArray[np.int64]  # (items + 1,)
+    names: NDArray[np.int32]  # item → the names that may stand for it, those that the fewest units show first
+    item_indptr: NDArray[np.int64]  # (items + 1,)
+    items: NDArray[np.int32]  # name → the items that it may stand for
+    chances: NDArray[np.float64]  # (items,): how likely somebody behind the name holds each of them
 
 
 class CrowdScratch(NamedTuple):
@@ -37,6 +42,7 @@ class CrowdScratch(NamedTuple):
 
     score: NDArray[np.float64]  # (units,): zeros between targets
     touched: NDArray[np.int32]  # (units,)
+    column: NDArray[np.int64]  # (units,): the known item that the unit matched last; −1 between targets
 
 
 @jit
@@ -59,26 +65,34 @@ def _find_crowd(
         item = known[column]
         if item < 0:
             continue
-        for at in range(published.post_start[item], published.post_start[item + 1]):
-            unit = published.post_unit[at]
-            is_mine = left_out and published.owner[unit] == me
-            if is_mine and (published.people[me] == 1 or (column < n_right and published.post_held[at] <= 1)):
-                continue
-            if scratch.score[unit] == 0.0:
-                scratch.touched[n_touched] = unit
-                n_touched += 1
-            scratch.score[unit] += weights[item]
-            needed = max(needed, scratch.score[unit])
+        for name in published.names[published.name_indptr[item] : published.name_indptr[item + 1]]:
+            for at in range(published.post_start[name], published.post_start[name + 1]):
+                unit = published.post_unit[at]
+                is_mine = left_out and published.owner[unit] == me
+                if is_mine and (published.people[me] == 1 or (column < n_right and published.post_held[at] <= 1)):
+                    continue
+                if scratch.column[unit] == column:  # a rarer name of the unit stands for the item too
+                    continue
+                scratch.column[unit] = column
+                if scratch.score[unit] == 0.0:
+                    scratch.touched[n_touched] = unit
+                    n_touched += 1
+                scratch.score[unit] += 1.0 if exact else weights[name]
+                needed = max(needed, scratch.score[unit])
     if exact:
-        needed = 0.0
-        for item in known[known >= 0]:
-            needed += weights[item]
+        needed = float(np.count_nonzero(known >= 0))
     n_crowd = 0
     for unit in scratch.touched[:n_touched]:
         scratch.touched[n_crowd] = unit
         n_crowd += scratch.score[unit] == needed
-        scratch.score[unit] = 0.0
+        scratch.score[unit], scratch.column[unit] = 0.0, -1
     return np.sort(scratch.touched[:n_crowd])
+
+
+@jit
+def _new_scratch(n_units: int) -> CrowdScratch:
+    """Return scratch space for so many units."""
+    return CrowdScratch(np.zeros(n_units), np.empty(n_units, np.int32), np.full(n_units, -1))
 
 
 @jit
@@ -87,12 +101,12 @@ def find_crowds(
     known: NDArray[np.int32],  # (targets, items known): those that the target holds first, -1 for none
     n_right: int,  # the number of columns with items of the target; the others are wrong
     me: NDArray[np.int32],  # (targets,): the owner that the target belongs to, -1 for none
-    weights: NDArray[np.float64],  # (items,): the score of a match
+    weights: NDArray[np.float64],  # (items,): the score of a match by a name
     exact: bool,  # every known item must match
     left_out: bool,  # the target is first removed from the release
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return, for every target, how many people and owners are in the crowd, and whether the target is."""
-    scratch = CrowdScratch(np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32))
+    scratch = _new_scratch(len(published.owner))
     people, owners = np.zeros(len(known), np.int64), np.zeros(len(known), np.int64)
     is_in = np.zeros(len(known), np.bool_)
     for target in range(len(known)):
@@ -117,25 +131,32 @@ def believe(
     own_indptr: NDArray[np.int64],  # (histories + 1,)
     own_ids: NDArray[np.int32],  # (pairs,): ascending within a row
     prior: NDArray[np.float64],  # (items,): the share of all people who hold it
-    weights: NDArray[np.float64],  # (items,): the score of a match
+    weights: NDArray[np.float64],  # (items,): the score of a match by a name
     left_out: bool,  # the target is first removed from the release
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return, for every target, the belief in the secret, and the item whose belief rose most, -1 if none did.
 
-    The belief is the share of the crowd that holds the item; without a crowd it is the prior.
+    The belief is the share of the crowd that holds the item, at most 1; without a crowd it is the prior. Who shows a
+    name for several items holds each by its chance.
     """
-    scratch = CrowdScratch(np.zeros(len(published.owner)), np.empty(len(published.owner), np.int32))
-    count = np.zeros(len(prior), np.int64)
-    last, items = np.full(len(prior), -1, np.int32), np.empty(len(prior), np.int32)
+    scratch = _new_scratch(len(published.owner))
+    count, share = np.zeros(len(prior), np.int64), np.zeros(len(prior))
+    last, names = np.full(len(prior), -1, np.int32), np.empty(len(prior), np.int32)
     belief, guess = np.empty(len(known)), np.empty(len(known), np.int32)
     for target in range(len(known)):
         n_right = known.shape[1]
         crowd = _find_crowd(published, scratch, known[target], n_right, me[target], weights, False, left_out)
         own = own_ids[own_indptr[row[target]] : own_indptr[row[target] + 1]]
-        n_items, n_people = _count_holders(published, crowd, me[target], own, left_out, count, last, items)
-        belief[target] = count[secret[target]] / n_people if n_people else prior[secret[target]]
-        guess[target] = _most_raised(items[:n_items], count, n_people, prior, known[target])
-        count[items[:n_items]], last[items[:n_items]] = 0, -1
+        n_names, n_people = _count_holders(published, crowd, me[target], own, left_out, count, last, names)
+        for name in names[:n_names]:
+            for at in range(published.item_indptr[name], published.item_indptr[name + 1]):
+                item = published.items[at]
+                share[item] = min(1.0, share[item] + count[name] * published.chances[at] / n_people)
+        belief[target] = share[secret[target]] if n_people else prior[secret[target]]
+        guess[target] = _most_raised(published, names[:n_names], share, prior, known[target])
+        for name in names[:n_names]:
+            share[published.items[published.item_indptr[name] : published.item_indptr[name + 1]]] = 0.0
+        count[names[:n_names]], last[names[:n_names]] = 0, -1
     return belief, guess
 
 
@@ -148,10 +169,10 @@ def _count_holders(
     left_out: bool,
     count: NDArray[np.int64],
     last: NDArray[np.int32],
-    items: NDArray[np.int32],
+    names: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Count the people of the crowd and, for each item that its units show, those who hold it."""
-    n_items = n_people = 0
+    """Count the people of the crowd and, for each name that its units show, those whom it is shown of."""
+    n_names = n_people = 0
     before = -1
     for unit in crowd:
         owner = published.owner[unit]
@@ -160,35 +181,36 @@ def _count_holders(
             n_people += published.people[owner] - (1 if is_without else 0)
             before = owner
         for pair in range(published.indptr[unit], published.indptr[unit + 1]):
-            item = published.ids[pair]
-            if last[item] == owner:  # in another history of the same person
+            name = published.ids[pair]
+            if last[name] == owner:  # in another history of the same person
                 continue
-            if last[item] < 0:
-                items[n_items] = item
-                n_items += 1
-            last[item] = owner
-            count[item] += published.held[pair] - (1 if is_without and holds(own, item) else 0)
-    return n_items, n_people
+            if last[name] < 0:
+                names[n_names] = name
+                n_names += 1
+            last[name] = owner
+            count[name] += published.held[pair] - (1 if is_without and holds(own, name) else 0)
+    return n_names, n_people
 
 
 @jit
 def _most_raised(
-    items: NDArray[np.int32],
-    count: NDArray[np.int64],
-    n_people: int,
+    published: Published,
+    names: NDArray[np.int32],
+    share: NDArray[np.float64],
     prior: NDArray[np.float64],
     known: NDArray[np.int32],
 ) -> int:
-    """Return the item, other than the known ones, whose belief rose most; the lowest of equal ones, -1 for none."""
+    """Return the item of the names, not a known one, whose belief rose most; the lowest of equal ones, -1 for none."""
     best, most = -1, 0.0
-    for item in items:
-        rise = count[item] / n_people - prior[item]
-        if rise > most or (rise == most and 0 <= item < best):
-            is_known = False
-            for other in known:
-                is_known = is_known or other == item
-            if not is_known:
-                best, most = item, rise
+    for name in names:
+        for item in published.items[published.item_indptr[name] : published.item_indptr[name + 1]]:
+            rise = share[item] - prior[item]
+            if rise > most or (rise == most and 0 <= item < best):
+                is_known = False
+                for other in known:
+                    is_known = is_known or other == item
+                if not is_known:
+                    best, most = item, rise
     return best
 
 

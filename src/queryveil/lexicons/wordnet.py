@@ -120,6 +120,17 @@ def load_wordnet() -> WordNet:
 
 
 @cache
+def load_relations() -> tuple[IntArray, Int32Array]:
+    """Return synset → all synsets that any relation connects it with, as boundaries and values of sparse rows."""
+    wordnet, table = load_wordnet(), read_table("wordnet-relations")
+    ones = np.concatenate((row_numbers(wordnet.hypernym_indptr, np.int32), read_column(table, "synset")))
+    others = np.concatenate((wordnet.hypernym_synsets, read_column(table, "related")))
+    rows, values = np.append(ones, others), np.append(others, ones)
+    order = np.lexsort((values, rows))
+    return _boundaries(rows[order], wordnet.n_synsets), values[order]
+
+
+@cache
 def glosses() -> pa.StringArray:
     """Read the glosses of all synsets, once; they need more memory than everything else."""
     return read_table("wordnet-glosses")["gloss"].combine_chunks()

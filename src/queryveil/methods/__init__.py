@@ -81,7 +81,8 @@ VOCABULARY = Method(
         Parameter(
             "omega",
             Integer(minimum=1, maximum=1_000),
-            "what an unmatched term costs; eps + 1 if not given",
+            "what an unmatched term costs, far more than eps as in the paper; if not given 100, or ten times eps if "
+            "that is more",
             is_optional=True,
         ),
         Parameter(
@@ -102,6 +103,13 @@ VOCABULARY = Method(
             "what is published for terms that were matched: the one closest to the others, all of them, or what "
             "they have in common",
             "vote",
+        ),
+        Parameter(
+            "terms",
+            Word(("all", "matchable")),
+            "which terms take part: all, or those that some cluster may publish, without those that the network does "
+            "not know and fewer than k people hold",
+            "all",
         ),
         _FLOOR,
     ),

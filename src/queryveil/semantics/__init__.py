@@ -20,6 +20,13 @@ WORDNET = Declaration(
     functions={"local": "queryveil.semantics.network:open_wordnet"},
 )
 
+WORDNET_ALL = Declaration(
+    name="wordnet_all",
+    purpose="WordNet 3.0 with all its relations: terms are compared along any of them, not only through hypernyms",
+    paper="Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010",
+    functions={"local": "queryveil.semantics.network:open_wordnet_with_relations"},
+)
+
 TAXONOMY = Declaration(
     name="taxonomy",
     purpose="a taxonomy of your own: a file of child,parent lines with one root (--taxonomy)",
@@ -34,7 +41,7 @@ COOCCURRENCE = Declaration(
     functions={"local": "queryveil.semantics.cooccurrence:open_cooccurrence"},
 )
 
-DECLARATIONS = (WORDNET, TAXONOMY, COOCCURRENCE)
+DECLARATIONS = (WORDNET, WORDNET_ALL, TAXONOMY, COOCCURRENCE)
 
 
 @dataclass(frozen=True)

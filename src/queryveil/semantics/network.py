@@ -2,13 +2,14 @@
 
 Nodes are meanings (WordNet's synsets), words are what people write. The distance between two terms is the number of
 edges through their lowest common ancestor, minimal over all senses and paths; two terms that can both be nouns are
-compared as nouns, others by their other senses (Liu and Wang 2010 use WordNet this way). Unconnected terms have an
-infinite distance.
+compared as nouns, others by their other senses. In a network with relations, which is how Liu and Wang 2010 describe
+WordNet, the distance is the length of the shortest path over any of them between any two senses. Unconnected terms have
+an infinite distance.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import gather_rows, indptr_of, ranges
+from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, ranges
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.semantics import Ancestry, ancestors, paths_up
-from queryveil.lexicons.wordnet import NOUN, load_wordnet
+from queryveil.lexicons.wordnet import NOUN, load_relations, load_wordnet
 from queryveil.semantics.lemmas import LemmaIndex, lemmatize, wordnet_lemmas
 
 MAX_PATHS = 256  # from one node to the root; WordNet has at most 12, a user's taxonomy may have any number
@@ -45,6 +46,7 @@ class Network:
     edges: NDArray[np.int32]  # node → its hypernyms, or its neighbours by falling strength
     parts: NDArray[np.int32]  # (nodes,): part of speech, 0 for nouns; edges never connect two of them
     strengths: NDArray[np.float64] | None = None  # (edges,): of neighbours, above 0 and at most 1
+    relations: tuple[IntArray, Int32Array] | None = None  # node → related nodes, by which distances are measured
 
     @property
     def n_nodes(self) -> int:
@@ -71,6 +73,11 @@ class Network:
         if self.strengths is not None:
             raise InputError(f"the network {self.name} has no hypernyms; use wordnet, or a taxonomy by --taxonomy.")
 
+    @cached_property
+    def hierarchy(self) -> "Network":
+        """Return the network with hypernyms as its only relation."""
+        return replace(self, relations=None)
+
     def paths(self, node: int) -> list[tuple[int, ...]]:
         """Return every path from a node to a root, both included."""
         self.require_hierarchy()
@@ -96,13 +103,30 @@ def wordnet() -> Network:
     )
 
 
+@cache
+def wordnet_with_relations() -> Network:
+    """Return WordNet 3.0 with all of its relations, hypernyms among them."""
+    return replace(wordnet(), name="wordnet_all", relations=load_relations())
+
+
+def open_wordnet_with_relations(
+    profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent
+) -> Network:
+    """Return WordNet with all of its relations; the arguments are those of every network and are not needed."""
+    return wordnet_with_relations()
+
+
 def open_wordnet(profiles: Profiles, taxonomy: Path | None = None, progress: Progress = silent) -> Network:
     """Return WordNet; the arguments are those of every network and are not needed."""
     return wordnet()
 
 
 def ancestry(network: Network, terms: Sequence[str], *, limit: int | None = None) -> Ancestry:
-    """Return the ancestors of terms; with a limit, only those needed for distances up to it."""
+    """Return the ancestors of terms; with a limit, only those needed for distances up to it.
+
+    In a network with relations these are all nodes that some path of relations leads to. One path of two that meet half
+    way is enough, so with a limit the nodes within half of it are returned.
+    """
     return ancestry_of(network, network.find_all(terms), limit=limit)
 
 
@@ -110,12 +134,14 @@ def ancestry_of(network: Network, words: NDArray[np.int32], *, limit: int | None
     """Return the ancestors of words given by number, −1 for unknown ones."""
     network.require_hierarchy()
     most = _NO_LIMIT if limit is None else limit
+    edge_indptr, edges = network.relations or (network.edge_indptr, network.edges)
+    reach = most if network.relations is None else -(-most // 2)
     known_indptr, positions = gather_rows(network.sense_indptr, words[words >= 0])
     lengths = np.zeros(len(words), np.int64)
     lengths[words >= 0] = np.diff(known_indptr)
     senses = network.senses[positions]
-    indptr, nodes, heights = ancestors(indptr_of(lengths), senses, network.edge_indptr, network.edges, most)
-    nouns = indptr_of(network.parts[nodes] == NOUN)
+    indptr, nodes, heights = ancestors(indptr_of(lengths), senses, edge_indptr, edges, reach)
+    nouns = indptr_of((network.parts[nodes] == NOUN) | (network.relations is not None))  # relations connect all parts
     middle = indptr[:-1] + nouns[indptr[1:]] - nouns[indptr[:-1]]
     return Ancestry(indptr, middle, nodes.astype(np.int32), heights.astype(np.int32), most)
 

@@ -199,7 +199,9 @@ class MeasureSpec(RunSpec):
         return {"scores": [asdict(score) for score in measure(request, progress=progress)]}
 
 
-@with_options(AttackRequest, "attacks", "targets", "seed", changed={"targets": {"type": Integer(1, 1_000_000)}})
+@with_options(
+    AttackRequest, "attacks", "taxonomy", "targets", "seed", changed={"targets": {"type": Integer(1, 1_000_000)}}
+)
 class AttackSpec(RunSpec):
     """Attacks on a release; all that it can be attacked by unless some are named."""
 

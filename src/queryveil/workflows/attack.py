@@ -32,10 +32,15 @@ from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
+from queryveil.semantics import SemanticOptions
+from queryveil.semantics.published_names import terms_below, terms_listed
+from queryveil.semantics.tree import term_tree
 from queryveil.workflows.requests import AttackRequest
+from queryveil.workflows.semantic_inputs import open_network
 
 DEFAULT_M = 2  # where the release's guarantee names none
 MAX_M = 4
+SEVERAL = "\n"  # no term begins with it
 NEEDS_PRIVATE = (
     "whether an attack succeeds is known only from who is behind the release, and that stands in its private folder; "
     "give --private."
@@ -88,7 +93,12 @@ def _seconds(times: pa.ChunkedArray) -> IntArray:
 
 
 def build_inputs(
-    release: Release, private: PrivateFolder, log_data: LogData, others: LogData | None, max_targets: int
+    release: Release,
+    private: PrivateFolder,
+    log_data: LogData,
+    others: LogData | None,
+    max_targets: int,
+    taxonomy: Path | None = None,
 ) -> AttackInputs:
     """Return everything that attacks need; the private folder tells whose the released histories or groups are."""
     private.check_belongs(release.manifest.content_sha256)
@@ -110,12 +120,13 @@ def build_inputs(
     moments = None
     if units.moments is not None and log_data.moments is not None:
         moments = ItemTables(units.moments, _rows(*log_data.moments, log_data.profiles.owner))
+    tables = ItemTables(
+        units.terms, _table(log_data.profiles, number), None if others is None else _table(others.profiles, number)
+    )
     return AttackInputs(
         kind=release.manifest.kind,
         claim=release.manifest.claim,
-        terms=ItemTables(
-            units.terms, _table(log_data.profiles, number), None if others is None else _table(others.profiles, number)
-        ),
+        terms=tables,
         term_number=number,
         owner_of=units.owner_of,
         people=units.people,
@@ -125,7 +136,30 @@ def build_inputs(
         max_targets=max_targets,
         moments=moments,
         queries=_queries(log_data),
+        meanings=_meanings(release, log_data.profiles, number, taxonomy),
     )
+
+
+def _meanings(release: Release, profiles: Profiles, number: dict[str, int], taxonomy: Path | None) -> IntArray | None:
+    """Return the numbers of names that stand for several terms and of these terms, in pairs; None without such names.
+
+    A list stands for its parts, a more general term for all below it in the network that the release was made with.
+    """
+    names = {text[len(SEVERAL) :]: key for text, key in number.items() if text.startswith(SEVERAL)}
+    terms = {text: key for text, key in number.items() if not text.startswith(SEVERAL)}
+    if not names:
+        return None
+    term_keys, name_keys = (np.array(list(texts.values()), np.int64) for texts in (terms, names))
+    rows = terms_listed(tuple(names), tuple(terms))
+    general = np.setdiff1d(np.arange(len(names)), rows[:, 1])
+    if len(general):
+        meaning = SemanticOptions(**(release.manifest.cleaning.meaning or {}))
+        network = open_network(profiles, replace(meaning, taxonomy=taxonomy), silent)
+        texts = [list(names)[name] for name in general]
+        below = terms_below(texts, tuple(terms), network, term_tree(network, tuple(terms)))
+        rows = np.concatenate((rows, np.stack((below[:, 0], general[below[:, 2]]), axis=1)))
+    pairs = np.unique(np.stack((name_keys[rows[:, 1]], term_keys[rows[:, 0]]), axis=1), axis=0)
+    return np.concatenate((pairs.T, np.stack((name_keys, np.full(len(names), -1)))), axis=1)
 
 
 def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> IntArray:
@@ -185,8 +219,13 @@ def _units_of_histories(
 def pairs_of(kind: Kind, rows: pa.Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray | None]:
     """Return the released history, the term's number and its count of every released pair.
 
-    Whole queries are cut into their terms. Terms that the log does not have are numbered after it.
+    Whole queries are cut into their terms. Terms that the log does not have are numbered after it; so are names that
+    stand for several terms, as texts that begin with `SEVERAL`.
     """
+    if "level" in rows.column_names:
+        several = pc.binary_join_element_wise(SEVERAL, rows["term"], "")
+        names = pc.if_else(pc.greater(rows["level"], 0), several, rows["term"])
+        rows = rows.set_column(rows.column_names.index("term"), "term", names)
     if "count" in rows.column_names:  # of vocabularies: as many rows as there are occurrences
         rows = rows.take(pa.array(row_numbers(indptr_of(as_array(rows["count"])))))
     released = decode_histories(rows, kind.unit)
@@ -277,6 +316,8 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     release.refuse_damaged("attacking")
     if request.private is None:
         raise InputError(NEEDS_PRIVATE)
+    if request.taxonomy is not None and not release.kind.is_generalized:
+        raise InputError("a taxonomy is for releases of vocabularies; leave --taxonomy out.")
     if request.page is not None:
         is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
         check_replaceable(request.page, "a page about attacks", is_page, overwrite=request.force)
@@ -321,7 +362,9 @@ def _run(
     private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
     evidence.add(Profiles, lambda: log_data.profiles)
-    evidence.add(AttackInputs, lambda: build_inputs(release, private, log_data, others, request.targets))
+    evidence.add(
+        AttackInputs, lambda: build_inputs(release, private, log_data, others, request.targets, request.taxonomy)
+    )
     results: list[AttackResult] = []
     failed: dict[str, str] = {}
     for each in attacks:
@@ -361,4 +404,10 @@ def _problem(attack: ResolvedName, release: Release) -> str:
         return "the release tells no times; only one made with --keep time does"
     if declared.guarantee not in ("", claim.declaration.name):
         return f"it is about what {declared.guarantee} deletes, and this release promises {claim}"
+    if declared.needs == "counts" and "level" in release.rows.column_names:
+        counts = release.rows["count"].filter(pc.equal(release.rows["level"], 0))
+        if not len(counts):
+            return "it does not apply: how often a name for several terms is published tells nothing of one of them"
+        if pc.max(counts).as_py() == 1:
+            return "it does not apply: every term as typed is published once, however often it was searched for"
     return ""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 COUNT = Integer(minimum=0)
 _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _PLACES = "More places, one on each line, for methods that look for places."
+_TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
 _MEASURES = "What to measure (queryveil list measures); may be repeated."
 
 
@@ -158,7 +159,7 @@ class MeasureRequest(OptionGroup):
     private: Location | None = option(None, EnginePath(), "The release's private folder.")
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
     market: Path | None = option(None, LocalPath(), _MARKET)
-    taxonomy: Path | None = option(None, LocalPath(), "The taxonomy by which vocabularies were made, if by one.")
+    taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY)
     index: Path | None = option(None, LocalPath(), "An index (queryveil index) in which the measure search searches.")
     trec: Path | None = option(None, LocalPath(), "A new folder for the rankings of search, as run and qrels files.")
     people: Path | None = option(None, LocalPath(), "A CSV file for the figures of every person; it names people.")
@@ -189,6 +190,7 @@ class AttackRequest(OptionGroup):
         "Files of a log of other people, for the control; by default people are taken out of the release.",
         is_repeatable=True,
     )
+    taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY)
     targets: int = option(5_000, COUNT, "The maximum number of people to attack.")
     seed: int = option(0, COUNT, "Seed of the random draws.")
     page: Path | None = option(None, LocalPath(), "An HTML page to write.", flag="--out")

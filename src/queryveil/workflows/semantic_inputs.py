@@ -36,7 +36,9 @@ class NetworkInput(MethodInput):
         return known_terms(profiles, network, self.meaning)
 
     def check_network(self, profiles: Profiles, network: Network) -> None:
-        """Accept any network, whatever it knows of the log."""
+        """Refuse a network whose relations would not be used: profiles are compared by hypernyms or neighbours."""
+        if network.relations is not None:
+            raise InputError(f"{self.method} does not compare terms by all relations; take --network wordnet.")
 
 
 class HierarchyInput(NetworkInput):

@@ -14,11 +14,11 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, batches, silent
 from queryveil.core.results import Score
-from queryveil.core.rows import IntArray, indptr_of_sorted, row_numbers
+from queryveil.core.rows import indptr_of_sorted
 from queryveil.kernels.clustering.loss import LogTerms, PublishedEntries, loss_of_clusters
-from queryveil.kernels.semantics import Ancestry
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import ancestry
+from queryveil.semantics.published_names import terms_below, terms_listed
 from queryveil.semantics.tree import TermTree, term_tree
 
 _PER_CALL = 64  # clusters between two progress reports
@@ -75,49 +75,12 @@ def _index_names(comparison: Vocabularies, tree: TermTree) -> tuple[LogTerms, Pu
     texts = [released.terms[term] for term in term_of]
     numbers: dict[str, int] = {}
     name = [numbers.setdefault(text, len(numbers)) if g else -1 for text, g in zip(texts, is_generalized, strict=True)]
+    listed = np.insert(terms_listed(tuple(numbers), original), 1, 0, axis=1)  # as near as below in the tree
+    rows = np.unique(np.concatenate((listed, terms_below(tuple(numbers), original, network, tree))), axis=0)
+    indptr = indptr_of_sorted(rows[:, 0], len(original))
+    middle = np.searchsorted(2 * rows[:, 0] + rows[:, 1], 2 * np.arange(len(original)) + 1).astype(np.int64)
+    near = ancestry(network, (*original, *texts), limit=comparison.eps)
+    terms = LogTerms(tree.parent, tree.end, tree.doubt, tree.leaf, indptr, rows[:, 2].copy(), middle, near)
     term_number = {text: number for number, text in enumerate(original)}
-    above = ancestry(network, (*original, *texts))
-    words = [network.words[network.node_words[begin]] for begin in network.word_indptr[:-1]] if numbers else []
-    node_name = np.array([numbers.get(word, -1) for word in words], np.int64)
-    listed = [
-        (term_number[part], 0, number)
-        for text, number in numbers.items()
-        for part in text.split("|")
-        if part in term_number
-    ]
-    indptr, names, middle = _names_above(tree, above, len(original), numbers, node_name, listed)
-    terms = LogTerms(
-        tree.parent, tree.end, tree.doubt, tree.leaf, indptr, names, middle, above._replace(limit=comparison.eps)
-    )
     same = np.array([term_number.get(text, -1) for text in texts], np.int64)
     return terms, PublishedEntries(same, np.array(name, np.int64), len(original) + np.arange(len(texts)))
-
-
-def _names_above(
-    tree: TermTree,
-    above: Ancestry,
-    n_terms: int,
-    numbers: dict[str, int],
-    node_name: IntArray,
-    listed: list[tuple[int, int, int]],
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the names of nodes above each term: those of the tree, then, from the middle on, those by any sense.
-
-    A name that lists several terms (wine|vino) counts as above each of them; `listed` has these (term, 0, name).
-    """
-    tree_name = np.array([numbers.get(name, -1) for name in tree.names], np.int64)
-    tree_name[tree.leaf] = -1
-    triples = [np.array(listed, np.int64).reshape(-1, 3)]  # term, 0 for the tree or 1 for any sense, name
-    terms, node = np.arange(n_terms), tree.parent[tree.leaf].astype(np.int64)
-    while len(terms):
-        terms, node = terms[node >= 0], node[node >= 0]
-        triples.append(np.stack((terms, np.zeros_like(terms), tree_name[node]), axis=1))
-        node = tree.parent[node].astype(np.int64)
-    if numbers:
-        end = above.indptr[n_terms]
-        owner = row_numbers(above.indptr[: n_terms + 1])
-        triples.append(np.stack((owner, np.ones(end, np.int64), node_name[above.nodes[:end]]), axis=1))
-    rows = np.unique(np.concatenate(triples), axis=0)
-    rows = rows[rows[:, 2] >= 0]
-    middle = np.searchsorted(2 * rows[:, 0] + rows[:, 1], 2 * np.arange(n_terms) + 1)
-    return indptr_of_sorted(rows[:, 0], n_terms), rows[:, 2].copy(), middle.astype(np.int64)

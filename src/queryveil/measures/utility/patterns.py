@@ -32,6 +32,7 @@ from queryveil.kernels.histories import gather
 from queryveil.measures.base import Comparison
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import Network, ancestry, wordnet
+from queryveil.semantics.published_names import SEPARATOR
 
 _COMPARED_PER_CALL = 20  # patterns between two progress reports
 _EXTENDED_PER_CALL = 1_000  # patterns extended between two progress reports
@@ -217,7 +218,7 @@ def _term_distances(
     For a name that lists several terms (wine|vino), the nearest of them counts.
     """
     texts, other_texts = [before.terms[i] for i in ones], [after.terms[i] for i in others]
-    listed = [text.split("|") for text in other_texts]
+    listed = [text.split(SEPARATOR) for text in other_texts]
     above = ancestry(network, (*texts, *(part for parts in listed for part in parts)), limit=eps)
     shape = (len(texts), sum(map(len, listed)))
     one, other = (axis.ravel().astype(np.int32) for axis in np.indices(shape))

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.errors import InputError
 from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.vocabularies import PublishedVocabularies
@@ -23,6 +24,7 @@ from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, distance_rows, prepare, rule_of
 from queryveil.semantics.network import Network, lowest_common_ancestor
+from queryveil.semantics.published_names import SEPARATOR
 
 PublishedName = tuple[str, int]  # a name and its level
 
@@ -32,9 +34,14 @@ def run(task: MethodTask) -> PublishedVocabularies:
     profiles, network, method = task.profiles, task.inputs.get(Network), task.method
     network.require_hierarchy()
     rule = rule_of(method)
-    matchable = without_unmatchable(profiles, network, rule.k)
-    refuse_too_few_people(matchable, method)
-    bags, cache = prepare(matchable, network, rule.eps)
+    if network.relations is not None and method.word("typical") not in ("vote", "bags"):
+        raise InputError(
+            f"{method}: terms near by other relations need not have a more general term in common; take typical=vote, "
+            "or --network wordnet."
+        )
+    clustered = profiles if method.word("terms") == "all" else without_unmatchable(profiles, network, rule.k)
+    refuse_too_few_people(clustered, method)
+    bags, cache = prepare(clustered, network, rule.eps)
     clusters = cluster_vocabularies(bags, cache, rule, task.progress)
     names = BagNames(profiles, bags, cache, network, floor_of(method))
     typical = [names.typical_vocabulary(cluster, method.word("typical")) for cluster in clusters]
@@ -44,8 +51,8 @@ def run(task: MethodTask) -> PublishedVocabularies:
 def without_unmatchable(profiles: Profiles, network: Network, k: int) -> Profiles:
     """Return the profiles without the terms that are in no network and that fewer than k people hold.
 
-    Such a term only matches itself, so no cluster can publish it; it would only make the vocabularies that hold it
-    seem far from all others.
+    Such a term only matches itself, so no cluster can publish it; it only makes the vocabularies that hold it seem far
+    from all others.
     """
     is_matchable = profiles.holder_counts() >= k
     rare = np.flatnonzero(~is_matchable)
@@ -116,7 +123,7 @@ class BagNames:
     def _all_terms(self, bag: NDArray[np.int32]) -> PublishedName | None:
         """Return all distinct publishable terms of the bag as one name."""
         names = sorted({self.profiles.vocabulary[term] for term in bag[self.is_common[bag]]})
-        return ("|".join(names), int(len(names) > 1)) if names else None
+        return (SEPARATOR.join(names), int(len(names) > 1)) if names else None
 
     def _ancestor(self, bag: NDArray[np.int32]) -> PublishedName | None:
         """Return the term that all have in common, or their lowest common ancestor."""
@@ -125,7 +132,7 @@ class BagNames:
         found = lowest_common_ancestor(self.cache.ancestry, self.bags.word[bag])
         if found is None or self._people_below(found[0]) < self.floor:
             return None
-        return self.network.words_of(found[0])[0], found[1]
+        return self.network.words_of(found[0])[0], max(1, found[1])  # for synonyms it is a name that they share
 
     def _people_below(self, node: int) -> int:
         """Count the people who hold a term below a node."""

@@ -34,7 +34,7 @@ _CACHE_BYTES = 600_000_000  # of distance rows; if all rows fit, all are kept
 def rule_of(method: ResolvedName) -> ClusteringRule:
     """Return the parameters that decide which terms are matched."""
     eps = method.integer("eps")
-    omega = int(method.values.get("omega", eps + 1))
+    omega = int(method.values.get("omega", max(100, 10 * eps)))
     is_maximum, is_farthest = method.word("model") == "maximum", method.word("seed_rule") == "farthest"
     return ClusteringRule(method.integer("k"), eps, omega, is_maximum, is_farthest)
 
