@@ -14,6 +14,7 @@ from queryveil.core.results import Verdict
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.kept_columns import check_kept_columns, compare_kept_columns
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release
 
@@ -30,6 +31,8 @@ def verify_claim(
     """Return whether a claim holds; a release that is not what it says it is (`faults`) violates every claim."""
     refuse_inapplicable_claim(claim, kind)
     verdict: Verdict = claim.declaration.load(engine)(claim, evidence, progress=progress)
+    kept_faults, warnings = check_kept_columns(evidence)
+    verdict, faults = replace(verdict, warnings=(*verdict.warnings, *warnings)), [*faults, *kept_faults]
     if not faults:
         return verdict
     reasons = [*faults, *([verdict.reason] if verdict.reason else [])]
@@ -66,6 +69,7 @@ def collect_evidence(release: Release, private: PrivateFolder | None) -> tuple[E
         faults += wrong_counts(kind.count_rows(evidence), manifest.counts["after"])
     if private is not None:
         private.check_belongs(manifest.content_sha256)
+        faults += compare_kept_columns(manifest, private.run())
         faults += kind.private_faults(evidence, private, manifest.counts["after"], is_intact=is_intact)
     return evidence, faults
 
