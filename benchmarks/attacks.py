@@ -55,11 +55,17 @@ def _setting() -> AttackInputs:
         place = Path(folder)
         log = make_log(place, PEOPLE, "demo")
         done = anonymize(
-            log, f"km(k={K}, m={M})", place / "out", private=place / "p", kind="log", keep=["time"], seed=SEED
+            log,
+            f"km(k={K}, m={M})",
+            place / "out",
+            private=place / "p",
+            kind="log",
+            keep=["time"],
+            keep_floor=1,
+            seed=SEED,
         )
         release = load_release(done.release)
-        cleaning = release.manifest.cleaning.cleaning()
-        side = read_log_data([log], cleaning, ReadingOptions(), frozenset({"times", "names"}), silent)
+        side = read_log_data([log], release.manifest, ReadingOptions(), frozenset({"time", "names"}), silent)
         return build_inputs(release, PrivateFolder(place / "p"), side, None, PEOPLE)
 
 

@@ -18,9 +18,9 @@ COLUMNS = {
     "weight": "how much of the group's profile the term is",
     "count": "how often the term is in the vocabulary",
     "level": "0 for a term as typed, above 0 for one that was generalised",
-    "time": "when the query was issued",
-    "rank": "the rank of the result that was clicked",
-    "url": "the URL that was clicked",
+    "time": "when the query was issued; with `time:minute`, `time:hour` or `time:day` the beginning of that",
+    "rank": "the rank of the result that was clicked; with `rank:bucket` 1, 2-3, 4-10 or 11+",
+    "url": "the URL that was clicked; with `url:domain` its host name without `www.`",
     "partition": "the value of the column that `--partition-by` named",
 }
 MANIFEST = {  # field → key in the file, and what it says
@@ -33,6 +33,11 @@ MANIFEST = {  # field → key in the file, and what it says
     "floor": ("floor", "every published term is held, or query was issued, by at least so many people"),
     "columns": ("columns", "all columns"),
     "uncovered_columns": ("uncovered_columns", "the columns that the guarantee does not cover"),
+    "kept": (
+        "kept",
+        "only with `--keep`: `columns`, the uncovered ones with their form (`time:day`), and `floor`, how many people "
+        "share each of their values",
+    ),
     "partition": (
         "partition",
         "the column by which the log was cut, how many values it had and how many had too few people, or null",
@@ -57,7 +62,10 @@ RUN = {
     "queryveil": ("queryveil", "the version that made the release"),
     "engine": ("engine", "the engine, unless it was `local`"),
     "inputs": ("inputs", "path and SHA-256 of the files of the log"),
-    "more": ("worth, start_from, …", "SHA-256 of other input files, and the release that the run started from"),
+    "more": (
+        "worth, start_from, …",
+        "SHA-256 of other input files, the release that the run started from, and `kept` of the manifest",
+    ),
     "content_sha256": ("content_sha256", "of the release that the folder belongs to"),
 }
 PRIVATE = {

@@ -33,7 +33,7 @@ def setting(
     claim: str = "km(k=2, m=2)",
     terms: Sequence[str] = (),
     queries: Sequence[tuple[int, str]] = (),
-    moments: ItemTables | None = None,
+    kept: Mapping[str, ItemTables] | None = None,
     max_targets: int = 1_000,
     names: Mapping[int, Iterable[int]] | None = None,
 ) -> AttackInputs:
@@ -61,7 +61,7 @@ def setting(
         history_of=np.array(histories, np.int64),
         part=np.zeros(len(released), np.int32),
         max_targets=max_targets,
-        moments=moments,
+        kept=kept or {},
         queries=Queries(
             tuple(texts),
             np.array([person for person, _ in queries], np.int32),

@@ -1,4 +1,4 @@
-"""Multiplicity, time, vanity and minimality: by hand, against a twin, and successful on the log itself."""
+"""Multiplicity, time, url, vanity and minimality: by hand, against a twin, and successful on the log itself."""
 
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from queryveil.attacks.finding import (
     attack_by_counts,
     attack_by_moments,
     attack_by_names,
+    attack_by_urls,
     in_units,
     names_in,
     own_names,
@@ -43,11 +44,35 @@ def test_counts_distinguish_people_who_share_all_terms() -> None:
 def test_coarser_moments_find_larger_crowds() -> None:
     minutes = [[60 * n, 86_400] for n in range(4)]
     rows = table(minutes, range(4))
-    built = setting([[0]] * 4, [[0]] * 4, moments=ItemTables(rows, rows))
+    built = setting([[0]] * 4, [[0]] * 4, kept={"time": ItemTables(rows, rows)})
     (found,) = attack_by_moments(Evidence(built), resolve("attack", "time(m=2)"), rng=rng())
     assert (found.rate.value, found.risk_of, found.knowledge) == (1.0, "linkability", "the minutes of 2 queries")
     (coarse,) = attack_by_moments(Evidence(built), resolve("attack", "time(m=2, unit=day)"), rng=rng())
     assert (coarse.rate.value, coarse.crowd) == (1 / 4, 4.0)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 2))
+@settings(deadline=None, max_examples=30)
+def test_urls_succeed_as_often_as_everybody_is_searched_by_hand(seed: int, m: int) -> None:
+    draws = np.random.default_rng(seed)
+    clicked = [set(draws.choice(6, draws.integers(m, 5), replace=False).tolist()) for _ in range(6)]
+    shown = [{url for url in urls if draws.random() < 0.7} for urls in clicked]
+    tables = ItemTables(table(shown, range(6)), table(clicked, range(6)))
+    built = setting([[0]] * 6, [[0]] * 6, kept={"url": tables})
+    attack = resolve("attack", f"url(m={m})")
+    (found,) = attack_by_urls(Evidence(built), attack, rng=np.random.default_rng(seed))
+    scenario, again = build_scenario(built, tables), np.random.default_rng(seed)
+    rows = scenario.people.draw_rows(m, 1_000, again)
+    known = scenario.keys[scenario.people.draw_items(rows, m, again)].tolist()
+    for rate, side in ((found.rate, shown), (found.original, clicked)):
+        weight = {url: 1 / np.log1p(sum(url in urls for urls in side)) for urls in side for url in urls}
+        success = []
+        for person, urls in zip(rows.tolist(), known, strict=True):
+            score = [sum(weight[url] for url in set(urls) & own) for own in side]
+            best = [other for other in range(6) if score[other] > 0 and score[other] >= max(score) - 1e-12]
+            success.append(1 / len(best) if person in best else 0.0)
+        assert rate.value == pytest.approx(np.mean(success))
+    assert (found.control.value, found.targets, found.risk_of) == (0.0, 6, "linkability")
 
 
 def test_moments_in_coarser_units_are_unique() -> None:

@@ -276,6 +276,27 @@ CASES: dict[str, tuple[list[str], str]] = {
         anonymize("--keep", "time"),
         "--keep needs single queries, so it goes with --kind log; add that or leave --keep out.",
     ),
+    "keep a form": (
+        anonymize("--keep", "time:week", "--kind", "log"),
+        "--keep time:week: time cannot be coarsened to 'week'; give time or time:minute or time:hour or time:day.",
+    ),
+    "keep no form": (anonymize("--keep", "url:", "--kind", "log"), "--keep url:: url cannot be coarsened to '';"),
+    "keep twice": (
+        anonymize("--keep", "time,time:day", "--kind", "log"),
+        "--keep names time twice; choose time or time:day.",
+    ),
+    "keep what is not there": (
+        anonymize("--keep", "url:domain", "--kind", "log"),
+        "--keep url:domain: the log has no url; leave it out or name its column by --columns.",
+    ),
+    "floor of nothing": (
+        anonymize("--keep-floor", "3"),
+        "--keep-floor is about columns that --keep names; add that or leave it out.",
+    ),
+    "floor of nobody": (
+        anonymize("--keep", "time", "--kind", "log", "--keep-floor", "0"),
+        "--keep-floor must be a whole number of at least 1",
+    ),
     "keep what": (anonymize("--keep", "colour", "--kind", "log"), "--keep: there is no column 'colour' to keep;"),
     "kind": (anonymize("--kind", "logs"), "km(k=2, m=2) makes releases of kind histories or log, not 'logs'"),
     "bots": (anonymize("--bots", "abc"), "'--bots'"),

@@ -195,7 +195,7 @@ def test_occurrences_are_the_terms_of_single_queries() -> None:
     ]
     with queryveil.read(table(rows), history="day", stop_words="english", keep=("time",)) as log:
         profiles = queryveil.profiles(log)
-        found = find_occurrences(log, profiles, ("time",))
+        found = find_occurrences(log, profiles, log.source.keep)
         texts = log.to_arrow()
     assert texts.num_rows == 4
     pairs = sorted(

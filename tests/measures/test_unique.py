@@ -114,7 +114,7 @@ def test_a_release_without_terms_has_no_value() -> None:
     none = np.empty(0, np.int32)
     empty = Profiles((), np.zeros(1, np.int64), none, none, none, ())
     score = measure(Comparison(kind_of("histories"), original, empty, np.empty(0, np.int64)), 1)
-    assert (score.value, score.interval, score.units_counted, score.note) == (None, None, 0, unique.EMPTY)
+    assert (score.value, score.interval, score.units_counted, score.note) == (None, None, 0, "the release has no terms")
     assert score.label == "singled out by 1 random term"
 
 

@@ -32,7 +32,8 @@ def km_runs() -> Iterator[Step]:
         yield release(f"km-{target}-{algorithm}", method, WORTH.get(target, ""), log="small.tsv")
     yield release("km-without-private", KM, private=False)
     yield release("km-log", KM, "--kind log")
-    yield release("km-log-keep", KM, "--kind log --keep time,rank,url")
+    yield release("km-log-keep", KM, "--kind log --keep time,rank,url --keep-floor 1")
+    yield release("km-log-coarse", KM, "--kind log --keep time:day,rank:bucket,url:domain")
     yield release("km-log-keep-time", KM, "--kind log --keep time --history day")
     for history in ("session", "day", "window:2d"):
         yield release(f"km-{history.replace(':', '-')}", KM, f"--history {history}")
@@ -65,7 +66,12 @@ def reading_runs() -> Iterator[Step]:
     for log in ("aol.txt", "excite.txt", "ubi.jsonl", "baskets.txt", "log.tsv.gz"):
         yield release(f"read-{log}", "km(k=2, m=2)", log=log)
     columns = "--columns user=uid,query=words,time=ts,rank=position,url=link"
-    yield release("read-columns", "km(k=2, m=2)", f"{columns} --kind log --keep time,rank,url", log="other-names.csv")
+    yield release(
+        "read-columns",
+        "km(k=2, m=2)",
+        f"{columns} --kind log --keep time,rank,url --keep-floor 1",
+        log="other-names.csv",
+    )
     yield release("read-two-files", "km(k=2, m=2)", log="small.tsv control.tsv")
     yield release("read-bad-line", "km(k=2, m=2)", log="bad.tsv")
     yield release("read-no-bad-line", "km(k=2, m=2)", "--max-bad-lines 0", log="bad.tsv")
@@ -148,7 +154,8 @@ def query_runs() -> Iterator[Step]:
     """Yield runs that release whole queries."""
     for number, method in enumerate(("query_k(k=1)", "query_k(k=2)", "query_k(k=4)", "query_k(share=0.3)")):
         yield release(f"queries-{number}", method)
-    yield release("queries-keep", "query_k(k=2)", "--keep time,rank,url")
+    yield release("queries-keep", "query_k(k=2)", "--keep time,rank,url --keep-floor 1")
+    yield release("queries-coarse", "query_k(k=2)", "--keep time:hour,url:domain")
     yield release("queries-day", "query_k(k=2)", "--history day --duplicates keep")
     for kept in ("none", "only"):
         yield release(f"ppp-{kept}", f"ppp(release={kept})")
@@ -162,6 +169,9 @@ def refused_runs() -> Iterator[Step]:
         (KM, "--kind queries"),
         (KM, "--keep time"),
         (KM, "--kind log --keep colour"),
+        (KM, "--kind log --keep time:week"),
+        (KM, "--kind log --keep time,time:day"),
+        (KM, "--keep-floor 3"),
         (KM, "--groups weak"),
         (KM, "--places places.txt"),
         (KM, "--start-from-private weak.p"),
@@ -203,7 +213,7 @@ def refused_runs() -> Iterator[Step]:
 BASE = {
     "histories": release("histories", KM),
     "days": release("days", KM, "--history day --partition-by country"),
-    "log": release("log", KM, "--kind log --keep time,rank,url"),
+    "log": release("log", KM, "--kind log --keep time,rank,url --keep-floor 1"),
     "groups": release("groups", GROUPS),
     "posterior": release("posterior", "linkability(p=0.4, principle=posterior)"),
     "vocabularies": release("vocabularies", VOCABULARY),

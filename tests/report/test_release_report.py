@@ -175,11 +175,14 @@ def test_promise_limits_and_options_are_in_plain_words() -> None:
 def test_uncovered_columns_and_partition_are_stated() -> None:
     changes = {
         "uncovered_columns": ["time", "url"],
+        "kept": {"columns": ["time:day", "url"], "floor": 4},
         "partition": {"column": "country", "values": 7, "left_out": 0},
         "floor": 1,
     }
     words = text(parse(render(manifest(**changes), HOLDS, SCORES)))
-    assert "does not cover the columns time , url ." in words
+    assert (
+        "does not cover the columns time:day , url . A value there that fewer than 4 people have is left out" in words
+    )
     assert "cut into 7 parts by its column country" in words
     assert "whole log" not in words
 
@@ -201,7 +204,6 @@ def test_hostile_text_is_escaped() -> None:
         **dict.fromkeys(texts, HOSTILE),
         "limits": [HOSTILE],
         "columns": [HOSTILE],
-        "uncovered_columns": [HOSTILE],
         "partition": {"column": HOSTILE, "values": 2, "left_out": 0},
         "cleaning": {"options": {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}, "steps": [step]},
         "files": [{"path": HOSTILE, "sha256": HOSTILE, "rows": 1}],

@@ -54,6 +54,17 @@ def test_following_a_run_and_examining_its_release(lab: Lab) -> None:
         assert not (lab.home / "runs" / gone).exists()
 
 
+def test_kept_columns_are_warned_about_on_every_page(lab: Lab) -> None:
+    run = start(lab.client, lab.log, "kept", options={"bots": 0}, kind="log", keep=["time:day"], keep_floor=2)
+    assert wait_for_end(lab.client, run)["state"] == "done"
+    [warning] = lab.client.get(f"{API}/releases/{run}").json()["verdict"]["warnings"]
+    assert warning.startswith("The guarantee does not cover the column time:day: of 12 histories, ")
+    for page in (f"/releases/{run}", f"/runs/{run}"):
+        assert f'<ul class="warning"><li>{warning}</li></ul>' in lab.client.get(page).text
+    assert "values of fewer than 2 people are left out" in lab.client.get(f"/releases/{run}").text
+    assert lab.client.delete(f"{API}/runs/{run}").status_code == 204
+
+
 def test_download_holds_the_release_and_nothing_else(lab: Lab) -> None:
     jobs: RunManager = lab.app.state.context.jobs
     answer = lab.client.get(f"{API}/releases/{lab.release}/download")

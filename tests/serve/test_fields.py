@@ -77,7 +77,7 @@ def test_required_parameters_are_suggested() -> None:
         ({"bots": "", "scrub": " "}, {}),
         ({"bots": "many", "scrub": "perhaps"}, {"bots": "many", "scrub": "perhaps"}),
         ({"unknown": "1"}, {}),
-        ({"keep_time": "1", "keep_url": "", "keep": "x"}, {"keep": ["time"]}),
+        ({"keep.time:day": "1", "keep.url": "", "keep_floor": "3", "keep": "x"}, {"keep": ["time:day"]}),
     ],
 )
 def test_option_values_of_a_form_are_converted(texts: dict[str, str], values: dict[str, object]) -> None:

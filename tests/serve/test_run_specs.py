@@ -93,7 +93,7 @@ def test_options_that_are_paths_or_unknown_are_refused(tmp_path: Path, option: s
 def test_form_and_rest_store_the_same_spec(lab: Lab) -> None:
     page = lab.client.get(f"/try?log={lab.log}&method=km").text
     [token] = re.findall(r'name="csrf" value="([^"]+)"', page)[:1]
-    fields = {"k": "2", "m": "1", "kind": "log", "keep_time": "1", "seed": "0", "bots": "0", "charset": "letters"}
+    fields = {"k": "2", "m": "1", "kind": "log", "keep.time": "1", "seed": "0", "bots": "0", "charset": "letters"}
     form = {"csrf": token, "log": lab.log, "method": "km", "name": "by form", **fields}
     assert lab.client.post("/try", data=form).status_code == 303
     body = {"name": "by rest", "log": lab.log, **FULL, "method": "km(k=2, m=1)", "values": ""}

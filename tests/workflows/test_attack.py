@@ -32,9 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "others.tsv").write_text(f"{text[0]}\n{others}")
     for name, method, options in (
         ("histories", f"km(k={K}, m={M})", {}),
-        ("log", f"km(k={K}, m={M})", {"kind": "log", "keep": ["time"]}),
+        ("log", f"km(k={K}, m={M})", {"kind": "log", "keep": ["time", "url"], "keep_floor": 1}),
         ("sessions", "km(k=3, m=2)", {"history": "session"}),
-        ("queries", "query_k(k=3)", {"keep": ["time"]}),
+        ("queries", "query_k(k=3)", {"keep": ["time:hour", "url:domain"], "keep_floor": 1}),
         ("groups", "linkability(p=0.2)", {}),
     ):
         queryveil.anonymize(
@@ -78,21 +78,45 @@ def test_every_attack_succeeds_on_the_log_itself(folder: Path) -> None:
         "infer",
         "multiplicity",
         "time",
+        "url",
         "vanity",
         "minimality",
     }
     for result in done.results:
-        assert result.original.value > 0.6, result.attack
+        assert result.original.value > (0.4 if result.attack == "url" else 0.6), result.attack
         assert result.original.value > 2 * result.baseline.value - 0.01, result.attack
         assert 0 <= result.rate.low <= result.rate.value <= result.rate.high <= 1
         assert 0 <= result.risk.low <= result.risk.value <= result.risk.high <= 1
     assert set(done.threats) == {result.attack for result in done.results}
 
 
-def test_times_that_were_kept_find_people(folder: Path) -> None:
-    [found] = attack(folder, "log", "time(unit=second)").results
+@pytest.mark.parametrize("name", ["time(unit=second)", "url", "url(m=2)"])
+def test_times_and_urls_that_were_kept_find_people(folder: Path, name: str) -> None:
+    [found] = attack(folder, "log", name).results
     assert found.rate.value > found.control.value
     assert found.rate.value > 5 * found.baseline.value
+
+
+def test_known_times_are_not_more_precise_than_published_ones(folder: Path) -> None:
+    with pytest.raises(InputError, match="the release tells times by the hour; take unit=hour, or a coarser one"):
+        attack(folder, "queries", "time")
+    [hour], [day] = (attack(folder, "queries", f"time(unit={unit})").results for unit in ("hour", "day"))
+    assert hour.original.value > day.original.value
+
+
+def test_a_floor_leaves_nobody_to_find_by_one_value(folder: Path, tmp_path: Path) -> None:
+    done = queryveil.anonymize(
+        folder / "log.tsv",
+        "query_k(k=3)",
+        tmp_path / "out",
+        private=tmp_path / "private",
+        keep=["time:day", "url:domain"],
+    )
+    for name in ("time(unit=day)", "url"):
+        [found] = queryveil.attack(done.release, folder / "log.tsv", done.private, attacks=[name]).results
+        assert (found.smallest or 3) >= 3
+        assert found.rate.value <= 1 / 3
+        assert found.original.value > 0
 
 
 def test_the_same_seed_gives_the_same_figures(folder: Path) -> None:
@@ -123,7 +147,7 @@ def test_the_risk_of_finding_people_in_an_unprotected_log_is_the_success(folder:
 
 def test_groups(folder: Path) -> None:
     done = attack(folder, "groups")
-    assert set(done.skipped) == {"multiplicity", "time", "minimality"}
+    assert set(done.skipped) == {"multiplicity", "time", "url", "minimality"}
     found = by_knowledge(done)
     assert found["2 terms"].rate.value <= 0.2
     assert (found["2 terms"].smallest or 5) >= 5
@@ -152,7 +176,8 @@ def test_queries(folder: Path) -> None:
     assert set(done.skipped) == {"minimality"}
     found = by_knowledge(done)
     assert found["2 terms"].original.value > 0.6
-    assert found["the minute of 1 query"].rate.value > 0
+    assert found["the hour of 1 query"].rate.value > 0
+    assert found["1 clicked URL"].rate.value > 0
 
 
 def test_a_profile_file(tmp_path: Path) -> None:

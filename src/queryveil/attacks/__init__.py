@@ -27,7 +27,7 @@ class Attack(Declaration):
     risk_of: "Risk" = "singling out"
     threat: str = ""  # who attacks, knowing what, and what counts as success
     kinds: tuple[str, ...] = (*TERM_KINDS, "groups")
-    needs: Literal["", "counts", "times", "names"] = ""  # what the log must have besides terms
+    needs: Literal["", "counts", "time", "url", "names"] = ""  # what the log must have besides terms
     guarantee: str = ""  # the guarantee whose method it exploits; "": none
     defaults_to_claimed_m: bool = False  # by default the attacker knows as many items as the guarantee covers
 
@@ -102,7 +102,21 @@ TIME = Attack(
         f"moments when the person searched; the best matches are taken. {_FOUND}"
     ),
     kinds=("log", "queries"),
-    needs="times",
+    needs="time",
+)
+
+URL = Attack(
+    name="url",
+    purpose="find a person of whom m URLs are known that were clicked on",
+    parameters=(Parameter("m", Integer(1, MAX_KNOWN), "how many URLs are known", 1),),
+    functions={"local": "queryveil.attacks.finding:attack_by_urls"},
+    risk_of="linkability",
+    threat=(
+        "Somebody has another record of a person, such as a proxy's log, and knows a few random URLs that the person "
+        f"clicked on, or domains where the release has only these; the best matches are taken. {_FOUND}"
+    ),
+    kinds=("log", "queries"),
+    needs="url",
 )
 
 VANITY = Attack(
@@ -134,7 +148,7 @@ MINIMALITY = Attack(
     guarantee="km",
 )
 
-DECLARATIONS = (KNOWN_TERMS, INFER, MULTIPLICITY, TIME, VANITY, MINIMALITY)
+DECLARATIONS = (KNOWN_TERMS, INFER, MULTIPLICITY, TIME, URL, VANITY, MINIMALITY)
 
 
 def attack_of(attack: ResolvedName) -> Attack:

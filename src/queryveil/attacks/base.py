@@ -7,7 +7,7 @@ against the log, and, unless it finds people, against a control: people who are 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -92,7 +92,9 @@ class AttackInputs:
     history_of: IntArray  # (units of terms.release,): the original history, -1 for groups
     part: Int32Array  # (units of terms.release,): the partition of the log
     max_targets: int
-    moments: ItemTables | None = None  # keys are seconds
+    kept: Mapping[str, ItemTables] = field(
+        default_factory=dict
+    )  # kept column → keys: seconds of a time, numbers of URLs
     queries: Queries | None = None
     meanings: IntArray | None = None  # (2, pairs): a name for several terms, and one of these; −1 for no term
 

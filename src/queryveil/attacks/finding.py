@@ -162,11 +162,18 @@ def attack_by_moments(
 ) -> list[AttackResult]:
     """Attack with m moments, known to the second, minute, hour or day."""
     inputs, m, unit = evidence.get(base.AttackInputs), attack.integer("m"), attack.word("unit")
-    if inputs.moments is None:
-        raise InternalError("the attack time was run without times; please report this.")
-    tables = inputs.moments.map(lambda table: in_units(table, SECONDS[unit]))
+    tables = inputs.kept["time"].map(lambda table: in_units(table, SECONDS[unit]))
     label = f"the {unit} of 1 query" if m == 1 else f"the {unit}s of {m} queries"
     return _attack_by_items(inputs, tables, attack, f"different {unit}s of searching", label, rng, progress)
+
+
+def attack_by_urls(
+    evidence: Evidence, attack: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[AttackResult]:
+    """Attack with m URLs that a person clicked on, in the form in which the release has them."""
+    inputs, m = evidence.get(base.AttackInputs), attack.integer("m")
+    label = "1 clicked URL" if m == 1 else f"{m} clicked URLs"
+    return _attack_by_items(inputs, inputs.kept["url"], attack, "different URLs", label, rng, progress)
 
 
 def in_units(table: base.ItemTable, seconds: int) -> base.ItemTable:

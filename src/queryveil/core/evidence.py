@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from queryveil.core.errors import InternalError
 from queryveil.core.rows import Int32Array, IntArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 View = TypeVar("View")
 
@@ -75,6 +78,17 @@ class Owners:
     person: Int32Array  # (released histories,): a number for each person
     history: IntArray  # (released histories,): the original history
     holders: Callable[[], Mapping[str, int]]  # how many people of the whole log hold each term
+
+
+@dataclass(frozen=True, eq=False)
+class KeptValues:
+    """The columns of the log that are released besides the items: `history, owner, part` and those kept of every row.
+
+    A history is its position among the released ones, the owner a number of the person, or else the history.
+    """
+
+    table: "pa.Table"
+    is_linked: bool  # the owner is a person
 
 
 @dataclass(frozen=True)

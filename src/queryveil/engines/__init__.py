@@ -12,6 +12,7 @@ from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.names import Declaration, declarations, nearest
 from queryveil.core.options import AnyObject, FreeText, OptionGroup, option
 from queryveil.core.progress import Progress, silent
+from queryveil.engines.kept_columns import KeptColumn
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 
 if TYPE_CHECKING:  # listing the engines must import neither DuckDB nor PySpark
@@ -108,9 +109,14 @@ class LogSource:
     paths: tuple[Path, ...] = ()
     reading: ReadingOptions = ReadingOptions()
     cleaning: CleaningOptions = CleaningOptions()
-    keep: tuple[str, ...] = ()  # which of time, rank and url are released together with the terms
+    keep: tuple[KeptColumn, ...] = ()  # which of time, rank and url are released together with the terms, and how
     table: Any = None  # an Arrow table instead of files
     uris: tuple[str, ...] = ()  # the paths as given, for a cluster: files, patterns and folders
+
+    @property
+    def unwanted_roles(self) -> set[str]:
+        """Return the columns of clicks, which are read only to be kept, that are not."""
+        return {"rank", "url"} - {column.name for column in self.keep}
 
 
 @dataclass(frozen=True)
@@ -159,9 +165,14 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
         """Count the queries after cleaning."""
         return int(self.connection.query_table("SELECT count(*) AS n FROM queries")["n"][0].as_py())
 
-    def batches(self, keep: Sequence[str] = ()) -> "Iterator[pa.RecordBatch]":
+    def has_values(self, column: KeptColumn) -> bool:
+        """Return whether the log has a column, and values in it."""
+        sql = f"SELECT count({column.sql}) AS n FROM queries"
+        return column.name in self.columns and bool(self.connection.query_table(sql)["n"][0].as_py())
+
+    def batches(self, keep: Sequence[KeptColumn] = ()) -> "Iterator[pa.RecordBatch]":
         """Yield record batches of `history, query` and the columns to keep, in no particular order."""
-        names = ", ".join(("history", "query", *keep))
+        names = ", ".join(("history", "query", *(f"{column.sql} AS {column.name}" for column in keep)))
         return self.connection.query_batches(f"SELECT {names} FROM queries", BATCH_ROWS)
 
     def owners_and_partitions(self) -> "tuple[NDArray[np.int32], NDArray[np.int32] | None]":
@@ -188,7 +199,8 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
     def to_arrow(self) -> "pa.Table":
         """Return the log as an Arrow table: person, query_id, query, and those of time, rank, url that it has."""
         names = [name for name in ("time", "rank", "url") if name in self.columns]
-        extra = "".join(f", queries.{name}" for name in names)
+        forms = {column.name: column.sql for column in self.source.keep}
+        extra = "".join(f", {forms.get(name, name)} AS {name}" for name in names)
         # query_id numbers the rows in the order of their content, so that it is the same on every engine
         order = ", ".join(("people.id", *(["time"] if self.has_times else []), "query", *names))
         return self.connection.query_table(

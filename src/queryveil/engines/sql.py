@@ -60,6 +60,14 @@ class HistoryTables:
 
 
 @dataclass(frozen=True)
+class KeptTables:
+    """The columns released besides the items as the table `kept` of a session, as in `KeptValues`."""
+
+    open: Callable[[], AbstractContextManager[SqlSession]]
+    is_linked: bool  # the owner is a person; else the history itself
+
+
+@dataclass(frozen=True)
 class GroupTables:
     """Released groups, and the profiles of everybody where these are known, as the tables of a session.
 
@@ -71,11 +79,11 @@ class GroupTables:
     has_members: bool
 
 
-def open_sql_session() -> SqlSession:
-    """Open a session on this machine, in a private in-memory database."""
+def open_sql_session(**tables: Any) -> SqlSession:
+    """Open a session on this machine, in a private in-memory database, with Arrow tables under their names."""
     from queryveil.engines.local.sql import DuckdbSession
 
-    return DuckdbSession()
+    return DuckdbSession(**tables)
 
 
 def integer(expression: str | int) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from queryveil.core.rows import Int32Array, IntArray
 from queryveil.engines import QueryLog
+from queryveil.engines.kept_columns import KeptColumn
 from queryveil.histories.profiles import Profiles
 
 
@@ -23,15 +24,19 @@ class Occurrences:
 
 
 def find_occurrences(
-    log: QueryLog, profiles: Profiles, keep: Sequence[str] = (), *, unit: Literal["term", "query", "entry"] = "term"
+    log: QueryLog,
+    profiles: Profiles,
+    keep: Sequence[KeptColumn] = (),
+    *,
+    unit: Literal["term", "query", "entry"] = "term",
 ) -> Occurrences:
-    """Stream the log again and find the pair of every entry of every query; `keep` names the columns to add."""
+    """Stream the log again and find the pair of every entry of every query; `keep` has the columns to add."""
     from queryveil.histories.build import locate_pairs  # slow to import, and kinds are listed without it
     from queryveil.histories.tokens import Tokenizer
 
     tokenizer = Tokenizer(log.source.cleaning.charset, whole=unit == "query")
     queries, terms, histories = [], [], []
-    extra: dict[str, list[pa.Array]] = {name: [] for name in keep}
+    extra: dict[str, list[pa.Array]] = {column.name: [] for column in keep}
     n_queries = 0
     for batch in log.batches(keep):
         rows, found = tokenizer.add(batch["query"])

@@ -1,7 +1,7 @@
 """What every kind of release supplies."""
 
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +13,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import Declaration, ResolvedName, declarations, nearest
 from queryveil.core.rows import BoolArray, IntArray, count_runs, row_numbers
 from queryveil.engines import QueryLog
+from queryveil.engines.kept_columns import FORMS, NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds import OWN_KINDS
 from queryveil.kinds.private_folder import PrivateFolder
@@ -20,8 +21,8 @@ from queryveil.kinds.private_folder import PrivateFolder
 if TYPE_CHECKING:
     from queryveil.histories.pairs import Match
 
-KEEPABLE = ("time", "rank", "url")  # columns of a log that some kinds release as well
-PLURALS = {"term": "terms", "query": "queries"}
+KEEPABLE = tuple(FORMS)  # columns of a log that some kinds release as well
+PLURALS = {"term": "terms", "query": "queries", "time": "times", "rank": "ranks", "url": "URLs"}
 PAIR_MEASURES = ("impressions", "jsd", "spi", "exposed", "worst")  # defaults where people can be linked
 
 
@@ -62,6 +63,7 @@ class ReleaseContent:
 
     rows: pa.Table
     release_ids: IntArray  # (histories of the profiles,): -1 where nothing is released
+    suppressed: Mapping[str, int] = field(default_factory=dict)  # kept column → values that too few people share
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Kind(Declaration):
     # ---- making a release
 
     def encode(
-        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> ReleaseContent:
         """Return the rows of a method's outcome in canonical order."""
         raise NotImplementedError

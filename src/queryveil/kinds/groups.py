@@ -1,6 +1,6 @@
 """Kind `groups`: what a group of people has in common, as terms with weights; who is in it is private."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from queryveil.core.evidence import Evidence, Floor
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
+from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds import base
 from queryveil.kinds.canonical_order import rank_texts
@@ -28,7 +29,7 @@ class GroupsKind(base.Kind):
     """Representatives of groups."""
 
     def encode(
-        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> base.ReleaseContent:
         """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
         rank, texts = rank_texts(profiles.vocabulary, outcome.ids)

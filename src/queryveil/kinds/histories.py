@@ -1,6 +1,6 @@
 """Kind `histories`: the kept terms of every history; and what all kinds that release single histories share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import ReleaseError
-from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
+from queryveil.core.evidence import Evidence, Floor, KeptValues, Owners, ReleasedHistories
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
+from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import Counts, DefaultMeasure, Kind, ReleaseContent
+from queryveil.kinds.base import KEEPABLE, Counts, DefaultMeasure, Kind, ReleaseContent
 from queryveil.kinds.canonical_order import ids_of_order, order_rows, partition_column, rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
 
@@ -49,7 +50,7 @@ class HistoriesKind(Kind):
     """A kind whose rows are items of single histories."""
 
     def encode(
-        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> ReleaseContent:
         """Return the rows `user, term` of the kept pairs."""
         mask: NDArray[np.bool_] = outcome.mask
@@ -73,7 +74,24 @@ class HistoriesKind(Kind):
         n_unreleased = np.count_nonzero(content.release_ids < 0)
         histories = np.argsort(content.release_ids, kind="stable")[n_unreleased:]  # by their release ids
         owners = Owners(profiles.owner[histories], histories, profiles.holders_by_text)
-        return Evidence(self.decode(rows), owners, Floor(floor), profiles)
+        evidence = Evidence(self.decode(rows), owners, Floor(floor), profiles)
+        self._add_kept_columns(evidence, rows)
+        return evidence
+
+    def _add_kept_columns(self, evidence: Evidence, rows: pa.Table) -> None:
+        """Let verifiers and measures look at the columns that are released besides the items, where there are some."""
+        names = [name for name in self.keepable if name in rows.column_names]
+
+        def build() -> KeptValues:
+            released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
+            history = np.searchsorted(released.users, as_array(rows["user"]))
+            part = np.zeros_like(history) if released.partition is None else released.partition[history]
+            owner = history if owners is None else owners.person[history]
+            columns = {"history": history, "owner": owner, "part": part, **{name: rows[name] for name in names}}
+            return KeptValues(pa.table(columns), owners is not None)
+
+        if names:
+            evidence.add(KeptValues, build)
 
     def decode(self, rows: pa.Table) -> Any:
         """Return the rows as histories over numbered items."""
@@ -84,6 +102,7 @@ class HistoriesKind(Kind):
         evidence = Evidence(released := self.decode(rows), Floor(floor))
         if private is not None:
             evidence.add(Owners, lambda: Owners(*private.owners(released.users), private.holders))
+        self._add_kept_columns(evidence, rows)
         return evidence
 
     def count_rows(self, evidence: Evidence) -> Mapping[str, int]:
@@ -139,6 +158,7 @@ HISTORIES_MEASURES = (
     DefaultMeasure("retention"),
     DefaultMeasure("market", frozenset({"market"})),
     *(DefaultMeasure(f"unique(m={m})") for m in (1, 2, 3)),
+    *(DefaultMeasure(f"unique(m=1, by={name})", frozenset({name})) for name in KEEPABLE),
 )
 HISTORIES = HistoriesKind(
     name="histories",

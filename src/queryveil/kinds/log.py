@@ -1,16 +1,18 @@
 """Kind `log`: the kept terms query by query, with times, ranks and URLs where these are kept."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.errors import InputError, InternalError
-from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
+from queryveil.core.arrow import as_array
+from queryveil.core.errors import InternalError
+from queryveil.core.rows import BoolArray, IntArray, count_holders, gather_rows, indptr_of, row_numbers
 from queryveil.engines import QueryLog
+from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
@@ -22,16 +24,38 @@ from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, Histor
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes
 
 
-def find_occurrences(kind: Kind, log: QueryLog | None, profiles: Profiles, keep: Sequence[str]) -> Occurrences:
-    """Return the single queries of a log, and the columns to keep, which it must have."""
+def find_occurrences(kind: Kind, log: QueryLog | None, profiles: Profiles, kept: KeptColumns) -> Occurrences:
+    """Return the single queries of a log, and the columns to keep."""
     if log is None:
         raise InternalError(f"a release of kind {kind.name} is made from an open log; please report this.")
-    missing = [name for name in keep if name not in log.columns]
-    if missing:
-        raise InputError(
-            f"--keep {missing[0]}: the log has no {missing[0]} column; leave it out or name it by --columns."
-        )
-    return find_query_occurrences(log, profiles, tuple(keep), unit=kind.unit)
+    return find_query_occurrences(log, profiles, kept.columns, unit=kind.unit)
+
+
+def suppress_rare_values(
+    queries: Occurrences, profiles: Profiles, mask: BoolArray, floor: int
+) -> tuple[Occurrences, Mapping[str, int]]:
+    """Empty the kept values that fewer people than the floor share in a partition; count the emptied of each column.
+
+    People are counted by what is released, so that the release itself shows that the floor holds.
+    """
+    import pyarrow.compute as pc  # slow to import, and commands that list names release nothing
+
+    released = np.unique(queries.query[mask[queries.pair]])  # the queries that keep an item
+    history = queries.history[released]
+    part = np.int64(0) if profiles.partition is None else profiles.partition[history].astype(np.int64)
+    shown, n_rare = dict(queries.extra), {}
+    for name, column in queries.extra.items():
+        encoded = column.take(pa.array(released)).dictionary_encode()
+        n_values = len(encoded.dictionary)
+        value = as_array(encoded.indices.fill_null(n_values))
+        code = part * (n_values + 1) + value
+        people = count_holders(profiles.owner[history], code, int(code.max(initial=0)) + 1)
+        is_rare = (value < n_values) & (people[code] < floor)
+        is_shown = np.ones(len(column), np.bool_)
+        is_shown[released[is_rare]] = False
+        shown[name] = pc.if_else(pa.array(is_shown), column, pa.scalar(None, column.type))
+        n_rare[name] = int(np.count_nonzero(is_rare))
+    return replace(queries, extra=shown), n_rare
 
 
 def kept_column_keys(queries: Occurrences) -> list[bytes]:
@@ -55,10 +79,10 @@ class LogKind(HistoriesKind):
     """The kept terms of every query."""
 
     def encode(
-        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> ReleaseContent:
         """Return the rows `user, query_id, term` of the kept pairs, query by query."""
-        return encode_log(profiles, outcome.mask, find_occurrences(self, log, profiles, keep))
+        return encode_log(profiles, outcome.mask, find_occurrences(self, log, profiles, kept), kept.floor)
 
     def released_queries(self, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
         """Return the released id of every query, and its terms joined by spaces."""
@@ -68,10 +92,11 @@ class LogKind(HistoriesKind):
         return queries["user"].combine_chunks(), pc.binary_join(queries["term_list"], " ").combine_chunks()
 
 
-def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences) -> ReleaseContent:
+def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences, floor: int = 1) -> ReleaseContent:
     """Return the rows `user, query_id, term` of the masked pairs, query by query, with the kept columns."""
     rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
     is_kept = mask[queries.pair]
+    queries, suppressed = suppress_rare_values(queries, profiles, mask, floor)
     starts, terms = gather(queries.query[is_kept], profiles.ids[queries.pair[is_kept]], len(queries.history))
     indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
     in_order, release_ids = _order_queries(profiles, queries, indptr, ranks)
@@ -86,7 +111,7 @@ def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences
     columns |= {name: values.take(query) for name, values in queries.extra.items()}
     if profiles.partition is not None:
         columns["partition"] = partition_column(profiles, queries.history[in_order], lengths)
-    return ReleaseContent(pa.table(columns), release_ids)
+    return ReleaseContent(pa.table(columns), release_ids, suppressed)
 
 
 def _order_queries(

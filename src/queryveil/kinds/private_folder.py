@@ -123,7 +123,11 @@ class PrivateFolder:
 
     def check_belongs(self, content_sha256: str) -> None:
         """Refuse the folder if it was made for other rows than a release's manifest names."""
-        check_belongs(self.path, read_run(self.path, (self.path / RUN_FILE).read_bytes), content_sha256)
+        check_belongs(self.path, self.run(), content_sha256)
+
+    def run(self) -> RunRecord:
+        """Return the record of the run that made the release."""
+        return read_run(self.path, (self.path / RUN_FILE).read_bytes)
 
     def owners(self, users: IntArray) -> tuple[Int32Array, IntArray]:
         """Return the person (as a number) and the original history of every released id."""

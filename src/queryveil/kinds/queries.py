@@ -1,6 +1,6 @@
 """Kind `queries`: whole queries, one row for each time one was issued."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
 from queryveil.engines import QueryLog
+from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import KEEPABLE, PAIR_MEASURES, DefaultMeasure, ReleaseContent
 from queryveil.kinds.canonical_order import ids_of_order, order_rows, rank_texts
 from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
-from queryveil.kinds.log import find_occurrences, kept_column_keys
+from queryveil.kinds.log import find_occurrences, kept_column_keys, suppress_rare_values
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,16 @@ class QueriesKind(HistoriesKind):
     """The kept queries of every history."""
 
     def encode(
-        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> ReleaseContent:
         """Return the rows `user, query` of the kept pairs, one for each time a query was issued."""
         mask = outcome.mask
         rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
         extra: dict[str, pa.Array] = {}
-        if keep:
-            queries = find_occurrences(self, log, profiles, keep)
+        suppressed: Mapping[str, int] = {}
+        if kept.columns:
+            queries = find_occurrences(self, log, profiles, kept)
+            queries, suppressed = suppress_rare_values(queries, profiles, mask, kept.floor)
             query = queries.query[mask[queries.pair]]
             pair, history = queries.pair[mask[queries.pair]], queries.history[query]
             # the rank of every issued query by its text and then by the columns that are kept of it
@@ -50,7 +53,7 @@ class QueriesKind(HistoriesKind):
             "query": texts.take(pa.array(rank[profiles.ids[pair[taken]]])),
             **{name: values.take(pa.array(taken)) for name, values in extra.items()},
         }
-        return ReleaseContent(pa.table(columns), ids_of_order(order, profiles.n_histories))
+        return ReleaseContent(pa.table(columns), ids_of_order(order, profiles.n_histories), suppressed)
 
     def released_queries(self, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
         """Return the released id and the text of every query."""

@@ -1,6 +1,6 @@
 """Kind `vocabularies`: the bag of terms published of every history, some of them generalised."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from queryveil.core.evidence import Evidence, Owners
 from queryveil.core.group_evidence import ReleasedVocabularies
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
+from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, DefaultMeasure, ReleaseContent
 from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, rank_texts, sort_keys
@@ -25,7 +26,7 @@ class VocabulariesKind(HistoriesKind):
     """Bags of terms, with counts and levels of generalisation."""
 
     def encode(
-        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, keep: Sequence[str] = ()
+        self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> ReleaseContent:
         """Return the rows `user, term, count, level` of what is published, terms in the order of their texts."""
         rank, texts = rank_texts(outcome.terms, outcome.ids)

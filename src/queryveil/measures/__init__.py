@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
-from queryveil.kinds.base import FOREIGN_LOG
+from queryveil.kinds.base import FOREIGN_LOG, KEEPABLE
 
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."
@@ -49,8 +49,11 @@ RETENTION = Measure(
 )
 UNIQUE = Measure(
     "unique",
-    "the share of people whom m random terms of theirs single out",
-    (Parameter("m", Integer(minimum=1, maximum=6), "how many terms of a person are known"),),
+    "the share of people whom m random terms of theirs single out, or values of a column that --keep released",
+    (
+        Parameter("m", Integer(minimum=1, maximum=6), "how many terms of a person are known"),
+        Parameter("by", Word(("item", *KEEPABLE)), "what is known: items (terms or queries), or a kept column", "item"),
+    ),
     functions={
         "local": "queryveil.measures.privacy.unique:measure_uniqueness",
         "spark": "queryveil.measures.spark_unique:measure_uniqueness",

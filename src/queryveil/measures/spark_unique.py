@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
@@ -22,7 +23,7 @@ from queryveil.core.rows import indptr_of, row_numbers
 from queryveil.engines.spark.sql import history_counts
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
-from queryveil.kinds.base import PLURALS, Counts, Kind
+from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind
 from queryveil.measures.base import Ownership
 from queryveil.measures.privacy.unique import MOST_HISTORIES, expected_hits, scores_of
 from queryveil.measures.utility.retention import RetentionCounts
@@ -101,6 +102,8 @@ def measure_uniqueness(
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     comparison, m = evidence.get(DistributedComparison), measure.integer("m")
+    if measure.word("by") in KEEPABLE:
+        raise InputError(f"the measure {measure} has no Spark form; use --engine local.")
     progress("counting who is singled out", 0, 2)
     before = _count_singled_out(comparison.original, comparison.before.histories, m, _ORIGINAL_SEED)
     progress("counting who is singled out", 1, 2)

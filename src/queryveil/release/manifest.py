@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from queryveil._version import __version__
-from queryveil.core.errors import ReleaseError
+from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.engines import Step
+from queryveil.engines.kept_columns import KeptColumns
 from queryveil.logs.options import CleaningOptions
 
 MANIFEST_FILE = "manifest.json"
@@ -74,6 +75,7 @@ class Manifest:
     floor: int = 1
     columns: tuple[str, ...]
     uncovered_columns: tuple[str, ...] = ()
+    kept: KeptColumns | None = None  # in which form the uncovered columns are, and how many people share a value
     partition: PartitionRecord | None = None
     cleaning: CleaningRecord
     counts: Mapping[str, Mapping[str, int]]  # of the log, `before`, and of the release, `after`
@@ -93,6 +95,9 @@ class Manifest:
         other: dict[str, Any] = record.pop("other")
         if self.lists is None:
             del record["lists"]
+        del record["kept"]
+        if self.kept is not None:
+            record["kept"] = self.kept.record()
         for name in ("limits", "columns", "uncovered_columns"):
             record[name] = list(record[name])
         cleaning, *files = (
@@ -141,9 +146,21 @@ def decode_manifest(path: Path | str, data: bytes) -> Manifest:
         "cleaning": CleaningRecord(cleaning["options"], cleaning.get("steps", ()), cleaning.get("meaning")),
         "counts": {"before": {}, **record["counts"]},
         "lists": lists if isinstance(lists, dict) else None,
+        "kept": _decode_kept(path, record),
         "files": tuple(FileEntry(entry["path"], entry["sha256"], entry.get("rows")) for entry in record["files"]),
     }
     return Manifest(**values, other={key: value for key, value in record.items() if key not in known})
+
+
+def _decode_kept(path: Path | str, record: Mapping[str, Any]) -> KeptColumns | None:
+    """Return how the uncovered columns were kept, which a manifest must state of these and of no others."""
+    try:
+        kept = KeptColumns.from_record(record["kept"]) if "kept" in record else KeptColumns()
+    except (InputError, ValueError, KeyError, TypeError, AttributeError):
+        raise ReleaseError(f"{path} has kept of another form than a manifest's; the release is damaged.") from None
+    if kept.names != tuple(record["uncovered_columns"]):
+        raise ReleaseError(f"{path}: kept is not about the uncovered_columns; the release is damaged.")
+    return kept if kept.columns else None
 
 
 def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from queryveil.engines import BASKETS
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.release.kept_columns import check_kept_columns, compare_kept_columns
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release
 
@@ -31,10 +32,12 @@ def verify_claim(
     """Return whether a claim holds; a release that is not what it says it is (`faults`) violates every claim."""
     refuse_inapplicable_claim(claim, kind)
     verdict: Verdict = claim.declaration.load(engine)(claim, evidence, progress=progress)
+    kept_faults, warnings = check_kept_columns(evidence)
+    verdict, faults = replace(verdict, warnings=(*verdict.warnings, *warnings)), [*faults, *kept_faults]
     if not faults:
         caution = guarantee_of(claim).caution(claim) if verdict.holds else ""
-        warnings = release_warnings(evidence.find(Manifest), kind, caution)
-        return replace(verdict, caution=caution, warnings=(*verdict.warnings, *warnings))
+        misleading = release_warnings(evidence.find(Manifest), kind, caution)
+        return replace(verdict, caution=caution, warnings=(*verdict.warnings, *misleading))
     reasons = [*faults, *([verdict.reason] if verdict.reason else [])]
     return replace(verdict, state="violated", reason="; ".join(reasons))
 
@@ -80,6 +83,7 @@ def collect_evidence(release: Release, private: PrivateFolder | None) -> tuple[E
         faults += wrong_counts(kind.count_rows(evidence), manifest.counts["after"])
     if private is not None:
         private.check_belongs(manifest.content_sha256)
+        faults += compare_kept_columns(manifest, private.run())
         faults += kind.private_faults(evidence, private, manifest.counts["after"], is_intact=is_intact)
     return evidence, faults
 

@@ -31,12 +31,14 @@ def render_release_report(
     """
     functions = {function.__name__: function for function in _FUNCTIONS}
     unique = [(m, score) for score in scores if (m := known_items(score))]
+    others = [s for s in scores if s.measure not in ("retention", "market") and known_items(s) is None]
     by_measure = {
         "scores": scores,
         "retention": [score for score in scores if score.measure == "retention"],
         "market": [score for score in scores if score.measure == "market"],
         "unique": sorted(unique, key=lambda row: row[0]),  # pairs of m and score
-        "other_scores": [s for s in scores if s.measure not in ("retention", "market") and known_items(s) is None],
+        "kept_unique": [s for s in others if s.measure.startswith("unique(")],  # by times, ranks and URLs
+        "other_scores": [s for s in others if not s.measure.startswith("unique(")],
     }
     return render(
         "release.html.j2",
@@ -50,13 +52,14 @@ def render_release_report(
 
 
 def known_items(score: Score) -> int | None:
-    """Return the m of a score of the measure `unique(m=…)`, None for other measures."""
+    """Return the m of a score of the measure `unique(m=…)` by items, None for other measures."""
     try:
         name = parse(score.measure)
     except UnknownNameError:
         return None
-    m = dict(name.arguments).get("m")
-    return int(m) if name.name == "unique" and isinstance(m, int) else None
+    arguments = dict(name.arguments)
+    m = arguments.get("m")
+    return int(m) if name.name == "unique" and isinstance(m, int) and "by" not in arguments else None
 
 
 def kept_chart(scores: Sequence[Score]) -> Markup | None:

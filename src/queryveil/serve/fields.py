@@ -174,7 +174,7 @@ def suggested_name(declaration: Declaration) -> str:
 def read_options(options: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the option values of a form without the empty ones; a text that is no valid value is kept for checking.
 
-    The checkboxes of an option that takes several words are named `option_word`.
+    The checkboxes of an option that takes several words are named `option.word`.
     """
     values = {each.name: _read_value(each, texts) for each in options}
     return {name: value for name, value in values.items() if value not in ("", [])}
@@ -183,7 +183,7 @@ def read_options(options: Iterable[Parameter], texts: Mapping[str, str]) -> dict
 def _read_value(parameter: Parameter, texts: Mapping[str, str]) -> Any:
     text = texts.get(parameter.name, "").strip()
     if isinstance(parameter.type, CommaSeparated):
-        prefix = f"{parameter.name}_"
+        prefix = f"{parameter.name}."
         return [name.removeprefix(prefix) for name, value in texts.items() if name.startswith(prefix) and value]
     if isinstance(parameter.type, Flag):
         return {"true": True, "on": True, "false": False}.get(text.lower(), text)

@@ -117,7 +117,7 @@ class StatisticsSpec(RunSpec):
         return describe(source_of(inputs.log.path, inputs.log.reading), progress=progress).record()
 
 
-@with_options(ReleaseRequest, "method", "kind", "keep", "seed", "market", "values", "taxonomy", "places")
+@with_options(ReleaseRequest, "method", "kind", "keep", "keep_floor", "seed", "market", "values", "taxonomy", "places")
 class AnonymizeSpec(RunSpec):
     """A run of a method on a log."""
 

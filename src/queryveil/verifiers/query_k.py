@@ -5,8 +5,6 @@ release holds all issues of every query that it contains, so the owners are coun
 DuckDB and Spark run unchanged.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal
 
 import numpy as np
@@ -48,14 +46,11 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     return Verdict(str(claim), "violated", counted, checked, n_short, violation, unit="queries")
 
 
-@contextmanager
-def _open_arrays(released: ReleasedHistories, owners: Owners | None, order: list[int]) -> Iterator[SqlSession]:
+def _open_arrays(released: ReleasedHistories, owners: Owners | None, order: list[int]) -> SqlSession:
     n_histories, sizes = len(released.users), np.diff(released.indptr)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     part = np.zeros(n_histories, np.int32) if released.partition is None else released.partition
     owner = np.arange(n_histories, dtype=np.int32) if owners is None else owners.person
-    with open_sql_session() as session:
-        items = {"owner": np.repeat(owner, sizes), "item": rank[released.ids], "part": np.repeat(part, sizes)}
-        session.register("items", pa.table(items))
-        yield session
+    items = {"owner": np.repeat(owner, sizes), "item": rank[released.ids], "part": np.repeat(part, sizes)}
+    return open_sql_session(items=pa.table(items))

@@ -22,8 +22,9 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Scores, Verdict
 from queryveil.engines import LogSource
+from queryveil.engines.kept_columns import KeptColumns
 from queryveil.guarantees import guarantee_of
-from queryveil.kinds.base import KEEPABLE, Counts, Kind, kind_of
+from queryveil.kinds.base import Counts, Kind, kind_of
 from queryveil.methods.base import method_of
 from queryveil.release.manifest import MANIFEST_FILE, CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import load_release
@@ -49,6 +50,15 @@ class ReleasePlan:
     kind: Kind
     seed: int
 
+    def claim(self, found: Mapping[str, int]) -> ResolvedName:
+        """Return the guarantee that is claimed, with the parameters that the run determined."""
+        return method_of(self.method).claim(self.method, found)
+
+    def kept_columns(self, found: Mapping[str, int]) -> KeptColumns:
+        """Return the columns to keep; unless given, the floor of their values is the smallest crowd of the claim."""
+        claim, floor = self.claim(found), self.request.keep_floor
+        return KeptColumns(self.source.keep, guarantee_of(claim).smallest_crowd(claim) if floor is None else floor)
+
 
 def plan_release(request: ReleaseRequest) -> ReleasePlan:
     """Resolve a request, and refuse what does not go together before any input or output."""
@@ -67,6 +77,10 @@ def plan_release(request: ReleaseRequest) -> ReleasePlan:
             field="kind",
         )
     kind = kind_of(name)
+    if request.keep_floor is not None and not source.keep:
+        raise InputError(
+            "--keep-floor is about columns that --keep names; add that or leave it out.", field="keep_floor"
+        )
     _check_source(method, kind, source, has_private=request.private is not None)
     seed = secrets.randbits(64) if request.seed is None else request.seed
     return ReleasePlan(request, source, method, kind, seed)
@@ -78,10 +92,6 @@ def _check_source(method: ResolvedName, kind: Kind, source: LogSource, *, has_pr
         raise InputError(f"{method} needs a private folder: who is in which group stands there; give --private.")
     if kind.needs_whole_people and (source.cleaning.history != "user" or source.cleaning.partition_by):
         raise InputError(f"{method} groups people, so it goes with --history user and without --partition-by.")
-    for name in source.keep:
-        if name not in KEEPABLE:
-            known = ", ".join(KEEPABLE)
-            raise InputError(f"--keep: there is no column {name!r} to keep; there are {known}.", field="keep")
     if source.keep and not kind.keepable:
         others = [each for each in method_of(method).kinds if kind_of(each).keepable]
         remedy = (
@@ -112,7 +122,7 @@ class AppliedMethod:
 
 def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRows) -> Manifest:
     """Return the manifest of a release, with the promise and its limits in words."""
-    claim = method_of(plan.method).claim(plan.method, applied.found)
+    claim, kept = plan.claim(applied.found), plan.kept_columns(applied.found)
     guarantee = guarantee_of(claim)
     promise, limits = guarantee.sentences(claim)
     return Manifest(
@@ -122,7 +132,8 @@ def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRo
         promise=promise,
         limits=limits,
         floor=int(plan.method.values.get("floor", guarantee.smallest_crowd(claim))),
-        uncovered_columns=tuple(plan.source.keep),
+        uncovered_columns=kept.names,
+        kept=kept if kept.columns else None,
         partition=applied.partition,
         columns=written.columns,
         cleaning=applied.cleaning,

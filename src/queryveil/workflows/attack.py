@@ -1,8 +1,8 @@
 """Attacking a release with knowledge about people; for the control, people of another log are attacked as well."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from queryveil._version import __version__
 from queryveil.attacks import Attack, attack_of
 from queryveil.attacks.base import AttackInputs, ItemTable, ItemTables, Queries
+from queryveil.attacks.finding import SECONDS
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
@@ -22,14 +23,16 @@ from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.engines import LogSource, open_log
+from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Kind
+from queryveil.kinds.base import KEEPABLE, PLURALS, Kind
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.options import CleaningOptions, ReadingOptions
+from queryveil.logs.options import ReadingOptions
+from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.semantics import SemanticOptions
@@ -49,11 +52,11 @@ NEEDS_PRIVATE = (
 
 @dataclass(frozen=True, eq=False)
 class LogData:
-    """A log as attacks need it: its profiles, and queries and times where an attack needs them."""
+    """A log as attacks need it: its profiles, and queries, times and URLs where an attack needs them."""
 
     profiles: Profiles
     queries: Profiles | None  # over whole queries
-    moments: tuple[IntArray, IntArray] | None  # (queries,): place of the history in the profiles, and second
+    kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]]  # kept column → place of the history in the profiles, value
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,30 +69,54 @@ class ReleasedUnits:
     held: IntArray
     history_of: IntArray
     part: NDArray[np.int32]
-    moments: ItemTable | None = None
+    kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]] = field(
+        default_factory=dict
+    )  # unit and value, as in `LogData`
 
 
 def read_log_data(
-    paths: Sequence[Path], cleaning: CleaningOptions, reading: ReadingOptions, needs: frozenset[str], progress: Progress
+    paths: Sequence[Path], manifest: Manifest, reading: ReadingOptions, needs: frozenset[str], progress: Progress
 ) -> LogData:
-    """Read a log cleaned as the release's was, or a profile file."""
+    """Read a log as the release was made of it, cleaned and its columns coarsened; or a profile file."""
     if len(paths) == 1 and is_profile_file(paths[0]):
-        return LogData(read_profiles(paths[0]), None, None)
-    with open_log(LogSource(tuple(paths), reading, cleaning), progress=progress) as log:
+        return LogData(read_profiles(paths[0]), None, {})
+    wanted = tuple(column for column in (manifest.kept or NOTHING_KEPT).columns if column.name in needs)
+    source = LogSource(tuple(paths), reading, manifest.cleaning.cleaning(), wanted)
+    with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
-        moments = None
-        if "times" in needs and "time" in log.columns:  # of histories that have terms
+        kept = _kept_values(log, profiles)
+    return LogData(profiles, queries, kept)
+
+
+def _kept_values(log: QueryLog, profiles: Profiles) -> dict[str, tuple[IntArray, pa.ChunkedArray]]:
+    """Return the columns that are wanted of a log: the values of histories that have terms."""
+    found = {}
+    for column in log.source.keep:
+        if log.has_values(column):
             place = np.full(len(log.owners_and_partitions()[0]), -1, np.int64)
             place[profiles.log_history] = np.arange(profiles.n_histories)
-            rows = pa.Table.from_batches(log.batches(("time",))).filter(pc.is_valid(pc.field("time")))
+            rows = pa.Table.from_batches(log.batches([column])).drop_null()
             history = place[as_array(rows["history"])]
-            moments = history[history >= 0], _seconds(rows["time"])[history >= 0]
-    return LogData(profiles, queries, moments)
+            found[column.name] = history[history >= 0], rows[column.name].filter(pa.array(history >= 0))
+    return found
 
 
-def _seconds(times: pa.ChunkedArray) -> IntArray:
-    return as_array(times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) // 1_000_000
+def _kept_tables(units: ReleasedUnits, log_data: LogData) -> dict[str, ItemTables]:
+    """Return the kept columns that both sides have as tables of numbers: the second of a time, any number of others."""
+    tables = {}
+    for name in units.kept.keys() & log_data.kept.keys():
+        (unit, released), (history, original) = units.kept[name], log_data.kept[name]
+        both = pa.chunked_array([*original.chunks, *released.chunks], original.type)
+        if pa.types.is_timestamp(both.type):
+            keys = as_array(both.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) // 1_000_000
+        else:
+            keys = as_array(both.combine_chunks().dictionary_encode().indices.cast(pa.int64()))
+        tables[name] = ItemTables(
+            _rows(unit, keys[len(original) :], units.terms.owner),
+            _rows(history, keys[: len(original)], log_data.profiles.owner),
+        )
+    return tables
 
 
 def build_inputs(
@@ -117,9 +144,6 @@ def build_inputs(
         units = _units_of_groups(groups, membership, person, log_data.profiles, number)
     else:
         units = _units_of_histories(release, private, person, log_data.profiles, number)
-    moments = None
-    if units.moments is not None and log_data.moments is not None:
-        moments = ItemTables(units.moments, _rows(*log_data.moments, log_data.profiles.owner))
     tables = ItemTables(
         units.terms, _table(log_data.profiles, number), None if others is None else _table(others.profiles, number)
     )
@@ -134,7 +158,7 @@ def build_inputs(
         history_of=units.history_of,
         part=units.part,
         max_targets=max_targets,
-        moments=moments,
+        kept=_kept_tables(units, log_data),
         queries=_queries(log_data),
         meanings=_meanings(release, log_data.profiles, number, taxonomy),
     )
@@ -198,11 +222,10 @@ def _units_of_histories(
     owner_of[owner] = owner
     owners = owner[order].astype(np.int32)
     terms = _rows(place[unit], term, owners, counts)
-    moments = None
-    if "time" in release.rows.column_names:
-        timed = release.rows.filter(pc.is_valid(pc.field("time")))
-        user = np.searchsorted(users, as_array(timed["user"]))
-        moments = _rows(place[user], _seconds(timed["time"]), owners)
+    kept = {}
+    for name in release.manifest.uncovered_columns:
+        shown = release.rows.filter(pc.is_valid(pc.field(name)))
+        kept[name] = place[np.searchsorted(users, as_array(shown["user"]))], shown[name]
     partition = decode_histories(release.rows, release.kind.unit).partition
     part = np.zeros(len(order), np.int32) if partition is None else partition[order]
     return ReleasedUnits(
@@ -212,7 +235,7 @@ def _units_of_histories(
         np.ones(len(terms.keys), np.int64),
         history[order],
         part,
-        moments,
+        kept,
     )
 
 
@@ -356,11 +379,11 @@ def _run(
 ) -> tuple[list[AttackResult], dict[str, str]]:
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
     needs = frozenset(attack_of(each).needs for each in attacks)
-    cleaning = release.manifest.cleaning.cleaning()
-    log_data = read_log_data(request.against, cleaning, request.reading, needs, progress)
-    others = read_log_data(request.control, cleaning, request.reading, needs, progress) if request.control else None
-    private.check_belongs(release.manifest.content_sha256)
-    evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
+    manifest = release.manifest
+    log_data = read_log_data(request.against, manifest, request.reading, needs, progress)
+    others = read_log_data(request.control, manifest, request.reading, needs, progress) if request.control else None
+    private.check_belongs(manifest.content_sha256)
+    evidence = release.kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Profiles, lambda: log_data.profiles)
     evidence.add(
         AttackInputs, lambda: build_inputs(release, private, log_data, others, request.targets, request.taxonomy)
@@ -371,8 +394,8 @@ def _run(
         rng = np.random.default_rng(request.seed)  # so that an attack does not depend on those before it
         try:
             needed = attack_of(each).needs
-            if needed == "times" and log_data.moments is None:
-                raise InputError(f"{each} needs a log with times, and --against has none; leave it out.")
+            if needed in KEEPABLE and needed not in log_data.kept:
+                raise InputError(f"{each} needs a log with {PLURALS[needed]}, and --against has none; leave it out.")
             if needed == "names" and log_data.queries is None:
                 raise InputError(f"{each} needs a log of queries, and --against is a file of profiles; leave it out.")
             results += each.declaration.load()(evidence, each, rng=rng, progress=progress)
@@ -392,7 +415,20 @@ def default_attacks(release: Release) -> list[ResolvedName]:
         Name(name, (("m", m),) if isinstance(each, Attack) and each.defaults_to_claimed_m else ())
         for name, each in declarations("attack").items()
     ]
-    return [resolve("attack", name) for name in names]
+    attacks = [resolve("attack", name) for name in names]
+    unit = published_unit(release.manifest)
+    return [replace(each, values={**each.values, "unit": unit}) if _is_finer(each, unit) else each for each in attacks]
+
+
+def published_unit(manifest: Manifest) -> str:
+    """Return how precise the times of a release are."""
+    forms = {column.name: column.form for column in (manifest.kept or NOTHING_KEPT).columns}
+    return forms.get("time", "raw").replace("raw", "second")
+
+
+def _is_finer(attack: ResolvedName, unit: str) -> bool:
+    """Return whether an attack knows times more precisely than in a unit."""
+    return attack_of(attack).needs == "time" and SECONDS[attack.word("unit")] < SECONDS[unit]
 
 
 def _problem(attack: ResolvedName, release: Release) -> str:
@@ -400,8 +436,11 @@ def _problem(attack: ResolvedName, release: Release) -> str:
     declared, kind, claim = attack_of(attack), release.kind, release.manifest.claim
     if not declared.applies_to(kind):
         return f"it applies to releases of kind {' or '.join(declared.kinds)}, and this one is of kind {kind.name}"
-    if declared.needs == "times" and "time" not in release.rows.column_names:
-        return "the release tells no times; only one made with --keep time does"
+    if declared.needs in KEEPABLE and declared.needs not in release.rows.column_names:
+        return f"the release tells no {PLURALS[declared.needs]}; only one made with --keep {declared.needs} does"
+    unit = published_unit(release.manifest)
+    if _is_finer(attack, unit):
+        return f"the release tells times by the {unit}; take unit={unit}, or a coarser one"
     if declared.guarantee not in ("", claim.declaration.name):
         return f"it is about what {declared.guarantee} deletes, and this release promises {claim}"
     if declared.needs == "counts" and "level" in release.rows.column_names:

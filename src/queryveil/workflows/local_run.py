@@ -1,7 +1,7 @@
 """Making a release on one machine."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +16,7 @@ from queryveil.core.evidence import Evidence, Views
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog
+from queryveil.engines.kept_columns import KeptColumns
 from queryveil.engines.local.files import expand_paths
 from queryveil.engines.local.reading import open_files
 from queryveil.guarantees import guarantee_of
@@ -69,7 +70,8 @@ class LocalRun(ReleaseRun):
                 profiles = each.provide(profiles, self._method_inputs)
             outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._method_inputs, self.progress))
             self.progress("writing", 0, 1)
-            self._content = plan.kind.encode(outcome, profiles, log, source.keep)
+            self._kept = plan.kept_columns(outcome.found)
+            self._content = plan.kind.encode(outcome, profiles, log, self._kept)
             steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome
         meaning, partition = self._method_inputs.find(SemanticOptions), None
@@ -80,7 +82,7 @@ class LocalRun(ReleaseRun):
         return AppliedMethod(
             outcome.found,
             {key: value for each in self._input_loaders[::-1] for key, value in each.summary.items()}
-            | {**outcome.summary},
+            | {**outcome.summary, **_suppressed(self._kept, self._content.suppressed)},
             Counts.of(profiles),
             plan.kind.counts(outcome, profiles, self._content),
             CleaningRecord(source.cleaning.as_record(), steps, None if meaning is None else meaning.as_record()),
@@ -97,6 +99,7 @@ class LocalRun(ReleaseRun):
                 paths = expand_paths(source.paths) if source.table is None else []
                 files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
                 more = {key: value for each in self._input_loaders for key, value in each.record.items()}
+                more |= {"kept": self._kept.record()} if self._kept.columns else {}
                 run = RunRecord(plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, files, more)
                 write_private(staged.private, profiles, content.release_ids, run)
                 for each in self._input_loaders:
@@ -115,7 +118,7 @@ class LocalRun(ReleaseRun):
 
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Take the default measures of the kind."""
-        available = frozenset({"market"} if self._method_inputs.find(Market) is not None else ())
+        available = frozenset({"market"} if self._method_inputs.find(Market) is not None else ()) | {*self._kept.names}
         names = self.plan.kind.default_measures(manifest.claim, available, when_made=True)
         return take_measures(names, evidence, self._rng, self.progress)
 
@@ -143,6 +146,11 @@ def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[t
             yield None, read_profiles(source.paths[0])
             return
     with open_files(source, progress=progress) as log:
+        for column in source.keep:
+            if not log.has_values(column):
+                raise InputError(
+                    f"--keep {column}: the log has no {column.name}; leave it out or name its column by --columns."
+                )
         yield log, build(log, unit=kind.unit, progress=progress)
 
 
@@ -177,6 +185,16 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
         "parts by what was chosen": dict(chosen),
     }
     return KeptPairs(mask, summary=summary)
+
+
+def _suppressed(kept: KeptColumns, n_rare: Mapping[str, int]) -> dict[str, int]:
+    """Return for the summary how many values of each kept column too few people share, and what would keep more."""
+    found: dict[str, int] = {}
+    for column in kept.columns:
+        coarser = f"; --keep {column.coarsest} keeps more" if column != column.coarsest else ""
+        what = f"values of {column} left out, since fewer than {kept.floor:,} people have them{coarser}"
+        found |= {what: n_rare[column.name]} if n_rare[column.name] else {}
+    return found
 
 
 def _warm_up() -> None:

@@ -21,6 +21,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import assemble, build
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
@@ -65,6 +66,7 @@ def measure_locally(request: MeasureRequest, progress: Progress) -> list[Score]:
     loaded = load_release(release)
     given = {"market": request.market, "index": request.index, "private": request.private, "map": request.pairing.map}
     available = frozenset(name for name, value in given.items() if value is not None)
+    available |= {*loaded.manifest.uncovered_columns}
     measures = named or [
         resolve("measure", name) for name in loaded.kind.default_measures(loaded.manifest.claim, available)
     ]
@@ -146,7 +148,8 @@ def _add_original(
     """Let measures look at the log, which is cleaned in the way that the manifest says; the stack closes it."""
     cleaning = release.manifest.cleaning.cleaning()
     meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
-    source = LogSource(tuple(map(Path, request.against)), request.reading, cleaning)
+    kept = release.manifest.kept or NOTHING_KEPT
+    source = LogSource(tuple(map(Path, request.against)), request.reading, cleaning, kept.columns)
 
     def map_histories(owners: Owners) -> IntArray:
         positions = None if private is None else private.positions_in(evidence.get(Profiles))

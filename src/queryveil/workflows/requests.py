@@ -24,6 +24,7 @@ from queryveil.core.options import (
     required,
 )
 from queryveil.engines import EngineOptions, LogSource, QueryLog
+from queryveil.engines.kept_columns import parse_kept_columns
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.semantics import SemanticOptions, WeightOptions
 
@@ -48,7 +49,8 @@ class LogRequest(OptionGroup):
     @property
     def source(self) -> LogSource:
         """Return the log, which is given as files, as a table or as an open log, and how to open it."""
-        log, reading, cleaning, keep = self.log, self.reading, self.cleaning, tuple(getattr(self, "keep", ()))
+        log, reading, cleaning = self.log, self.reading, self.cleaning
+        keep = parse_kept_columns(getattr(self, "keep", ()))
         if isinstance(log, LogSource):
             return log
         if isinstance(log, QueryLog):
@@ -94,7 +96,14 @@ class ReleaseRequest(OpenRequest):
         None, FreeText(), "What is released: histories or log (terms by query); other methods have one kind only."
     )
     keep: tuple[str, ...] = option(
-        (), CommaSeparated(), "Columns to release uncovered: time,rank,url (kinds log, queries)."
+        (),
+        CommaSeparated(),
+        "Columns to release uncovered: time,rank,url; coarser: time:day (hour, minute), rank:bucket, url:domain.",
+    )
+    keep_floor: int | None = option(
+        None,
+        Integer(1),
+        "How many people must share a value of --keep, else it is left out; by default k of the guarantee.",
     )
     values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
     market: Path | None = option(None, LocalPath(), _MARKET)

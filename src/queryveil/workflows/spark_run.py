@@ -101,7 +101,7 @@ class SparkRun(ReleaseRun):
         parts = self._cleaned.parts
         if not parts:
             return {}, None
-        claim = method_of(self.plan.method).claim(self.plan.method, self._outcome.found)
+        claim = self.plan.claim(self._outcome.found)
         people = self._cleaned.frame.where("size(entries) > 0").select("part", "person").distinct()
         sizes, smallest = people.groupBy("part").count(), guarantee_of(claim).smallest_crowd(claim)
         left_out = len(parts) - int(sizes.where(sizes["count"] >= smallest).count())

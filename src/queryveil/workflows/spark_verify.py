@@ -16,12 +16,21 @@ from queryveil.engines import SPARK
 from queryveil.engines.spark.session import open_session
 from queryveil.engines.spark.sql import ReleasedHistoryFrame, SparkSqlSession
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
-from queryveil.engines.sql import GroupTables, HistoryTables
-from queryveil.kinds.base import Kind, kind_of
+from queryveil.engines.sql import GroupTables, HistoryTables, KeptTables
+from queryveil.kinds.base import KEEPABLE, Kind, kind_of
 from queryveil.kinds.groups import UNRELEASED_GROUPS
 from queryveil.kinds.histories import history_faults
-from queryveil.kinds.private_folder import MEMBERSHIP, OTHER_HISTORIES, PROFILES, RUN_FILE, check_belongs, read_run
+from queryveil.kinds.private_folder import (
+    MEMBERSHIP,
+    OTHER_HISTORIES,
+    PROFILES,
+    RUN_FILE,
+    RunRecord,
+    check_belongs,
+    read_run,
+)
 from queryveil.methods.base import Method
+from queryveil.release.kept_columns import compare_kept_columns
 from queryveil.release.manifest import MANIFEST_FILE, Manifest, decode_manifest
 from queryveil.release.reader import WRONG_ROWS, content_digest, file_faults
 from queryveil.release.spark_writer import tables_of
@@ -95,6 +104,7 @@ def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitS
         counts = dict(zip(("histories", "terms", "pairs"), map(int, row), strict=True))
         faults = [*wrong_counts(counts, after), *folder.row_faults()]
     if private is not None:
+        faults += compare_kept_columns(folder.manifest, folder.check_belongs(private))
         membership, held = folder.private_tables(private)
         behind = membership.where("release_id IS NOT NULL")
         behind = behind.selectExpr("release_id AS user", "person AS owner", "history")
@@ -122,7 +132,14 @@ def history_evidence(rows: "DataFrame", floor: Floor, owners: "DataFrame | None"
     is_linked = owners is not None
     table = items.selectExpr("owner", "term AS item", "partition AS part")
     tables = HistoryTables(lambda: SparkSqlSession(rows.sparkSession, items=table), is_linked)
-    return Evidence(ReleasedHistoryFrame(items, is_linked), tables, floor)
+    evidence = Evidence(ReleasedHistoryFrame(items, is_linked), tables, floor)
+    names = [name for name in KEEPABLE if name in rows.columns]
+    if names:
+        part = "partition" if "partition" in rows.columns else "''"
+        owned = rows.selectExpr("*", "user AS owner") if owners is None else rows.join(owners, "user")
+        kept = owned.selectExpr("user AS history", "owner", f"{part} AS part", *names)
+        evidence.add(KeptTables, lambda: KeptTables(lambda: SparkSqlSession(rows.sparkSession, kept=kept), is_linked))
+    return evidence
 
 
 def group_evidence(
@@ -204,11 +221,12 @@ class ClusterRelease:
                 raise ReleaseError("the release has a history in two partitions, or in none; it is damaged.")
         return distinct_items(rows)
 
-    def check_belongs(self, private: str) -> None:
-        """Refuse a private folder that was made for other rows than the manifest names."""
+    def check_belongs(self, private: str) -> RunRecord:
+        """Return the run record of a private folder; refuse one that was made for other rows."""
         path = f"{location_uri(private)}/{RUN_FILE}"
         run = read_run(private, lambda: self._storage.read(path) if self._storage.exists(path) else b"")
         check_belongs(private, run, self.manifest.content_sha256)
+        return run
 
     def private_tables(self, private: str) -> tuple["DataFrame", "DataFrame"]:
         """Return the membership, and `history, term` of everybody's profiles, from the private folder."""

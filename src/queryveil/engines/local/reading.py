@@ -43,9 +43,10 @@ _FAULTS = {
 def open_files(source: LogSource, *, progress: Progress = silent) -> QueryLog:
     """Read and clean the files of a log, or its table; the caller closes it."""
     files = find_files(source)
-    unwanted = {"rank", "url"} - set(source.keep)
     # a basket's person is its line, so a layout always has one
-    columns = tuple(name for name in TYPES if all(name in {*each.layout.roles, "person"} - unwanted for each in files))
+    columns = tuple(
+        name for name in TYPES if all(name in {*each.layout.roles, "person"} - source.unwanted_roles for each in files)
+    )
     has_baskets = all(each.layout.shape == "lines" for each in files)
     with ExitStack() as stack:
         connection = stack.enter_context(Connection(source.reading.memory_bytes()))

@@ -10,10 +10,12 @@ from queryveil.logs.options import ReadingOptions
 class DuckdbSession(SqlSession):
     """Arrow tables in a private in-memory database, which is closed at the end."""
 
-    def __init__(self) -> None:
-        """Connect to a new database."""
+    def __init__(self, **tables: Any) -> None:
+        """Connect to a new database and register Arrow tables under their names."""
         super().__init__()
         self._connection = Connection(ReadingOptions().memory_bytes())
+        for name, table in tables.items():
+            self.register(name, table)
 
     def register(self, name: str, table: Any) -> None:
         """Make an Arrow table available under a name."""

@@ -109,8 +109,7 @@ def _schema(names: Sequence[str]) -> str:
 
 def _select_roles(frame: "DataFrame", layout: Layout, name: str, source: LogSource) -> RawLog:
     """Select the columns of the roles, as texts except for stored times."""
-    unwanted = {"rank", "url"} - set(source.keep)
-    roles = [role for role in ROLES if role in layout.roles and role not in unwanted]
+    roles = [role for role in ROLES if role in layout.roles and role not in source.unwanted_roles]
     columns = [_column(frame, layout, role).alias(role) for role in roles]
     selected = Layout("parquet", {role: role for role in roles}, tuple(roles), time=layout.time)
     return RawLog(frame.select(*columns), selected, name, layout.roles["query"].lower() == "term")

@@ -13,21 +13,26 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
 
-from queryveil.core.evidence import Evidence
+from queryveil.core.arrow import as_array
+from queryveil.core.errors import InputError
+from queryveil.core.evidence import Evidence, KeptValues
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, wilson
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, row_numbers
+from queryveil.engines import QueryLog
+from queryveil.histories.build import assemble
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import postings
 from queryveil.kernels.uniqueness import Crowd, find_alone
-from queryveil.kinds.base import PLURALS
+from queryveil.kinds.base import KEEPABLE, PLURALS
 from queryveil.measures.base import Comparison, Ownership
 
 COMBINATIONS_PER_CALL = 5_000  # takes less than a second, so that an interrupt is noticed
 MOST_HISTORIES = 100_000  # sampled: the 95 % interval is at most 0.62 percentage points wide
-EMPTY = "the release has no terms"
+EMPTY = "the release has no {}"
 PER_HISTORY = "people have several; others who hold the terms are other people"
 HISTORIES_COUNTED = "which are one person's is known, in the release, only with --private"
 
@@ -37,15 +42,56 @@ def measure_uniqueness(
 ) -> list[Score]:
     """Return the share of histories that m of their terms single out, in the release and in the original."""
     comparison, m = evidence.get(Comparison), measure.integer("m")
+    if measure.word("by") in KEEPABLE:
+        return _measure_kept_column(evidence, measure, comparison.ownership, rng, progress)
     before = count_in_original(comparison.original, m, progress)
     after = count_singled_out(comparison.released, comparison.released_owner(), m, rng, progress)
     return scores_of(measure, comparison.kind.unit, before, after, comparison.ownership)
 
 
-def scores_of(
-    measure: ResolvedName, unit: str, before: tuple[float, int], after: tuple[float, int], ownership: Ownership
+def _measure_kept_column(
+    evidence: Evidence, measure: ResolvedName, ownership: Ownership, rng: np.random.Generator, progress: Progress
 ) -> list[Score]:
-    """Return the score of (singled out, histories) in the original and in the release; one known term is exact."""
+    """Return the share of histories that m of their times, ranks or URLs single out; the log may be closed already."""
+    name, m, kept = measure.word("by"), measure.integer("m"), evidence.find(KeptValues)
+    if kept is None or name not in kept.table.column_names:
+        raise InputError(f"{measure}: the release tells no {name}; only one made with --keep {name} does.")
+    log, before = evidence.find(QueryLog), None
+    if log is not None:
+        (column,) = (column for column in log.source.keep if column.name == name)
+        if not log.has_values(column):
+            raise InputError(f"{measure}: the log has no {name}; name its column by --columns, or leave it out.")
+        rows = pa.Table.from_batches(log.batches([column]))
+        owner = log.owners_and_partitions()[0][as_array(rows["history"])]
+        before = _count_by_values(
+            rows.append_column("owner", pa.array(owner)), name, m, np.random.default_rng(m), progress
+        )
+    return scores_of(measure, name, before, _count_by_values(kept.table, name, m, rng, progress), ownership)
+
+
+def _count_by_values(
+    rows: pa.Table, name: str, m: int, rng: np.random.Generator, progress: Progress
+) -> tuple[float, int]:
+    """Return how many histories m of their values single out, and how many have a value."""
+    rows = rows.select(["history", "owner", name]).drop_null()
+    if not len(rows):
+        return 0, 0
+    encoded = rows[name].combine_chunks().dictionary_encode()
+    history, ids = as_array(rows["history"]).astype(np.int32), as_array(encoded.indices).astype(np.int32)
+    owner = np.zeros(int(history.max()) + 1, np.int32)
+    owner[history] = as_array(rows["owner"])
+    persons = tuple(map(str, range(int(owner.max()) + 1)))
+    profiles = assemble(history, ids, encoded.dictionary.cast(pa.large_string()), owner, persons)
+    return count_singled_out(profiles, profiles.owner, m, rng, progress)
+
+
+def scores_of(
+    measure: ResolvedName, unit: str, before: tuple[float, int] | None, after: tuple[float, int], ownership: Ownership
+) -> list[Score]:
+    """Return the score of (singled out, histories) in the original, where it is known, and in the release.
+
+    Of one known term it is exact.
+    """
     m, is_empty = measure.integer("m"), after[1] == 0
     base = "people" if ownership == "one each" else "histories"
 
@@ -53,18 +99,21 @@ def scores_of(
         low, high = wilson(hits, max(1, n))
         return None if m == 1 or not n else (100.0 * low, 100.0 * high)
 
-    note = f"of {before[1]:,} {base} of the log and {after[1]:,} of the release"
-    note += {"one each": "", "known": f"; {PER_HISTORY}", "unknown": f"; {HISTORIES_COUNTED}"}[ownership]
+    n_before = before[1] if before is not None else 0
+    note = f"of {n_before:,} {base} of the log and {after[1]:,} of the release" if n_before else ""
+    note = "; ".join(
+        filter(None, (note, {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership]))
+    )
     score = Score(
         str(measure),
-        f"singled out by {m} random {unit if m == 1 else PLURALS[unit]}",
+        f"singled out by {m} random {PLURALS[unit] if m > 1 else 'URL' if unit == 'url' else unit}",
         None if is_empty else 100.0 * after[0] / after[1],
-        100.0 * before[0] / before[1],
+        100.0 * before[0] / n_before if before is not None and n_before else None,
         units_counted=after[1],
         interval=interval(*after),
-        original_interval=interval(*before),
+        original_interval=None if before is None else interval(*before),
         better="lower",
-        note=EMPTY if is_empty else note,
+        note=EMPTY.format(PLURALS[unit]) if is_empty else "; ".join(filter(None, (counted, caution))),
         base=base,
     )
     return [score]

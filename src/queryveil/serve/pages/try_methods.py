@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
+from queryveil.engines.kept_columns import FORMS, KeptColumn
 from queryveil.kinds.base import kind_of
 from queryveil.methods.base import Method
 from queryveil.serve import fields
@@ -93,8 +94,9 @@ def _page(
 def _spec_fields(context: ServerContext, method: Method) -> list[fields.FieldOut]:
     """Return the controls of a run's own options, without those for which there is nothing to choose."""
     columns = dict.fromkeys(column for name in method.kinds for column in kind_of(name).keepable)
+    kept = tuple(str(KeptColumn(name, form)) for name in columns for form in FORMS[name])
     files = [path for path, _ in context.logs.files()]
-    choices = {"kind": method.kinds if len(method.kinds) > 1 else (), "keep": tuple(columns)}
+    choices = {"kind": method.kinds if len(method.kinds) > 1 else (), "keep": kept}
     controls = [fields.form_field(each, files if each.is_path else choices.get(each.name)) for each in _SPEC_OPTIONS]
     return [each for each in controls if each.choices or each.type not in ("word", "words", "file")]
 
