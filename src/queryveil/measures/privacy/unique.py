@@ -100,10 +100,8 @@ def scores_of(
         return None if m == 1 or not n else (100.0 * low, 100.0 * high)
 
     n_before = before[1] if before is not None else 0
-    note = f"of {n_before:,} {base} of the log and {after[1]:,} of the release" if n_before else ""
-    note = "; ".join(
-        filter(None, (note, {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership]))
-    )
+    counted = f"of {n_before:,} {base} of the log and {after[1]:,} of the release" if n_before else ""
+    caution = {"one each": "", "known": PER_HISTORY, "unknown": HISTORIES_COUNTED}[ownership]
     score = Score(
         str(measure),
         f"singled out by {m} random {PLURALS[unit] if m > 1 else 'URL' if unit == 'url' else unit}",
