@@ -11,8 +11,8 @@ from queryveil.core.names import resolve
 from queryveil.experiments import burghardt, carpineto, liu, zhu
 from queryveil.experiments.paper import (
     BY_CONSTRUCTION,
-    Finding,
     Found,
+    JudgedStatement,
     Lines,
     Paper,
     PaperOptions,
@@ -139,9 +139,9 @@ def test_every_claim_is_judged() -> None:
     claims = {name: ("Table 1", f"it is {name}") for name in ("so", "not so", "made so")}
     found: Found = {"so": ("it is", True), "not so": ("no", False), "made so": ("by us", BY_CONSTRUCTION)}
     assert judge(claims, found) == (
-        Finding("Table 1", "it is so", "it is", "confirmed"),
-        Finding("Table 1", "it is not so", "no", "not confirmed"),
-        Finding("Table 1", "it is made so", "by us", "by construction"),
+        JudgedStatement("Table 1", "it is so", "it is", "confirmed"),
+        JudgedStatement("Table 1", "it is not so", "no", "not confirmed"),
+        JudgedStatement("Table 1", "it is made so", "by us", "by construction"),
     )
     with pytest.raises(KeyError):
         judge(claims, {"so": ("it is", True)})

@@ -91,7 +91,7 @@ class RunTally:
         return f"{self.verified:,} releases were verified{empty}"
 
 
-class Finding(NamedTuple):
+class JudgedStatement(NamedTuple):
     """What a paper states, what was found here, and whether that bears the statement out."""
 
     where: str  # such as "Section 5.4"
@@ -106,14 +106,14 @@ def read_printed(module: str) -> dict[str, Any]:
     return {**printed, "claims": {name: (where, statement) for name, (where, statement) in printed["claims"].items()}}
 
 
-def judge(claims: Mapping[str, tuple[str, str]], found: Found) -> tuple[Finding, ...]:
+def judge(claims: Mapping[str, tuple[str, str]], found: Found) -> tuple[JudgedStatement, ...]:
     """Return a finding per claim, which is given as its place and its statement."""
 
     def judgement(holds: bool | str) -> str:
         return holds if isinstance(holds, str) else CONFIRMED if holds else NOT_CONFIRMED
 
     return tuple(
-        Finding(where, statement, found[name][0], judgement(found[name][1]))
+        JudgedStatement(where, statement, found[name][0], judgement(found[name][1]))
         for name, (where, statement) in claims.items()
     )
 
@@ -122,7 +122,7 @@ def judge(claims: Mapping[str, tuple[str, str]], found: Found) -> tuple[Finding,
 class PaperEvaluation:
     """The findings, tables and figures of a paper, all their numbers, and what they mean in plain words."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[JudgedStatement, ...]
     evaluated: tuple[PaperTable, ...]
     figures: tuple[PaperFigure, ...]
     record: Mapping[str, Any]  # numbers for JSON that the tables round or do not contain

@@ -10,7 +10,15 @@ from math import nan
 import numpy as np
 
 from queryveil.experiments.carpineto.runs import HEAVY_PEOPLE, BySize, QueryResults, QueryRun
-from queryveil.experiments.paper import BY_CONSTRUCTION, NO_VALUE, NOT_COMPARABLE, Finding, Lines, judge, read_printed
+from queryveil.experiments.paper import (
+    BY_CONSTRUCTION,
+    NO_VALUE,
+    NOT_COMPARABLE,
+    JudgedStatement,
+    Lines,
+    judge,
+    read_printed,
+)
 from queryveil.histories.profiles import Profiles
 from queryveil.measures.utility.market import Correlation, correlations
 from queryveil.report.reproduction import PaperFigure, PaperTable
@@ -180,7 +188,7 @@ def _count_less_exposed(draws: Sequence[BySize]) -> tuple[int, int]:
     return sum(exposed["no-PPP"] < exposed["only-PPP"] for exposed in both), len(both)
 
 
-def check_claims(results: QueryResults) -> tuple[Finding, ...]:
+def check_claims(results: QueryResults) -> tuple[JudgedStatement, ...]:
     """Return what the figures say about the paper's statements."""
     first, by_size = results.first, results.by_size
     sensitive, ppp = sensitive_share(results), results.shares["only-PPP"]

@@ -5,7 +5,7 @@ from math import isnan, nan
 from operator import le
 
 from queryveil.core.rows import FloatArray
-from queryveil.experiments.paper import BY_CONSTRUCTION, NO_VALUE, NOT_COMPARABLE, Finding, Lines, judge
+from queryveil.experiments.paper import BY_CONSTRUCTION, NO_VALUE, NOT_COMPARABLE, JudgedStatement, Lines, judge
 from queryveil.experiments.zhu.examples import CLAIMS, SIMILARITY, java_path, similarity
 from queryveil.experiments.zhu.grid import (
     DEFAULTS,
@@ -63,7 +63,7 @@ def estimate(grid: GroupGrid, cell: Cell, variant: str, metric: str) -> Estimate
     return Estimate(nan, nan, nan) if values is None else grid.resamples.mean(values)
 
 
-def check_claims(grid: GroupGrid) -> tuple[Finding, ...]:
+def check_claims(grid: GroupGrid) -> tuple[JudgedStatement, ...]:
     """Return what the examples and the runs with the paper's settings say about the paper's statements."""
     claims: dict[str, tuple[str, str]] = {}
     paths = {person: java_path(person)[1][0] for person in ("UP_3", "UP_4")}
