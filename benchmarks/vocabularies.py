@@ -30,7 +30,7 @@ from queryveil.semantics.network import ancestry, wordnet
 from tests.twins import vocabulary as twins
 
 K, EPS = 5, 8
-METHOD = f"vocabulary(k={K}, eps={EPS})"
+METHOD = f"vocabulary(k={K}, eps={EPS}, omega={EPS + 1})"  # as in earlier measurements
 FEW, OCCURRENCES = 300, range(130, 171)
 SIZES = (1_000, 20_000)
 RUNS = 3
@@ -113,7 +113,7 @@ def _by_twin(few: Profiles) -> tuple[list[tuple[list[int], list[twins.Bag]]], in
 
     ends = np.cumsum(np.add.reduceat(few.counts, few.indptr[:-1]))
     vocabularies = [part.tolist() for part in np.split(np.repeat(few.ids, few.counts), ends[:-1])]
-    twin = twins.Twin(K, EPS, rule_of(resolve("method", METHOD)).omega, solve=timed)
+    twin = twins.Twin(K, EPS, EPS + 1, solve=timed)
     found = twins.clusters(vocabularies, few.owner.tolist(), _away(few), twin)
     return found, len(spent), sum(spent), sum(plain) / len(plain) * len(spent)
 
