@@ -190,6 +190,6 @@ def test_a_basket_that_counts_as_one_query_is_pointed_out(tmp_path: Path) -> Non
     (warning,) = done.verdict.warnings
     assert warning.startswith("The log holds baskets of items: each basket counts as one query")
     assert queryveil.verify(tmp_path / "out").warnings == (warning,)
-    assert {"name": "rows", "count": 5, "unit": "baskets read", "note": ""} in done.manifest.cleaning.steps
+    assert done.manifest.cleaning.sentences()[0] == "5 baskets read (5 people)"
     terms = queryveil.anonymize(tmp_path / "baskets.dat", "km(k=2, m=1)", tmp_path / "terms", format="transactions")
     assert terms.verdict.warnings == ()

@@ -2,6 +2,7 @@
 
 import re
 
+from queryveil.measures import UNIQUE
 from tests.serve.conftest import Lab
 from tests.serve.serving import start, wait_for_end
 
@@ -30,6 +31,5 @@ def test_other_runs_are_not_marked(lab: Lab) -> None:
 
 def test_measures_are_explained_below_their_table(lab: Lab) -> None:
     page = lab.client.get(f"/releases/{lab.release}").text
-    sentence = "the share of people whom m random terms of theirs single out"
-    assert f"singled out by 3 random terms</strong>: {sentence}." in page
+    assert f"singled out by 3 random terms</strong>: {UNIQUE.purpose}." in page
     assert re.search(r'<td class="number">[\d.]+%<br><span class="soft">[\d.]+% to [\d.]+%</span></td>', page)
