@@ -96,7 +96,8 @@ def _with_newcomers(group: Groups, usable: Flags, features: FeatureMatrix, n_gro
     newcomers = np.flatnonzero((group < 0) & usable)
     for part in np.array_split(newcomers, len(newcomers) // _AT_ONCE + 1):
         if len(part) and n_groups:
-            joined[part] = np.argmax((rows[part] @ sums.T).toarray(), axis=1)
+            cosines = (rows[part] @ sums.T).toarray()
+            joined[part] = np.argmax(cosines >= (1 - ROUNDING) * cosines.max(axis=1, keepdims=True), axis=1)
     return joined
 
 
