@@ -55,6 +55,8 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"{what}: {', '.join(f'{number:,} {way}' for way, number in value.items())}"
         elif isinstance(value, int) and not isinstance(value, bool):
             yield f"{value:,} {what}"
+        elif isinstance(value, str) and what != "chosen":  # the sentence on what was tried ends with it
+            yield f"{what}: {value}"
 
 
 @workflow_command(requests.VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")

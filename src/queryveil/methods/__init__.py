@@ -56,12 +56,19 @@ LINKABILITY = Method(
             "terms held by fewer people are left out; 1/p rounded up if not given, 1 as in the paper",
             is_optional=True,
         ),
+        Parameter(
+            "blocks",
+            Word(("auto", "none")),
+            "auto: more than 6,000 people are grouped in blocks of about 3,000; none: all at once, as in the paper",
+            "auto",
+        ),
     ),
     paper=guarantees.LINKABILITY.paper,
     functions={"local": "queryveil.methods.linkability:run", "spark": "queryveil.methods.distributed.linkability:run"},
     guarantee="linkability",
     kinds=("groups",),
     inputs=("network", "weights", "previous_groups"),
+    spark_only={"blocks": "auto"},
 )
 
 _FLOOR = Parameter(
