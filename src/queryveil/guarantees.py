@@ -39,6 +39,7 @@ class Guarantee(Declaration):
     kinds: tuple[str, ...] = ()  # the kinds of release it can be claimed of
     unit: Literal["term", "query"] = "term"  # what it counts in a file that is not a release
     inputs: tuple[str, ...] = ()  # what a verifier needs besides the release, such as word lists
+    shared_items: int = 0  # how many items k people must share, unless m says it; 0: it promises something else
     stronger_when: Mapping[str, Literal["larger", "smaller"]] = field(default_factory=dict)
     # parameter → the direction in which the promise gets stronger; a sweep starts runs along the last one
 
@@ -47,6 +48,10 @@ class Guarantee(Declaration):
         if "k" in claim.values:
             return claim.integer("k")
         return math.ceil(1 / claim.real("p") * (1 - ROUNDING)) if "p" in claim.values else 1
+
+    def largest_shared(self, claim: ResolvedName) -> int:
+        """Return how many items of a history k people share at least; 0 if the claim promises something else."""
+        return claim.integer("m") if "m" in claim.values else self.shared_items
 
     def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:
         """Return whether a claim promises no more than another of the same guarantee in every parameter."""
@@ -201,6 +206,7 @@ QUERY_K = Guarantee(
     functions={"local": "queryveil.verifiers.query_k:verify", "spark": "queryveil.verifiers.query_k:verify"},
     kinds=("queries",),
     unit="query",
+    shared_items=1,
     stronger_when={"k": "larger"},
     promise="Every query in the release, in the same words, was issued by at least {k} people, all of whom are in it.",
     limits=(
