@@ -34,7 +34,7 @@ def measure() -> dict[str, float | str | bool]:
         kept = run(MethodTask(log, method, np.random.default_rng(SEED)))
         ours = time.perf_counter() - started
         started = time.perf_counter()
-        twin = algorithm_1(rows(log), log.owner.tolist(), k, 2, "logsize", utility)
+        twin, _ = algorithm_1(rows(log), log.owner.tolist(), k, 2, "logsize", utility)
         plain = time.perf_counter() - started
         bounds = zip(log.indptr, log.indptr[1:], strict=False)
         same = [set(log.ids[a:b][kept.mask[a:b]].tolist()) for a, b in bounds] == twin

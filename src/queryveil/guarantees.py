@@ -43,6 +43,7 @@ class Guarantee(Declaration):
     is_anonymity: bool = True  # people are hidden among others; else it is only about what the release holds
     unit: Literal["term", "query"] = "term"  # what it counts in a file that is not a release
     inputs: tuple[str, ...] = ()  # what a verifier needs besides the release, such as word lists
+    shared_items: int = 0  # how many items k people must share, unless m says it; 0: it promises something else
     stronger_when: Mapping[str, Literal["larger", "smaller"]] = field(default_factory=dict)
     # parameter → the direction in which the promise gets stronger; a sweep starts runs along the last one
 
@@ -59,6 +60,10 @@ class Guarantee(Declaration):
         if claim is None or not {"k", "p"} & set(claim.values):
             return ""
         return NOTHING_PROMISED if self.smallest_crowd(claim) == 1 else ""
+
+    def largest_shared(self, claim: ResolvedName) -> int:
+        """Return how many items of a history k people share at least; 0 if the claim promises something else."""
+        return claim.integer("m") if "m" in claim.values else self.shared_items
 
     def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:
         """Return whether a claim promises no more than another of the same guarantee in every parameter."""
@@ -219,6 +224,7 @@ QUERY_K = Guarantee(
     functions={"local": "queryveil.verifiers.query_k:verify", "spark": "queryveil.verifiers.query_k:verify"},
     kinds=("queries",),
     unit="query",
+    shared_items=1,
     stronger_when={"k": "larger"},
     promise="Every query in the release, in the same words, was issued by at least {people}, all of whom are in it.",
     limits=(

@@ -61,7 +61,7 @@ def open_one_history(page: Page) -> None:
     address = page.url
     page.get_by_role("button", name=re.compile("^Person")).first.click()
     expect(page.get_by_role("heading", name="Before, and what became of it")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"would be held by \d")).first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d (person|people) (of|in) the")).first).to_be_visible()
     expect(page.get_by_text("Kept", exact=True).first).to_be_visible()
     assert page.url == address
 

@@ -204,6 +204,14 @@ CASES: dict[str, tuple[list[str], str]] = {
         anonymize("--values", "twice.csv", method="km(k=2, m=2, target=file)"),
         "twice.csv, line 4: the term 'cheap' stands in line 2 already; keep one of them.",
     ),
+    "ties of another algorithm": (
+        anonymize(method="km(k=2, m=2, ties=random)"),
+        "km(k=2, m=2, ties=random): ties is only for algorithm=paper; leave it out.",
+    ),
+    "ranking by the value of terms that have none": (
+        anonymize(method="km(k=2, m=2, target=fis, algorithm=paper, ranking=value)"),
+        "ranking=value needs a target that gives terms a value (bid, clicks, impressions, revenue, file), not fis.",
+    ),
     "no market": (
         anonymize(method="km(k=2, m=2, target=revenue)"),
         "target=revenue needs a market table; give a file with the columns term, bid, clicks, impressions by --market.",

@@ -146,6 +146,8 @@ def test_values_come_as_what_they_are_and_what_was_left_out_has_none() -> None:
         ),
         ("method", "linkability(p=0.4, principle=closeness)", "t is missing with principle=closeness; give a number f"),
         ("method", "linkability(p=0.4, l=3)", "l is only for principle=diversity; leave it out."),
+        ("method", "km(k=2, m=2, ties=random)", "ties is only for algorithm=paper; leave it out."),
+        ("method", "km(k=2, m=2, ranking=value, algorithm=best)", "ranking is only for algorithm=paper; leave it out."),
         (
             "guarantee",
             "linkability(p=0.4, principle=belief, t=0.5)",

@@ -20,19 +20,24 @@ from tests.twins.km import algorithm_1
 TARGETS = ("random", "fis", "logsize", "users", "distinct", "file")
 
 
-def kept_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str, float]) -> list[set[int]]:
-    name = f"km(k={k}, m={m}, target={target}, algorithm=paper)"
+def run_kernels(
+    profiles: Profiles, k: int, m: int, target: str, values: dict[str, float], ties: str = "last"
+) -> tuple[list[set[int]], int]:
+    """Return what Algorithm 1 keeps of each history, and the number of passes."""
+    name = f"km(k={k}, m={m}, target={target}, algorithm=paper, ties={ties})"
     kept = run_method(profiles, name, TermValues(values), seed=7)
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
-    return [set(profiles.ids[a:b][kept.mask[a:b]].tolist()) for a, b in bounds]
+    return [set(profiles.ids[a:b][kept.mask[a:b]].tolist()) for a, b in bounds], kept.summary["passes"]
 
 
-def twin_rows(profiles: Profiles, k: int, m: int, target: str, values: dict[str, float]) -> list[set[int]]:
+def run_twin(
+    profiles: Profiles, k: int, m: int, target: str, values: dict[str, float], ties: str = "last"
+) -> tuple[list[set[int]], int]:
     utility: list[float] = []
     if target not in ("random", "fis"):
         utility = declarations("target")[target].load()(profiles, TermValues(values)).tolist()
     seed = int(np.random.default_rng(7).integers(0, 2**64, size=1, dtype=np.uint64)[0])
-    return algorithm_1(rows(profiles), profiles.owner.tolist(), k, m, target, utility, seed)
+    return algorithm_1(rows(profiles), profiles.owner.tolist(), k, m, target, utility, seed, ties)
 
 
 @st.composite
@@ -46,15 +51,22 @@ def small_logs(draw: st.DrawFn) -> Profiles:
 
 
 @settings(max_examples=400)
-@given(small_logs(), st.integers(2, 3), st.integers(1, 4), st.sampled_from(TARGETS), st.sampled_from((3, 100)))
+@given(
+    small_logs(),
+    st.integers(2, 3),
+    st.integers(1, 4),
+    st.sampled_from(TARGETS),
+    st.sampled_from(("last", "random")),
+    st.sampled_from((3, 100)),
+)
 def test_kernels_match_reference_implementation(
-    profiles: Profiles, k: int, m: int, target: str, range_postings: int
+    profiles: Profiles, k: int, m: int, target: str, ties: str, range_postings: int
 ) -> None:
     if k > profiles.n_people:
         return
     values = {"t0": 3.0, "t1": 1.0, "t3": 0.5}
     with patch.object(deletion, "RANGE_POSTINGS", range_postings):
-        assert kept_rows(profiles, k, m, target, values) == twin_rows(profiles, k, m, target, values)
+        assert run_kernels(profiles, k, m, target, values, ties) == run_twin(profiles, k, m, target, values, ties)
 
 
 def long_log(lengths: list[int], n_terms: int, seed: int) -> Profiles:
@@ -77,14 +89,14 @@ def test_kernels_match_reference_implementation_where_bits_fill_several_words(
     lengths: list[int], n_terms: int, k: int, m: int, target: str
 ) -> None:
     profiles = long_log(lengths, n_terms, seed=k)
-    kept = kept_rows(profiles, k, m, target, {})
-    assert kept == twin_rows(profiles, k, m, target, {})
+    kept, passes = run_kernels(profiles, k, m, target, {})
+    assert (kept, passes) == run_twin(profiles, k, m, target, {})
     assert any(kept) and sum(map(len, kept)) < len(profiles.ids)
 
 
 def test_kernels_match_reference_implementation_where_pairs_are_not_listed() -> None:
     profiles = long_log([*[LISTED + 70] * 3, *[200] * 5], LISTED + 270, seed=1)
-    assert kept_rows(profiles, 3, 2, "logsize", {}) == twin_rows(profiles, 3, 2, "logsize", {})
+    assert run_kernels(profiles, 3, 2, "logsize", {}) == run_twin(profiles, 3, 2, "logsize", {})
 
 
 def test_kernels_match_reference_implementation_where_triples_are_not_marked() -> None:
@@ -92,4 +104,4 @@ def test_kernels_match_reference_implementation_where_triples_are_not_marked() -
     fifths = [[f"t{i:04}" for i in range(first, first + MARKED // 5 + 1)] for first in range(0, 500, 100)]
     profiles = profiles_of([[*chain.from_iterable(fifths)], *(a + b for a, b in subsets(fifths, 2))])
     assert np.diff(profiles.indptr).max() > MARKED
-    assert kept_rows(profiles, 2, 3, "logsize", {}) == twin_rows(profiles, 2, 3, "logsize", {})
+    assert run_kernels(profiles, 2, 3, "logsize", {}) == run_twin(profiles, 2, 3, "logsize", {})

@@ -30,8 +30,8 @@ def verify(histories: Sequence[Iterable[str]], claim: str) -> Verdict:
     return verify_histories(claim, histories_in(profiles_of(histories)))
 
 
-def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None) -> list[str]:
-    mask = run_method(profiles, method, TermValues(values)).mask
+def kept_terms(profiles: Profiles, method: str, values: dict[str, float] | None = None, seed: int = 0) -> list[str]:
+    mask = run_method(profiles, method, TermValues(values), seed=seed).mask
     bounds = zip(profiles.indptr, profiles.indptr[1:], strict=False)
     return ["".join(sorted(profiles.vocabulary[i] for i in profiles.ids[a:b][mask[a:b]])) for a, b in bounds]
 
@@ -57,14 +57,14 @@ def test_example_8_variants_are_anonymous_and_worth_what_is_printed(variant: tup
     assert sum(UTILITY[term] for history in variant for term in history) == pytest.approx(worth)
 
 
-def test_example_8_algorithm_1_returns_the_first_variant() -> None:
+def test_example_8_algorithm_1_returns_the_first_variant_by_bare_value() -> None:
     profiles = profiles_of(EXAMPLE_8)
-    occurrences = {term: sum(term in history for history in EXAMPLE_8) for term in UTILITY}
-    # the example ranks by the utility alone, the method by value · occurrences
-    values = {term: utility / occurrences[term] for term, utility in UTILITY.items()}
-    assert kept_terms(profiles, "km(k=2, m=2, target=file, algorithm=paper)", values) == list(FIRST_VARIANT)
+    method = "km(k=2, m=2, target=file, algorithm=paper, ranking=value)"
+    assert kept_terms(profiles, method, UTILITY) == list(FIRST_VARIANT)
+    by_occurrences = kept_terms(profiles, "km(k=2, m=2, target=file, algorithm=paper)", UTILITY)
+    assert by_occurrences != list(FIRST_VARIANT)  # b occurs three times, d twice, so d is worth less than a and b
     by_id = [UTILITY[term] for term in profiles.vocabulary]
-    twin = algorithm_1(rows(profiles), range(4), 2, 2, "file", by_id)
+    twin, _ = algorithm_1(rows(profiles), range(4), 2, 2, "file", by_id)
     assert ["".join(sorted(profiles.vocabulary[i] for i in row)) for row in twin] == list(FIRST_VARIANT)
 
 
@@ -83,25 +83,36 @@ def test_example_9_frequent_pairs() -> None:
     assert frequent == {"ab", "bc", "bd"}
 
 
-def test_example_10_and_table_4_delete_smith() -> None:
-    target = ["eugene", "chicago", "smith", "x2"]
-    others = [
-        ["chicago", "smith", "x2"],
-        *[["smith", "eugene", "x3"]] * 2,
-        *[["chicago", "eugene", "x1"]] * 2,
-        *[["eugene", "x4", "x5"]] * 2,
-        *[["eugene", "x6", "x7"]] * 2,
-        ["eugene", "x2"],
-        *[["chicago"]] * 2,
-    ]
-    profiles = profiles_of([target, *others])
-    supports = Supports(rows(profiles), range(len(others) + 1), 3).support
+EXAMPLE_10 = (
+    ["eugene", "chicago", "smith", "x2"],
+    ["chicago", "smith", "x2"],
+    *[["smith", "eugene", "x3"]] * 2,
+    *[["chicago", "eugene", "x1"]] * 2,
+    *[["eugene", "x4", "x5"]] * 2,
+    *[["eugene", "x6", "x7"]] * 2,
+    ["eugene", "x2"],
+)
+
+
+@pytest.mark.parametrize("ties", ["last", "random"])
+def test_example_10_and_table_4_delete_smith(ties: str) -> None:
+    histories = [*EXAMPLE_10, *[["chicago"]] * 2]
+    profiles = profiles_of(histories)
+    supports = Supports(rows(profiles), range(len(histories)), 3).support
     number = {term: i for i, term in enumerate(profiles.vocabulary)}
     eugene, chicago, smith = (fis_figures(number[t], supports, 2, 3) for t in ("eugene", "chicago", "smith"))
     assert eugene[0] == 4
     assert chicago == (2, 4, 6)
     assert smith == (2, 4, 4)
-    mask = run_method(profiles, "km(k=2, m=3, target=fis)").mask
-    kept = {profiles.vocabulary[i] for i in profiles.ids[: profiles.indptr[1]][mask[: profiles.indptr[1]]]}
-    assert "smith" not in kept
-    assert {"eugene", "chicago"} <= kept
+    first = kept_terms(profiles, f"km(k=2, m=3, target=fis, algorithm=paper, ties={ties})")[0]
+    assert "smith" not in first
+    assert "eugene" in first and "chicago" in first
+
+
+def test_example_10_without_a_rarer_term_deletes_a_random_one() -> None:
+    profiles = profiles_of([*EXAMPLE_10])  # chicago and smith are now alike in every figure
+    method = "km(k=2, m=3, target=fis, algorithm=paper{})"
+    first = [kept_terms(profiles, method.format(", ties=random"), seed=seed)[0] for seed in range(20)]
+    assert all("eugene" in kept and ("chicago" in kept) != ("smith" in kept) for kept in first)
+    assert 2 < sum("smith" in kept for kept in first) < 18
+    assert len({kept_terms(profiles, method.format(""), seed=seed)[0] for seed in range(20)}) == 1

@@ -14,7 +14,9 @@ from pyspark import SparkContext
 import queryveil
 from queryveil.cli import run
 from queryveil.core.errors import InputError, LogError
+from queryveil.core.names import resolve
 from queryveil.engines.spark import session as sessions
+from queryveil.workflows.spark_verify import require_spark_support
 from tests.spark.logs import write_log
 
 if TYPE_CHECKING:
@@ -91,6 +93,9 @@ def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: 
     sentence = refused(capsys, log, method="suppress(k=2)")
     assert "the method suppress has no Spark form (km" in sentence
     assert "there is only target=logsize" in refused(capsys, log, method="km(k=4, m=2, target=clicks)")
+    assert "there is only ties=last" in refused(capsys, log, method="km(k=4, m=2, algorithm=paper, ties=random)")
+    with pytest.raises(InputError, match="there is only blocks=auto"):
+        require_spark_support("method", resolve("method", "linkability(p=0.4, blocks=none)"))
 
 
 def test_an_output_that_exists(capsys: pytest.CaptureFixture[str], log: Path) -> None:

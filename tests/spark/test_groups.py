@@ -95,6 +95,7 @@ def test_the_same_is_asked_of_people_as_on_one_machine(
     assert done.manifest.record()["counts"]["before"] == here.manifest.record()["counts"]["before"]
     for name in ("pairs below the floor", "people without a usable term"):
         assert done.summary[name] == here.summary[name]
+    assert "blocks on Spark" in done.summary["people grouped"]
     profiles = [pq.read_table(tmp_path / name / "profiles.parquet") for name in ("p1", "p")]
     pairs = [sorted(zip(*(t[name].to_pylist() for name in ("term", "count", "weight")), strict=True)) for t in profiles]
     assert pairs[0] == pairs[1]

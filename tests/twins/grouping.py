@@ -50,6 +50,21 @@ def dot(a: Row, b: Row) -> float:
     return total
 
 
+def first_highest(candidates: Sequence[int], score: Sequence[float]) -> int:
+    """Return the lowest candidate whose score is the highest up to rounding."""
+    highest = max(score[each] for each in candidates)
+    return min(each for each in candidates if score[each] >= highest - 1e-9 * abs(highest))
+
+
+def by_score(scores: Sequence[float]) -> list[int]:
+    """Return the numbers of scores, the highest first, tied ones ascending."""
+    order, rest = list[int](), list(range(len(scores)))
+    while rest:
+        order.append(first_highest(rest, scores))
+        rest.remove(order[-1])
+    return order
+
+
 def greedy_groups(rows: Sequence[Row], is_legal: Legal, seed: int, by_seed: bool, least: float) -> list[list[int]]:
     """Return the groups by their members; who fits nowhere is in none."""
     free, left, groups = set(range(len(rows))), list[int](), list[list[int]]()
@@ -60,7 +75,7 @@ def greedy_groups(rows: Sequence[Row], is_legal: Legal, seed: int, by_seed: bool
         else:
             left += members
         free -= set(members)
-        seed = min(sorted(free), key=lambda row: to_seed[row], default=-1)
+        seed = first_highest(sorted(free), [-score for score in to_seed]) if free else -1
     return _place(rows, is_legal, groups, sorted(left), least)
 
 
@@ -80,7 +95,7 @@ def _grow(
         others = sorted(free - set(members))
         if is_legal(members) or not others:
             return members, to_seed
-        row = max(others, key=lambda other: score[other])
+        row = first_highest(others, score)
         if score[row] < least * math.sqrt(length):
             return [seed], to_seed
 
@@ -102,8 +117,7 @@ def _place(
     remaining = list[int]()
     for row in left:
         scores = _scores(rows, groups, lengths, rows[row])
-        order = sorted(range(len(groups)), key=lambda g: -scores[g])
-        fitting = [g for g in order if scores[g] >= least and is_legal([*groups[g], row])]
+        fitting = [g for g in by_score(scores) if scores[g] >= least and is_legal([*groups[g], row])]
         if fitting:
             g = fitting[0]
             lengths[g] += 2 * scores[g] * math.sqrt(lengths[g]) + (1.0 if rows[row] else 0.0)
@@ -119,7 +133,7 @@ def _merge(rows: Sequence[Row], is_legal: Legal, groups: list[list[int]], left: 
         for dimension, value in rows[row]:
             total[dimension] = total.get(dimension, 0.0) + value
     scores = _scores(rows, groups, [_length(rows, sorted(group)) for group in groups], list(total.items()))
-    order = sorted(range(len(groups)), key=lambda g: -scores[g])
+    order = by_score(scores)
     for taken in range(len(groups) + 1):
         together = [*left, *(row for g in order[:taken] for row in groups[g])]
         if is_legal(together):

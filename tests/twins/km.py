@@ -1,8 +1,9 @@
 """Algorithm 1 of Burghardt et al. 2010 in plain Python: the slow, obvious twin of the kernels.
 
 Reference order: users in log order; combinations by size, then lexicographic in term ids; combinations that hold a
-term already deleted are skipped; among terms of equal lowest utility the largest id goes; supports are updated at
-once; passes are repeated to the fixpoint. Support counts people: histories of one owner count once.
+term already deleted are skipped; among terms of equal lowest utility the largest id goes, or a random one, drawn as
+they are met: the n-th tied term replaces the one before with a chance of 1 in n; supports are updated at once; passes
+are repeated to the fixpoint. Support counts people: histories of one owner count once.
 """
 
 from collections import Counter
@@ -70,22 +71,24 @@ def algorithm_1(
     target: str,
     utility: Sequence[float] = (),
     seed: int = 0,
-) -> list[set[int]]:
-    """Return what is left of each history."""
+    ties: str = "last",
+) -> tuple[list[set[int]], int]:
+    """Return what is left of each history, and the number of passes: line 4 of the paper, the last one included."""
     current = [set(history) for history in histories]
     supports = Supports(histories, owners, m)
     draws = Draws(seed)
-    changed = True
+    changed, passes = any(current), 0
     while changed:
         changed = False
+        passes += 1
         for history, owner in zip(current, owners, strict=True):
             for combination in list(supports.of(history)):
                 if history.issuperset(combination) and supports.support[combination] < k:
-                    victim = choose(combination, target, utility, supports, k, m, draws)
+                    victim = choose(combination, target, utility, supports, k, m, draws, ties)
                     history.remove(victim)
                     supports.remove(victim, history, owner)
                     changed = True
-    return current
+    return current, passes
 
 
 def choose(
@@ -96,15 +99,24 @@ def choose(
     k: int,
     m: int,
     draws: Draws,
+    ties: str,
 ) -> int:
     """Return the term that goes (Algorithm 2); a single term needs no draw."""
     if len(combination) == 1:
         return combination[0]
     if target == "random":
         return combination[draws.below(len(combination))]
-    if target == "fis":
-        return min(combination, key=lambda term: (fis_figures(term, supports.support, k, m), -term))
-    return min(combination, key=lambda term: (utility[term], -term))
+    is_fis = target == "fis"
+    figures = {t: fis_figures(t, supports.support, k, m) if is_fis else (utility[t],) for t in combination}
+    victim, n_tied = combination[0], 1
+    for term in combination[1:]:
+        if figures[term] < figures[victim]:
+            victim, n_tied = term, 1
+        elif figures[term] == figures[victim]:
+            n_tied += 1
+            if ties == "last" or draws.below(n_tied) == 0:
+                victim = term
+    return victim
 
 
 def fis_figures(term: int, support: Counter[Combination], k: int, m: int) -> tuple[int, ...]:

@@ -2,8 +2,10 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 import queryveil
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.workflows.explain import COULD_STAY, Fate, Postings, ReasonSearch, TermExplanation
+from queryveil.workflows.inspect import show_person
 from tests.twins.reasons import smallest_combination
 from tests.workflows.small_log import PEOPLE, TERMS, write_log
 
@@ -72,6 +75,15 @@ def expected_fates(out: Path, private: Path, person: str, part_of: Callable[[str
     rows = queryveil.load(out).to_arrow().to_pylist()
     released = {m["history"]: {r["term"] for r in rows if r["user"] == m["release_id"]} for m in members}
     who = {member["history"]: member["person"] for member in members}
+
+    def n_people(combination: set[str], near: list[int]) -> int:
+        return len({who[h] for h in near if combination <= set(log[h])})
+
+    def had_rare_pair(one: str, term: str) -> bool:
+        near = [h for h in log if part_of(who[h]) == part_of(one)]
+        others = {other for h in near if who[h] == one and term in log[h] for other in log[h]}
+        return any(n_people({other}, near) >= k > n_people({term, other}, near) for other in others)
+
     fates = []
     for history in (h for h in log if who[h] == person):
         near = [h for h in log if part_of(who[h]) == part_of(person)]
@@ -87,8 +99,16 @@ def expected_fates(out: Path, private: Path, person: str, part_of: Callable[[str
             if found is None:
                 fates.append(Fate(*fate))
                 continue
-            in_log = {who[h] for h in near if set(found[0]) <= set(log[h])}
-            fates.append(Fate(*fate, found[0], found[1], len(in_log)))
+            in_log, why = n_people(set(found[0]), near), dict[str, Any]()
+            if in_log >= k:
+                others = {other for other in log[history] if other != term and n_people({other}, near) >= k}
+                before = [set(log[h]) for h in near]
+                cause = smallest_combination(before, owners, others, int(person[1:]), term, k, m) or ((), None)
+                why = {"cause": cause[0], "people_of_cause": cause[1]}
+                if found[0] == (term,):
+                    lost = {who[h] for h in near if term in log[h]} - {who[h] for h in near if term in released[h]}
+                    why |= {"lost": len(lost), "lost_in_pairs": sum(had_rare_pair(one, term) for one in lost)}
+            fates.append(Fate(*fate, found[0], found[1], in_log, **why))
     return fates
 
 
@@ -112,12 +132,14 @@ def test_whole_releases_are_explained(tmp_path: Path, kind: str, history: str, p
     def part_of(person: str) -> str:
         return str(int(person[1:]) % 2) if partition_by else ""
 
-    seen = set()
+    seen, caused = set(), list[int]()
     for number in range(PEOPLE):
         found = queryveil.why(out, private, f"p{number}")
         assert list(found.fates) == expected_fates(out, private, f"p{number}", part_of, 3, 3)
         seen |= {(fate.kept, len(fate.combination)) for fate in found.fates}
+        caused += [len(fate.cause) for fate in found.fates if fate.people_of_cause]
     assert {(True, 0), (False, 1)} <= seen
+    assert caused and set(caused) <= {2, 3}
     assert history == "user" or (False, 2) in seen
 
 
@@ -137,6 +159,32 @@ def test_one_history_and_one_term(made: Folders) -> None:
     assert one.fates == tuple(fate for fate in everything.fates if fate.history == histories[1])
     term = one.fates[0].term
     assert queryveil.why(*made, "p3", term=term.upper()).fates == tuple(f for f in everything.fates if f.term == term)
+
+
+def test_a_query_is_explained_by_who_issued_it(tmp_path: Path) -> None:
+    lines = ["user,query", *(f"p{i},Green  Tea" for i in range(3)), "p0,rare tea", "p1,rare tea", "p0,only mine"]
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    out, private = tmp_path / "out", tmp_path / "private"
+    queryveil.anonymize(tmp_path / "log.csv", "query_k(k=3)", out, private=private)
+    found = queryveil.why(out, private, "p0")
+    assert [(fate.term, fate.sentence(found.required)) for fate in found.fates] == [
+        ("only mine", "only 1 person in the log has it, and 3 are needed"),
+        ("rare tea", "only 2 people in the log have it, and 3 are needed"),
+        ("green tea", "kept"),
+    ]
+    assert found.table()[0] == ["query", "queries", ""]
+    assert queryveil.why(out, private, "p0", term="GREEN   tea").fates == found.fates[2:]
+    shown = show_person(out, private, "p0")
+    assert [row.reason for row in shown.before] == [fate.sentence(3) for fate in found.fates]
+
+
+def test_reasons_are_refused_where_nothing_must_be_shared_by_k(tmp_path: Path) -> None:
+    log = write_log(tmp_path, 4)
+    queryveil.anonymize(
+        log, "linkability(p=0.5, principle=posterior)", tmp_path / "out", private=tmp_path / "private", seed=1
+    )
+    with pytest.raises(InputError, match="reasons are known where terms or queries must be shared by k people"):
+        queryveil.why(tmp_path / "out", tmp_path / "private", "p3")
 
 
 def test_progress_and_nothing_written(made: Folders) -> None:
@@ -189,10 +237,19 @@ def test_a_changed_release(made: Folders, tmp_path: Path) -> None:
 
 
 def test_reasons_read_well() -> None:
-    alone = Fate(1, "tea", 2, False, ("tea",), 1, 1)
+    rare = Fate(1, "tea", 2, False, ("milk", "tea"), 1, 3)
+    assert rare.sentence(5) == "only 3 people in the log have it together with milk, and 5 are needed"
+    assert Fate(1, "tea", 2, False, ("tea",), 1, 1).sentence(5) == "only 1 person in the log has it, and 5 are needed"
     pair = Fate(1, "tea", 2, False, ("milk", "tea"), 3, 1200)
-    assert alone.sentence(5) == "it would be held by 1 person of the 5 needed (1 in the log)"
-    assert pair.sentence(5) == "together with milk it would be held by 3 people of the 5 needed (1,200 in the log)"
+    beginning = "3 people of the 5 needed would have it together with milk (1,200 in the log); "
+    assert pair.sentence(5) == beginning + "of this history it was given up so that other terms could stay"
+    caused = replace(pair, cause=("salt", "tea"), people_of_cause=2)
+    assert caused.sentence(5) == beginning + "this history had it together with salt, as only 2 people in the log"
+    alone = Fate(1, "tea", 2, False, ("tea",), 1, 29, ("salt", "tea"), 1, 29, 25)
+    assert alone.sentence(5) == (
+        "1 person of the 5 needed would have it (29 in the log); 25 of the 29 who lost it had it in a pair too rare in "
+        "the log; this history had it together with salt, as only 1 person in the log"
+    )
     assert Fate(1, "tea", 2, False).sentence(5) == COULD_STAY
     assert Fate(1, "tea", 2, True).sentence(5) == "kept"
 

@@ -55,6 +55,8 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"{what}: {', '.join(counted(number, way) for way, number in value.items())}"
         elif isinstance(value, int) and not isinstance(value, bool):
             yield counted(value, what)
+        elif isinstance(value, str) and what != "chosen":  # the sentence on what was tried ends with it
+            yield f"{what}: {value}"
 
 
 @workflow_command(requests.VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")
@@ -102,14 +104,14 @@ def attack(result: "AttackReport", request: requests.AttackRequest, as_json: boo
 
 @workflow_command(requests.WhyRequest, "queryveil.workflows.explain:explain", json="Print the reasons as JSON.")
 def why(explanation: "TermExplanation", request: requests.WhyRequest, as_json: bool) -> None:
-    """Say why terms of a person were deleted: the smallest combination that too few would share. For the owner only."""
+    """Say why terms or queries of a person were deleted: too few share them, or a combination. For the owner only."""
     from queryveil.workflows.explain import OWNER_ONLY
 
     if as_json:
         print_json(explanation.record())
         return
     typer.echo(OWNER_ONLY, err=True)
-    typer.echo(f"{explanation.guarantee}: every combination of terms needs {explanation.required:,} people.", err=True)
+    typer.echo(f"{explanation.guarantee}: {explanation.required:,} people must share what is released.", err=True)
     headings, rows = explanation.table()
     typer.echo(table(headings, rows, numbers=[headings.index("queries")]))
 

@@ -173,7 +173,7 @@ class Parameter:
     purpose: str
     default: Value | None = None
     is_optional: bool = False  # it may always be left out, and then has no value
-    goes_with: tuple[str, Value] | None = None  # the value of another parameter with which it is given, and only then
+    goes_with: tuple[str, Value] | None = None  # the value of another parameter without which it may not be given
 
     @property
     def may_be_omitted(self) -> bool:
@@ -388,8 +388,9 @@ def resolve(category: str, name: str | Name) -> ResolvedName:
         is_given, is_wanted, reason = key in values, not parameter.is_optional, ""
         if parameter.goes_with is not None:
             other, value = parameter.goes_with
-            is_wanted, reason = values.get(other) == value, f" with {other}={_text(value)}"
-            if is_given and not is_wanted:
+            fits, reason = values.get(other) == value, f" with {other}={_text(value)}"
+            is_wanted = is_wanted and fits
+            if is_given and not fits:
                 raise UnknownNameError(f"{parsed}: {key} is only for {other}={_text(value)}; leave it out.", field=key)
         if is_wanted and not is_given:
             needed = f"{parameter.type.describe()} ({parameter.purpose})"

@@ -13,13 +13,29 @@ KM = Method(
         Parameter(
             "algorithm", Word(("best", "paper")), "best: as much as possible is kept; paper: Algorithm 1", "best"
         ),
+        Parameter(
+            "ties",
+            Word(("last", "random")),
+            "which of equally useful terms is deleted: the last, held by the fewest people, or a random one as in the "
+            "paper; last if not given",
+            is_optional=True,
+            goes_with=("algorithm", "paper"),
+        ),
+        Parameter(
+            "ranking",
+            Word(("frequency", "value")),
+            "how useful a term is: its value times its occurrences, or its value alone as in the paper's Example 8; "
+            "frequency if not given",
+            is_optional=True,
+            goes_with=("algorithm", "paper"),
+        ),
     ),
     paper=guarantees.KM.paper,
     functions={"local": "queryveil.methods.km:run", "spark": "queryveil.methods.distributed.km:run"},
     guarantee="km",
     kinds=("histories", "log"),
     inputs=("term_values", "weaker_release"),
-    spark_only={"target": "logsize"},
+    spark_only={"target": "logsize", "ties": "last", "ranking": "frequency"},
 )
 
 _BOUND, *_PRINCIPLES = guarantees.LINKABILITY.parameters
@@ -57,12 +73,19 @@ LINKABILITY = Method(
             "terms held by fewer people are left out; 1/p rounded up if not given, 1 as in the paper",
             is_optional=True,
         ),
+        Parameter(
+            "blocks",
+            Word(("auto", "none")),
+            "auto: more than 6,000 people are grouped in blocks of about 3,000; none: all at once, as in the paper",
+            "auto",
+        ),
     ),
     paper=guarantees.LINKABILITY.paper,
     functions={"local": "queryveil.methods.linkability:run", "spark": "queryveil.methods.distributed.linkability:run"},
     guarantee="linkability",
     kinds=("groups",),
     inputs=("network", "weights", "previous_groups"),
+    spark_only={"blocks": "auto"},
 )
 
 _FLOOR = Parameter(

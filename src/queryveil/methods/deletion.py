@@ -17,7 +17,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
 from queryveil.kernels.km.supports import Level, Tree, are_distinct, count_frequent, empty_level, join_levels, postings
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
-from queryveil.methods.targets import TermValues
+from queryveil.methods.targets import TermValues, rank_by_bare_value
 
 BUDGET = 20_000_000  # steps of kernel work between two progress reports: well under a second
 RANGE_POSTINGS = 100_000  # of the terms counted in one call
@@ -51,24 +51,29 @@ def count_combinations(profiles: Profiles, n_frequent: int, k: int, m: int, prog
 def delete(
     profiles: Profiles, support: NDArray[np.int64], tree: Tree, rule: Rule, progress: Progress
 ) -> tuple[NDArray[np.bool_], int]:
-    """Return the mask of kept pairs and the number of passes; updates the pair supports of `tree` in place."""
+    """Return the mask of kept pairs and the number of passes; updates the pair supports of `tree` in place.
+
+    As in section 5.2 the last pass counts, which goes over all histories and deletes nothing.
+    """
     log = make_log(profiles, len(support))
+    n_infrequent = int(np.count_nonzero(~log.kept))  # pairs of infrequent terms, which the first pass deletes
     support1 = support.astype(np.int32)
     mask = np.zeros(len(log.ids), np.bool_)
     place = np.arange(len(log.ids))  # the position in the mask of each pair that is still in the log
     scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support1), rule.m)
     is_simple_case = rule.m == 2 and rule.target != FIS and are_distinct(log.owner)
     general = None if is_simple_case else 1
-    passes, now, n_deleted = -1, 0, len(log.ids)
+    passes, now, n_deleted = 0, 0, len(log.ids)
     while n_deleted:
         if n_deleted > len(log.ids) // 8:  # later passes need not skip deleted pairs
             place, ids = place[log.kept], log.ids[log.kept]
             indptr = select_entries(log.indptr, log.kept)
             log = log._replace(indptr=indptr, ids=ids, kept=np.ones(len(ids), np.bool_))
         passes += 1
-        history = n_deleted = 0
+        history = 0
+        n_deleted = 0 if passes > 1 else n_infrequent
         while history < len(log.checked):
-            progress(f"deleting terms, pass {passes + 1}", history, len(log.checked))
+            progress(f"deleting terms, pass {passes}", history, len(log.checked))
             history, now, n_now = delete_in_histories(log, tree, rule, support1, history, now, BUDGET, scratch, general)
             n_deleted += n_now
     mask[place[log.kept]] = True
@@ -98,10 +103,12 @@ def rule_for(
     m, target = method.integer("m"), method.word("target")
     utility: NDArray[np.float64] = np.empty(0)
     degree = np.zeros((5, 0), np.int64)
-    if target == "fis":
+    if method.values.get("ranking") == "value":
+        utility = rank_by_bare_value(target, profiles, term_values)
+    elif target == "fis":
         degree = count_degrees(tree, m, n_frequent)
     elif target != "random":
         utility = declarations("target")[target].load()(profiles, term_values)
     kind = {"random": RANDOM, "fis": FIS}.get(target, UTILITY)
     state = rng.integers(0, 2**64, size=1, dtype=np.uint64)
-    return Rule(method.integer("k"), m, kind, utility, degree, state)
+    return Rule(method.integer("k"), m, kind, utility, degree, state, method.values.get("ties") == "random")

@@ -6,8 +6,9 @@ of the target and is never worse.
 
 Where we read it differently, and why: sizes go up from 1 (going down loses half the log); a combination survives
 with support ≥ k (the text's "≤ k" in the update is a slip); support counts people, also where a history is a session;
-ties go to the largest id instead of a random one, so that a run can be repeated; after a deletion combinations of
-*every* size are tested again, single terms included, until nothing changes.
+ties go to the largest id (ties=random: to a random one, as published); a term is ranked by value · occurrences
+(ranking=value: by its value alone, as in Example 8); after a deletion combinations of *every* size are tested again,
+single terms included, until nothing changes.
 """
 
 import numpy as np

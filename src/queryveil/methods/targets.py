@@ -88,6 +88,17 @@ def rank_by_value(target: str, profiles: Profiles, term_values: TermValues) -> F
     return value * np.bincount(profiles.ids, weights=profiles.counts, minlength=len(profiles.vocabulary))
 
 
+def rank_by_bare_value(target: str, profiles: Profiles, term_values: TermValues) -> FloatArray:
+    """Rank a term by its value under the target, as Example 8 of the paper does."""
+    value = value_of_terms(target, profiles, term_values)
+    if value is None or target == "logsize":
+        names = ", ".join((*FIGURES, "file"))
+        raise InputError(
+            f"ranking=value needs a target that gives terms a value ({names}), not {target}.", field="ranking"
+        )
+    return value
+
+
 def rank_by_people(sign: float, profiles: Profiles, term_values: TermValues) -> FloatArray:
     """Rank a term by the number of people who used it (sign 1), or rare terms above common ones (sign −1)."""
     return sign * profiles.holder_counts().astype(np.float64)

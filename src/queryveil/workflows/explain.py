@@ -4,6 +4,10 @@ A release keeps km(k, m) as long as every combination of at most m terms of a hi
 Böhm, Guttman, Clifton 2010, definition 1). Putting one term back into one history adds this person to the holders of
 the combinations of that term with terms the history has kept, and changes nothing else. So the term may return unless
 one of these would be held by fewer than k people. Sizes are tried from 1 up. Nothing is written.
+
+If that combination is common in the log, others have lost it too. Then the cause is a combination of the term with
+terms that the history had in the log and that fewer than k people had; without one, the method gave the term up so that
+others could stay. A whole query is a combination of one.
 """
 
 from collections.abc import Sequence
@@ -21,7 +25,8 @@ from queryveil.core.display import Tabular, html_table
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import indptr_of, ranges, row_numbers
+from queryveil.core.rows import count_holders, indptr_of, ranges, row_numbers
+from queryveil.guarantees import guarantee_of
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.characters import fold
 from queryveil.release.reader import Release, load_release
@@ -193,10 +198,28 @@ class LogHoldings:
             marked[self.rows.term[self.row(history)]] = True
         return marked
 
+    def is_common(self, part: int, k: int) -> NDArray[np.bool_]:
+        """Return which terms at least k people of a part of the log hold."""
+        rows = self.rows.part[self.rows.history] == part
+        owner = self.rows.owner[self.rows.history[rows]]
+        return np.asarray(count_holders(owner, self.rows.term[rows], len(self.terms)) >= k)
+
+    def count_lost(
+        self, before: Postings, after: Postings, place: int, is_common: NDArray[np.bool_], k: int
+    ) -> tuple[int, int]:
+        """Count who lost a term, and those of them who had it with a common term that fewer than k had with it."""
+        holders = before.of(place)
+        begin, end = np.searchsorted(self.rows.history, [holders, holders + 1])
+        taken = ranges(begin, end - begin)
+        owner, term = self.rows.owner[self.rows.history[taken]], self.rows.term[taken]
+        people = count_holders(owner, term, len(self.terms))
+        lost = np.setdiff1d(owner, after.owner[after.of(place)])
+        return len(lost), len(np.intersect1d(lost, owner[(people[term] < k) & is_common[term]]))
+
     def released(self, release: Release, is_concerned: NDArray[np.bool_]) -> HoldingRows:
         """Return the rows that the release has of the marked terms."""
         numbers = np.flatnonzero(is_concerned)
-        place = pc.index_in(release.rows["term"], self.terms.take(pa.array(numbers)))
+        place = pc.index_in(release.rows[release.kind.unit], self.terms.take(pa.array(numbers)))
         is_there = pc.is_valid(place)
         user = as_array(release.rows["user"].filter(is_there))
         keys = np.sort(user * len(numbers) + as_array(place.filter(is_there)))
@@ -235,17 +258,40 @@ class Fate:
     combination: tuple[str, ...] = ()  # if removed: the smallest that would be too rare with the term put back
     people: int | None = None  # who would hold it in the release, this person included
     people_in_log: int | None = None  # who hold it in the log
+    # if k people do, so that they lost it too:
+    cause: tuple[str, ...] = ()  # the smallest combination of the history with the term that is too rare in the log
+    people_of_cause: int | None = None  # who hold that in the log
+    lost: int | None = None  # if the combination is the term alone: the people who lost it
+    lost_in_pairs: int | None = None  # and those of them who had it in a pair that is too rare in the log
+    # Other terms of these combinations are common by themselves: what goes anyway forces nothing else to go.
 
     def sentence(self, required: int) -> str:
         """Say what became of the term."""
         if self.kept:
             return "kept"
-        if self.people is None:
+        if self.people is None or self.people_in_log is None:
             return COULD_STAY
-        others = [term for term in self.combination if term != self.term]
-        what = f"together with {', '.join(others)} it" if others else "it"
-        holders = "1 person" if self.people == 1 else f"{self.people:,} people"
-        return f"{what} would be held by {holders} of the {required:,} needed ({self.people_in_log:,} in the log)"
+        together = self._with(self.combination)
+        if self.people_in_log < required:
+            verb = "has" if self.people_in_log == 1 else "have"
+            return f"only {_people(self.people_in_log)} in the log {verb} it{together}, and {required:,} are needed"
+        said = f"{_people(self.people)} of the {required:,} needed would have it{together}"
+        said += f" ({self.people_in_log:,} in the log)"
+        if self.lost is not None:
+            said += f"; {self.lost_in_pairs:,} of the {self.lost:,} who lost it had it in a pair too rare in the log"
+        if self.people_of_cause is None:
+            return f"{said}; of this history it was given up so that other terms could stay"
+        return (
+            f"{said}; this history had it{self._with(self.cause)}, as only {_people(self.people_of_cause)} in the log"
+        )
+
+    def _with(self, combination: tuple[str, ...]) -> str:
+        others = [term for term in combination if term != self.term]
+        return f" together with {', '.join(others)}" if others else ""
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
 
 
 @dataclass(frozen=True)
@@ -256,18 +302,20 @@ class TermExplanation(Tabular):
     guarantee: str
     required: int  # people who must share every combination
     fates: tuple[Fate, ...]
+    unit: str = "term"  # what is called a term here may be a whole query
 
     def to_arrow(self) -> Any:
         """Return a row per term of a history."""
         columns = {name: [getattr(fate, name) for fate in self.fates] for name in Fate.__dataclass_fields__}
-        types = {"term": pa.string(), "kept": pa.bool_(), "combination": pa.list_(pa.string())}
+        types = {"term": pa.string(), "kept": pa.bool_()}
+        types |= dict.fromkeys(("combination", "cause"), pa.list_(pa.string()))
         return pa.table(columns, pa.schema({name: types.get(name, pa.int64()) for name in columns}))
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows as text; the history is left out where there is one only."""
         several = len({fate.history for fate in self.fates}) > 1
         rows = [[str(fate.history), fate.term, f"{fate.count:,}", fate.sentence(self.required)] for fate in self.fates]
-        headings = ["history", "term", "queries", ""]
+        headings = ["history", self.unit, "queries", ""]
         return (headings, rows) if several else (headings[1:], [row[1:] for row in rows])
 
     def record(self) -> dict[str, Any]:
@@ -286,15 +334,17 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
     if loaded.faults:
         raise ReleaseError(f"{release}: {loaded.faults[0]}; verify the release.")
     claim = loaded.manifest.claim
-    if not {"k", "m"} <= claim.values.keys():
-        raise InputError(f"{release} promises {claim}, and reasons are known for km only.")
+    if not guarantee_of(claim).largest_shared(claim):
+        raise InputError(
+            f"{release} promises {claim}; reasons are known where terms or queries must be shared by k people."
+        )
     folder.check_belongs(loaded.manifest.content_sha256)
     membership = folder.membership()
     histories = _histories_of(membership, person, request.history)
     log = load_holdings(folder, membership)
     wanted = None
     if request.term is not None:  # it is folded as the log's terms are
-        folded = fold(request.term, loaded.manifest.cleaning.cleaning().charset).strip()
+        folded = " ".join(fold(request.term, loaded.manifest.cleaning.cleaning().charset).split())
         wanted = int(log.terms.index(pa.scalar(folded)).as_py())
         if wanted < 0 or not any(wanted in log.rows.term[log.row(history)] for history in histories):
             raise InputError(
@@ -305,11 +355,12 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
     original = replace(log.rows, history=log.rows.history[rows], term=log.rows.term[rows])
     released = log.released(loaded, concerned)
     fates: list[Fate] = []
+    is_common = {part: log.is_common(part, claim.integer("k")) for part in set(log.rows.part[histories].tolist())}
     for number, one in enumerate(histories):
         progress("looking for reasons", number, len(histories))
-        fates += _fates(log, original, released, one, wanted, claim)
+        fates += _fates(log, original, released, one, wanted, is_common[int(log.rows.part[one])], claim)
     progress("looking for reasons", len(histories), len(histories))
-    return TermExplanation(person, str(claim), claim.integer("k"), tuple(fates))
+    return TermExplanation(person, str(claim), claim.integer("k"), tuple(fates), loaded.kind.unit)
 
 
 def _histories_of(membership: pa.Table, person: str, history: int | None) -> list[int]:
@@ -333,6 +384,7 @@ def _fates(
     released: HoldingRows,
     history: int,
     wanted: int | None,
+    is_common: NDArray[np.bool_],
     claim: ResolvedName,
 ) -> list[Fate]:
     """Say of the terms of a history, or of the one that is wanted, what became of them; removed ones first."""
@@ -342,7 +394,9 @@ def _fates(
     before, after = (rows.postings(terms, part, len(log.terms)) for rows in (original, released))
     in_order = sorted(range(len(texts)), key=texts.__getitem__)
     kept = [place for place in in_order if log.release_id[history] in after.of(place)]
-    search = ReasonSearch(after, int(log.rows.owner[history]), kept, k=claim.integer("k"), m=claim.integer("m"))
+    k, m, person = claim.integer("k"), guarantee_of(claim).largest_shared(claim), int(log.rows.owner[history])
+    search = ReasonSearch(after, person, kept, k=k, m=m)
+    causes = ReasonSearch(before, person, [place for place in in_order if is_common[terms[place]]], k=k, m=m)
     fates = []
     for place in sorted(in_order, key=set(kept).__contains__):
         if wanted is not None and terms[place] != wanted:
@@ -350,8 +404,15 @@ def _fates(
         fate = Fate(history, texts[place], int(counts[place]), place in kept)
         found = None if fate.kept else search.smallest(place)
         if found is not None:
-            places = sorted((place, *found.others), key=texts.__getitem__)
-            names, in_log = tuple(texts[other] for other in places), before.people_holding(places)
+            places = (place, *found.others)
+            names, in_log = tuple(sorted(texts[other] for other in places)), before.people_holding(places)
             fate = replace(fate, combination=names, people=found.people, people_in_log=in_log)
+            if in_log >= k and not found.others:
+                lost, in_pairs = log.count_lost(before, after, place, is_common, k)
+                fate = replace(fate, lost=lost, lost_in_pairs=in_pairs)
+            cause = causes.smallest(place) if in_log >= k else None
+            if cause is not None:
+                names = tuple(sorted(texts[other] for other in (place, *cause.others)))
+                fate = replace(fate, cause=names, people_of_cause=cause.people)
         fates.append(fate)
     return fates

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
+from queryveil.guarantees import guarantee_of
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.reader import Release, load_release
 from queryveil.workflows.explain import explain
@@ -117,7 +118,8 @@ def show_person(release: Path, private: Path, person: str, *, progress: Progress
         raise InputError(UNKNOWN_PERSON, field="person")
     units = own["release_id"].drop_null()
     after = _published(loaded, units)
-    if loaded.kind.deletes_terms:
+    claim = loaded.manifest.claim
+    if guarantee_of(claim).largest_shared(claim):
         why = explain(WhyRequest(release=release, private=private, user=person), progress=progress)
         before = [OriginalItem(fate.term, fate.count, fate.kept, fate.sentence(why.required)) for fate in why.fates]
     else:

@@ -55,7 +55,7 @@ def require_spark_support(category: str, name: ResolvedName) -> None:
             f"{'has' if len(known) == 1 else 'have'} one); use --engine local."
         )
     for parameter, value in declared.spark_only.items() if isinstance(declared, Method) else ():
-        if name[parameter] != value:
+        if name.values.get(parameter, value) != value:
             raise InputError(
                 f"{name}: on Spark there is only {parameter}={value}; leave it out, or use --engine local."
             )

@@ -1,6 +1,8 @@
 """Groups: every one legal by a check of its own, the greedy equal to its twin, blocks, what is published."""
 
 import math
+import operator
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,8 +17,19 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.groups import Grouping
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.grouping.greedy import LEFT_OVER, NEXT_SEED, empty_tally, grow_groups, start_greedy
+from queryveil.methods import LINKABILITY
 from queryveil.methods.linkability import group_profiles as run
-from queryveil.methods.linkability.greedy import NO_MINIMUM, group_rows, part_of, task_of
+from queryveil.methods.linkability import incremental
+from queryveil.methods.linkability.blocks import BLOCK, EXACT_UP_TO
+from queryveil.methods.linkability.greedy import (
+    NO_MINIMUM,
+    GroupingTask,
+    group_rows,
+    part_of,
+    place_leftovers,
+    task_of,
+)
 from queryveil.methods.linkability.principles import representatives, smallest_group, without_rare
 from queryveil.semantics.augmentation import FeatureMatrix
 from tests.builders import profiles_of, rows
@@ -158,6 +171,71 @@ def test_the_greedy_equals_its_twin(
     expected = greedy_groups(features, rule, seed, by_seed, least)
     found = [np.flatnonzero(group == g).tolist() for g in range(group.max(initial=-1) + 1)]
     assert sorted(found) == sorted(sorted(members) for members in expected)
+
+
+LESS, MORE = (0.3, 0.7, 0.2), (0.2, 0.3, 0.7)  # equally similar to (1, 1, 1), but not in floating-point arithmetic
+
+
+def task_of_rows(name: str, *rows: Sequence[float]) -> GroupingTask:
+    """Return the task of grouping people who have a term each, and these features."""
+    indptr = np.arange(len(rows) + 1, dtype=np.int64) * 4
+    features = FeatureMatrix(indptr, np.tile(np.arange(4, dtype=np.int32), len(rows)), np.concatenate(rows), 4)
+    return task_of(profiles_of([[f"t{i}"] for i in range(len(rows))]), features, resolve("method", name))
+
+
+@pytest.mark.parametrize("principle", ["mean", "posterior"])
+@pytest.mark.parametrize("closest", ["centroid", "seed"])
+def test_similarities_that_differ_in_the_last_bit_are_tied_and_the_lowest_row_wins(
+    principle: str, closest: str
+) -> None:
+    name = f"linkability(p=0.5, principle={principle}, closest={closest}, floor=1)"
+    task = task_of_rows(name, (1, 1, 1, 0), (*LESS, 0), (*MORE, 0), (0, 0, 0, 1))
+    first, one, two, _ = task.rows.feature_values.reshape(4, 4).tolist()
+    assert sum(map(operator.mul, first, one)) < sum(map(operator.mul, first, two))
+    group = group_rows(task, 0, lambda done: None)
+    assert group[0] == group[1] != group[2]
+
+
+def test_the_next_seed_is_the_lowest_of_tied_rows() -> None:
+    task = task_of_rows("linkability(p=1, floor=1)", (1, 1, 1, 0), (*MORE, 0), (*LESS, 0))
+    state = start_greedy(task.rows, 0)
+    grow_groups(task.rows, task.rule, empty_tally(3), state, False, NO_MINIMUM, 1)
+    assert state.counters[NEXT_SEED] == 1
+
+
+def test_a_leftover_row_joins_the_lowest_of_tied_groups() -> None:
+    """Rows 0 to 3 are two groups; row 4 is as similar to both."""
+    task = task_of_rows("linkability(p=0.5, floor=1)", *[(*LESS, 0)] * 2, *[(*MORE, 0)] * 2, (1, 1, 1, 0))
+    group = np.array([0, 0, 1, 1, LEFT_OVER], np.int32)
+    place_leftovers(task, group, lambda done: None)
+    assert group.tolist() == [0, 0, 1, 1, 0]
+
+
+def test_a_newcomer_joins_the_first_of_tied_groups() -> None:
+    rows_of = np.array([(0.8, 0.2, 0.1), (0.8, 0.1, 0.2), (1, 1, 1)])  # tied, but not as computed
+    features = FeatureMatrix(np.arange(4) * 3, np.tile(np.arange(3, dtype=np.int32), 3), rows_of.ravel(), 3)
+    closest, _ = incremental._closest_groups(np.array([0, 1, -1], np.int32), np.ones(3, np.bool_), features)
+    assert closest.tolist() == [-1, -1, 0]
+
+
+def test_blocks_are_used_for_many_people_unless_refused_and_the_summary_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("queryveil.methods.linkability.blocks.BLOCK", 100)
+    profiles = natural_log(500, 3)
+    small = made(profiles, "linkability(p=0.4)")
+    assert small.summary["people grouped"] == "all at once"
+    cut = made(profiles, "linkability(p=0.4)", exact_up_to=400)
+    found = re.fullmatch(r"in (\d+) blocks of at most (\d+) people", cut.summary["people grouped"])
+    assert found is not None and int(found[1]) > 1 and 500 / int(found[1]) <= int(found[2]) <= 200
+    exact = made(profiles, "linkability(p=0.4, blocks=none)", exact_up_to=400)
+    assert exact.summary == small.summary
+    assert exact.group.tolist() == small.group.tolist() != cut.group.tolist()
+
+
+def test_the_declaration_names_the_size_above_which_blocks_are_used() -> None:
+    (blocks,) = (each for each in LINKABILITY.parameters if each.name == "blocks")
+    assert f"more than {EXACT_UP_TO:,} people are grouped in blocks of about {BLOCK:,}" in blocks.purpose
 
 
 def cosines(profiles: Profiles, grouped: Grouping) -> float:

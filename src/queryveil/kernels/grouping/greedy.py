@@ -2,9 +2,10 @@
 
 Similarity is the cosine of feature rows of unit length. A new member changes the dot products with the group's sum only
 of rows that share a dimension with it, so they are updated through an inverted index, which is rebuilt without grouped
-rows whenever half of its rows have a group. All sums are computed in one order (member by member, dimension by
-dimension), so that ties are ties everywhere; they go to the lowest row. Leftover rows that fit nowhere are merged with
-as many of the nearest groups as it takes to be legal: two legal groups are one legal group by every principle.
+rows whenever half of its rows have a group. Ties go to the lowest row or group. Similarities that are equal in exact
+arithmetic may differ in the last bits, so a later one must be better by more than `ROUNDING`. Leftover rows that fit
+nowhere are merged with as many of the nearest groups as it takes to be legal: two legal groups are one legal group by
+every principle.
 """
 
 from typing import NamedTuple
@@ -189,12 +190,18 @@ def add_scores(rows: FeatureRows, state: GreedyState, row: int) -> int:
 
 
 @jit
+def just_above(value: float) -> float:
+    """Return what a later value must exceed to be better than this one, and not tied with it."""
+    return value + ROUNDING * abs(value)
+
+
+@jit
 def _best_free(state: GreedyState, score: NDArray[np.float64], sign: float) -> int:
-    """Return the free row with the highest `sign` · score, or -1."""
-    best, highest = -1, -np.inf
+    """Return the free row with the highest `sign` · score, the lowest of tied ones, or -1."""
+    best, bar = -1, -np.inf
     for row in state.free[: state.counters[N_INDEXED]]:
-        if sign * score[row] > highest and state.group[row] == FREE:
-            best, highest = row, sign * score[row]
+        if sign * score[row] > bar and state.group[row] == FREE:
+            best, bar = row, just_above(sign * score[row])
     return best
 
 
@@ -323,6 +330,16 @@ def _score_groups(rows: FeatureRows, groups: MemberLists) -> None:
 
 
 @jit
+def _closest(groups: MemberLists) -> int:
+    """Return the group with the highest score, the lowest of tied ones, or -1 if all are excluded (-inf)."""
+    best, bar = -1, -np.inf
+    for g in range(len(groups.score)):
+        if groups.score[g] > bar:
+            best, bar = g, just_above(groups.score[g])
+    return best
+
+
+@jit
 def _count_group(rows: FeatureRows, tally: GroupTally, groups: MemberLists, g: int) -> None:
     row = groups.first[g]
     while row >= 0:
@@ -336,10 +353,8 @@ def _place(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: Member
     _add_to(rows, row, groups.dense)
     _score_groups(rows, groups)
     _clear(rows, row, groups.dense)
-    while len(groups.score):
-        g = int(np.argmax(groups.score))
-        if groups.score[g] < least:
-            return
+    g = _closest(groups)
+    while g >= 0 and groups.score[g] >= least:
         _count_group(rows, tally, groups, g)
         count_row(tally, rows, row)
         fits = is_legal(tally, rule)
@@ -350,6 +365,7 @@ def _place(rows: FeatureRows, rule: GroupRule, tally: GroupTally, groups: Member
             groups.after[row], groups.first[g] = groups.first[g], row
             return
         groups.score[g] = -np.inf
+        g = _closest(groups)
 
 
 @jit
@@ -385,15 +401,15 @@ def merge_leftovers(rows: FeatureRows, rule: GroupRule, tally: GroupTally, group
             _add_to(rows, row, groups.dense)
     _score_groups(rows, groups)
     groups.dense[:] = 0.0
-    order = np.argsort(-groups.score, kind="mergesort")
-    n_merged = 0
-    while n_merged < len(order) and not is_legal(tally, rule):
-        _count_group(rows, tally, groups, order[n_merged])
-        n_merged += 1
+    n_groups = len(groups.score)
+    is_merged, into = np.zeros(n_groups, np.bool_), n_groups
+    g = _closest(groups)
+    while g >= 0 and not is_legal(tally, rule):
+        _count_group(rows, tally, groups, g)
+        is_merged[g], groups.score[g] = True, -np.inf
+        into = g if into == n_groups else into
+        g = _closest(groups)
     if is_legal(tally, rule):
-        into = order[0] if n_merged else len(order)
-        is_merged = np.zeros(len(order) + 1, np.bool_)
-        is_merged[order[:n_merged]] = True
         for row in range(len(group)):
             if group[row] == LEFT_OVER or (group[row] >= 0 and is_merged[group[row]]):
                 group[row] = into

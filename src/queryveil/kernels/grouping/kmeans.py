@@ -15,7 +15,7 @@ def nearest_centres(
     centres: NDArray[np.float32],
     part: NDArray[np.int32],
 ) -> None:
-    """Set, for every row of `which`, the centre with the highest dot product; ties go to the first.
+    """Set, for every row of `which`, the centre with the highest dot product as computed; equal ones go to the first.
 
     `centres` is (dimensions of the sample, centres); `number` is the position of a dimension there, -1 for none.
     """

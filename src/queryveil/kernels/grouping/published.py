@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.grouping import greedy
-from queryveil.kernels.grouping.greedy import add_scores, build_index, invert_rows, release_members, square_of
+from queryveil.kernels.grouping.greedy import (
+    add_scores,
+    build_index,
+    invert_rows,
+    just_above,
+    release_members,
+    square_of,
+)
 
 SIMILARITY_WEIGHT = 0.1  # of the similarity in meaning, against the cosine to the published entries
 
@@ -108,8 +115,8 @@ def _best_candidate(
     length: float,
     least: float,
 ) -> int:
-    """Return the free row that makes the best group, among those similar enough, or -1."""
-    best, highest = -1, -np.inf
+    """Return the free row that makes the best group, among those similar enough and the lowest of tied ones, or -1."""
+    best, bar = -1, -np.inf
     to_mean, to_cosine = 1 / np.sqrt(n_members + 1), 1 / np.sqrt(length) if length > 0 else 0.0
     for row in state.free[: state.counters[greedy.N_INDEXED]]:
         similarity = state.score[row] * to_cosine
@@ -118,8 +125,8 @@ def _best_candidate(
         below = square + found.alone[row, 1] + found.change[row, 1]
         above = product + found.alone[row, 0] + found.change[row, 0]
         value = SIMILARITY_WEIGHT * similarity + (to_mean * above / np.sqrt(below) if below > greedy.ROUNDING else 0.0)
-        if value > highest:
-            best, highest = row, value
+        if value > bar:
+            best, bar = row, just_above(value)
     return best
 
 

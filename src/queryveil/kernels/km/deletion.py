@@ -29,14 +29,14 @@ def _draw(rule: Rule, n: int) -> int:
 
 
 @jit
-def _is_deleted_first(rule: Rule, support1: NDArray[np.int32], t: int, other: int) -> bool:
-    """Return whether term t, of larger id, is deleted rather than the other; with equal figures it is."""
+def _compare(rule: Rule, support1: NDArray[np.int32], t: int, other: int) -> float:
+    """Return a number below 0 if term t is deleted rather than the other, above 0 if not, 0 if they tie."""
     if rule.target == UTILITY:
-        return rule.utility[t] <= rule.utility[other]
+        return rule.utility[t] - rule.utility[other]
     for size in range(rule.m, 1, -1):
         if rule.degree[size, t] != rule.degree[size, other]:
-            return rule.degree[size, t] < rule.degree[size, other]
-    return support1[t] <= support1[other]
+            return float(rule.degree[size, t] - rule.degree[size, other])
+    return float(support1[t] - support1[other])
 
 
 @jit
@@ -46,9 +46,12 @@ def _select_deletion(
     """Return the place of the term to delete from a combination (places ascending)."""
     if rule.target == RANDOM:
         return places[_draw(rule, n)] if n > 1 else places[0]
-    worst = places[0]
+    worst, n_tied = places[0], 1
     for i in range(1, n):
-        if _is_deleted_first(rule, support1, current[places[i]], current[worst]):
+        difference = _compare(rule, support1, current[places[i]], current[worst])
+        n_tied = n_tied + 1 if difference == 0 else 1 if difference < 0 else n_tied
+        # Of n tied terms each is chosen with probability 1/n: the last one replaces the others that often.
+        if difference < 0 or (difference == 0 and (not rule.has_random_ties or _draw(rule, n_tied) == 0)):
             worst = places[i]
     return worst
 
@@ -102,6 +105,7 @@ def _delete_infrequent_pairs(
     kept, utility = log.kept, rule.utility
     current, where, is_deleted, common, positions = s.current, s.where, s.is_deleted, s.common, s.positions
     frequent, rarer, words = s.pairs.frequent, s.pairs.rarer, (n + 63) >> 6
+    is_plain = rule.target == UTILITY and not rule.has_random_ties
     n_deleted = 0
     for i in range(n):
         if is_deleted[i] or not common[i]:
@@ -113,7 +117,7 @@ def _delete_infrequent_pairs(
             while bits and not is_deleted[i]:
                 j = (word << 6) + lowest(bits)
                 bits &= bits - ONE
-                if rule.target == UTILITY:  # by far the most common; the calls would cost more than the work
+                if is_plain:  # by far the most common; the calls would cost more than the work
                     deleted = j if utility[current[j]] <= utility[current[i]] else i
                     is_deleted[deleted] = True
                     kept[where[deleted]] = False

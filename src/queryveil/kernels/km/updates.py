@@ -35,7 +35,8 @@ class Rule(NamedTuple):
     target: int
     utility: NDArray[np.float64]  # (terms,), for UTILITY
     degree: NDArray[np.int64]  # (5, terms): frequent combinations of each size a term is in, for FIS
-    random: NDArray[np.uint64]  # (1,): the state of splitmix64, for RANDOM
+    random: NDArray[np.uint64]  # (1,): the state of splitmix64, for RANDOM and random ties
+    has_random_ties: bool  # which of equally useful terms is deleted: a random one, else the one of the largest id
 
 
 class Scratch(NamedTuple):

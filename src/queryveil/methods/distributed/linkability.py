@@ -100,8 +100,8 @@ def group_profiles(
 
 def _summary(
     method: ResolvedName, results: Sequence["_BlockResult"], everybody: _PeopleCounts, n_all_pairs: int
-) -> dict[str, int]:
-    """Return counts that describe the run, and refuse one without a group; `n_all_pairs` counts rare terms too."""
+) -> dict[str, Any]:
+    """Return what describes the run, and refuse one without a group; `n_all_pairs` counts rare terms too."""
     n_groups = sum(block.groups for block in results)
     if not n_groups:
         raise GuaranteeError(
@@ -110,6 +110,7 @@ def _summary(
         )
     return {
         "groups": n_groups,
+        "people grouped": f"in {len(results):,} blocks on Spark, cut further above {EXACT_UP_TO:,} people",
         "people without a usable term": everybody.n_people - everybody.n_holders,
         "people who fit nowhere": sum(block.nowhere for block in results),
         "pairs below the floor": n_all_pairs - everybody.n_pairs,
@@ -200,7 +201,7 @@ def group_piece(
     features = FeatureMatrix(people.feature_indptr, feature_ids.astype(np.int32), people.values, len(dimensions))
     population = principles.Population(*everybody, people.holders[first].astype(np.int64), people.totals[first])
     task = task_of(profiles, features, method, people=population)
-    group = group_all(task, np.arange(len(people)), rng, EXACT_UP_TO, silent)
+    group, _ = group_all(task, np.arange(len(people)), rng, EXACT_UP_TO, silent)
     made = principles.representatives(profiles, group, method, people=population)
     made, _ = principles.without_groups(made, np.diff(made.indptr) == 0)  # nothing may be published of them
     return made, numbers

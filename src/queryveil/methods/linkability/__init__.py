@@ -4,7 +4,8 @@ Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010.
 
 Where we read it differently, and why: the greedy is that of the prose (the pseudo-code never adds the seed); the mean
 profile size is by default that of the group itself, since with the mean of all people one heavy user is a group;
-terms that fewer than `floor` people hold are neither considered nor published. Terms are published once, sorted.
+terms that fewer than `floor` people hold are neither considered nor published; many people are grouped in blocks
+unless the method has blocks=none. Terms are published once, sorted.
 """
 
 from dataclasses import replace
@@ -54,11 +55,13 @@ def group_profiles(
     """Return groups of the histories, all legal by the principle, and what is published of each.
 
     Profiles have one history per person; histories are compared by their features. People who hold no publishable term,
-    or fit nowhere, have no group. More people than `exact_up_to` are grouped in blocks.
+    or fit nowhere, have no group. More people than `exact_up_to` are grouped in blocks, unless the method has none.
     """
     common = without_rare(profiles, method)
     usable = np.flatnonzero(np.diff(common.indptr))
-    group = group_all(task_of(common, features, method), usable, rng, exact_up_to, progress)
+    if method.word("blocks") == "none":
+        exact_up_to = len(usable)
+    group, blocks = group_all(task_of(common, features, method), usable, rng, exact_up_to, progress)
     made = representatives(common, group, method)
     made, _ = without_groups(made, np.diff(made.indptr) == 0)  # nothing may be published of them
     if not made.n_groups:
@@ -67,8 +70,10 @@ def group_profiles(
             "take a larger p, a weaker principle or more people."
         )
     n_without = profiles.n_histories - len(usable)
+    in_blocks = f"in {len(blocks):,} blocks of at most {max(blocks):,} people"
     summary = {
         "groups": made.n_groups,
+        "people grouped": "all at once" if len(blocks) == 1 else in_blocks,
         "people without a usable term": n_without,
         "people who fit nowhere": int(np.count_nonzero(made.group < 0)) - n_without,
         "pairs below the floor": len(profiles.ids) - len(common.ids),

@@ -32,18 +32,21 @@ _STAGE = "grouping"
 
 def group_all(
     task: GroupingTask, rows: IntArray, rng: np.random.Generator, exact_up_to: int, progress: Progress
-) -> NDArray[np.int32]:
-    """Return the group of every row, −1 if it is not among the given ones or fits nowhere; all groups are legal."""
+) -> tuple[NDArray[np.int32], list[int]]:
+    """Return the group of every row and the sizes of the blocks.
+
+    The group is −1 if the row is not among the given ones or fits nowhere; all groups are legal.
+    """
     group = np.full(task.n_rows, FREE, np.int32)
     group[rows] = LEFT_OVER
-    if not len(rows):
-        return group
     if len(rows) <= exact_up_to:
-        _group_blocks(task, [rows], rng, group, progress)
-        return without_gaps(group)
-    pending, block = rows, BLOCK
+        if len(rows):
+            _group_blocks(task, [rows], rng, group, progress)
+        return without_gaps(group), [len(rows)]
+    pending, block, sizes = rows, BLOCK, list[int]()
     while len(pending):
         blocks = cut_into_blocks(task, pending, block, rng, progress)
+        sizes += map(len, blocks)
         pending = _group_blocks(task, blocks, rng, group, progress)
         if len(blocks) == 1:
             break
@@ -52,7 +55,7 @@ def group_all(
         place_leftovers(task, group, lambda done: progress(_STAGE, done, task.n_rows))
     if task.is_open and task.prefers_similar:
         group = _regroup_loosest(task, without_gaps(group), rng, progress)
-    return without_gaps(group)
+    return without_gaps(group), sizes
 
 
 def _regroup_loosest(

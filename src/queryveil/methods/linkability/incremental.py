@@ -50,7 +50,8 @@ def extend_groups(
     is_dissolved = ~keeps_promise(group)
     group = np.where(_is_in(is_dissolved, group), _NO_GROUP, group)
     alone = np.flatnonzero((group < 0) & usable)
-    new = group_all(task_of(common, features, method), alone, rng, EXACT_UP_TO, progress)
+    exact_up_to = len(alone) if method.word("blocks") == "none" else EXACT_UP_TO
+    new, _ = group_all(task_of(common, features, method), alone, rng, exact_up_to, progress)
     group = np.where(new >= 0, before.n_groups + new, group)
     group = np.where((group >= before.n_groups) & _is_in(~keeps_promise(group), group), _NO_GROUP, group)
     closest, _ = _closest_groups(group, usable, features)
@@ -120,7 +121,8 @@ def _closest_groups(group: Groups, usable: Flags, features: FeatureMatrix) -> tu
     for part in np.array_split(alone, len(alone) // _AT_ONCE + 1):
         if len(part) and len(used):
             cosine = (rows[part] @ sums.T).toarray()
-            closest[part], similarity[part] = used[np.argmax(cosine, axis=1)], cosine.max(axis=1)
+            similarity[part] = cosine.max(axis=1)
+            closest[part] = used[np.argmax(cosine >= (1 - ROUNDING) * similarity[part, np.newaxis], axis=1)]
     return closest, similarity
 
 
