@@ -88,6 +88,10 @@ def test_content_is_what_one_machine_would_write(made: Made) -> None:
         profiles = queryveil.profiles(opened)
         steps = [step.__dict__ for step in opened.steps.values()]
     assert done.manifest.record()["cleaning"]["steps"] == steps
+    left = {step["name"]: step for step in steps}["left"]
+    assert left["count"] == sum(step["rows"] for step in steps)
+    assert left["note"] == f"{sum(step['people'] for step in steps)} people"
+    assert {step["name"]: step["people"] for step in steps}["no term"] == -1
     rows = encode_histories(profiles, kept_mask(profiles, folder)).rows
     assert rows.equals(load_release(folder / "r2").rows)
     assert done.manifest.record()["partition"] == {"column": "country", "values": 3, "left_out": 1}

@@ -11,51 +11,41 @@ from functools import partial
 from ipaddress import AddressValueError, IPv6Address
 
 _LONG_RUN = 7  # digits; shorter numbers are mostly years, prices, models and item numbers
-# Each pattern can match only at the start of a word, so that the time is linear in the length of the query
-_URL = re.compile(r"(?<!\S)[^\s?]+\?\S*")  # a word with a question mark inside; `_is_url_with_parameters` decides
 _ADDRESS = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
 _DOMAIN = re.compile(r"\w\.[\w-]")
-_HOME_PAGE = re.compile(r"(?<!\S)(?:[^\s~]*/)?~\w\S*")  # of a user: example.edu/~joe
 _GAP, _NAME = r"[ \t]{1,3}", r"(?<![\w.+-])[\w.+-]+"
 _AT, _DOT = (rf"(?:{_GAP}{word}{_GAP}|[ \t]?[(\[]{word}[)\]][ \t]?)" for word in ("at", "dot"))
-_EMAIL = re.compile(
-    rf"{_NAME}@\s?[\w-]+(?:\.[\w-]+)*|{_NAME}\s@\s?[\w-]+(?:\.[\w-]+)+"
-    rf"|{_NAME}(?:{_DOT}[\w-]+)?{_AT}[\w-]+(?:{_DOT}[\w-]+){{0,2}}{_DOT}"  # spelled out
-    r"(?:com|net|org|edu|gov|mil|info|biz|co|us|uk|ca|au|de|fr|it|nl)\b",
-    re.IGNORECASE,
-)
-_BYTE = r"(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
-_HEX = "[0-9A-Fa-f]"
-_NETWORK = re.compile(
-    rf"(?<![\w.]){_BYTE}(?:\.{_BYTE}){{3}}(?!\w|\.\w)"  # IPv4
-    rf"|(?<![\w:-]){_HEX}{{2}}([:-]){_HEX}{{2}}(?:\1{_HEX}{{2}}){{4}}(?![\w:-])"  # MAC
-    rf"|(?<![\w.:])(?:{_HEX}{{1,4}}:|:(?=:))(?:{_HEX}{{0,4}}:){{1,7}}(?:{_HEX}{{1,4}})?(?![\w:])"  # perhaps IPv6
-)
-_HANDLE = re.compile(r"(?<![\w@])@\w{2,}")
-_STREET = re.compile(
-    r"(?<![\w.-])\d{1,5}(?:[ \t][^\W\d]+\.?){1,3}?[ \t]"
-    r"(?:(?:street|avenue|boulevard|blvd)\b|(?:ave|road|rd|lane|ln)\.?(?=[ \t]*(?:,|\d|$)))",
-    re.IGNORECASE,
-)
-_CARD = re.compile(r"(?<!\d)(?:\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}|\d{4}[ -]?\d{6}[ -]?\d{5}|\d{13,19})(?!\d)")
-_PHONE = re.compile(
-    r"(?<!\w)\+\d[\d .()/-]{6,18}\d(?!\d)"  # international
-    r"|(?<!\d)(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\d)"  # North American, with area code
-    r"|(?<!\d)\d{3}[.-]\d{4}(?!\d)"  # North American, local
-    r"|(?<!\d)(?=(?:[ /-]?\d){8})0\d{2,4}[ /-]\d{3,}(?:[ -]?\d{2,})*(?!\d)"  # trunk prefix, as in Europe
-)
-_DIGITS = re.compile(rf"\d{{{_LONG_RUN},}}|(?<!\d)\d{{3}}-\d{{2}}-\d{{4}}(?!\d)|(?<!\d)\d{{5}}-\d{{4}}(?!\d)")
+_BYTE, _HEX = r"(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])", "[0-9A-Fa-f]"
 
+# Each pattern can match only at the start of a word, so that the time is linear in the length of the query
 _PATTERNS = {
-    "url": _URL,
-    "home page": _HOME_PAGE,
-    "email": _EMAIL,
-    "network address": _NETWORK,
-    "handle": _HANDLE,
-    "card": _CARD,
-    "phone": _PHONE,
-    "digits": _DIGITS,
-    "street address": _STREET,
+    "url": re.compile(r"(?<!\S)[^\s?]+\?\S*"),  # a word with a question mark inside
+    "home page": re.compile(r"(?<!\S)(?:[^\s~]*/)?~\w\S*"),  # of a user: example.edu/~joe
+    "email": re.compile(
+        rf"{_NAME}@\s?[\w-]+(?:\.[\w-]+)*|{_NAME}\s@\s?[\w-]+(?:\.[\w-]+)+"
+        rf"|{_NAME}(?:{_DOT}[\w-]+)?{_AT}[\w-]+(?:{_DOT}[\w-]+){{0,2}}{_DOT}"  # spelled out
+        r"(?:com|net|org|edu|gov|mil|info|biz|co|us|uk|ca|au|de|fr|it|nl)\b",
+        re.IGNORECASE,
+    ),
+    "network address": re.compile(
+        rf"(?<![\w.]){_BYTE}(?:\.{_BYTE}){{3}}(?!\w|\.\w)"  # IPv4
+        rf"|(?<![\w:-]){_HEX}{{2}}([:-]){_HEX}{{2}}(?:\1{_HEX}{{2}}){{4}}(?![\w:-])"  # MAC
+        rf"|(?<![\w.:])(?:{_HEX}{{1,4}}:|:(?=:))(?:{_HEX}{{0,4}}:){{1,7}}(?:{_HEX}{{1,4}})?(?![\w:])"  # perhaps IPv6
+    ),
+    "handle": re.compile(r"(?<![\w@])@\w{2,}"),
+    "card": re.compile(r"(?<!\d)(?:\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}|\d{4}[ -]?\d{6}[ -]?\d{5}|\d{13,19})(?!\d)"),
+    "phone": re.compile(
+        r"(?<!\w)\+\d[\d .()/-]{6,18}\d(?!\d)"  # international
+        r"|(?<!\d)(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\d)"  # North American, with area code
+        r"|(?<!\d)\d{3}[.-]\d{4}(?!\d)"  # North American, local
+        r"|(?<!\d)(?=(?:[ /-]?\d){8})0\d{2,4}[ /-]\d{3,}(?:[ -]?\d{2,})*(?!\d)"  # trunk prefix, as in Europe
+    ),
+    "digits": re.compile(rf"\d{{{_LONG_RUN},}}|(?<!\d)\d{{3}}-\d{{2}}-\d{{4}}(?!\d)|(?<!\d)\d{{5}}-\d{{4}}(?!\d)"),
+    "street address": re.compile(
+        r"(?<![\w.-])\d{1,5}(?:[ \t][^\W\d]+\.?){1,3}?[ \t]"
+        r"(?:(?:street|avenue|boulevard|blvd)\b|(?:ave|road|rd|lane|ln)\.?(?=[ \t]*(?:,|\d|$)))",
+        re.IGNORECASE,
+    ),
 }
 KINDS = tuple(_PATTERNS)
 

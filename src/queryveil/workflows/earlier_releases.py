@@ -205,7 +205,7 @@ def open_earlier_groups(release: Path, private: Path | None, kind: Kind, claim: 
 
 
 class PreviousGroupsInput(MethodInput):
-    """An earlier release of groups that is extended: newcomers join, and nobody moves without need."""
+    """An earlier release of groups that is extended; nobody moves without need."""
 
     def __post_init__(self) -> None:
         """Read the earlier release."""
