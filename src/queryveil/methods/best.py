@@ -9,8 +9,10 @@ Algorithm 1 also runs alone, on a core of its own, and the better result is take
 """
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Event
 
@@ -21,10 +23,11 @@ from queryveil.core.progress import Progress
 from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
+from queryveil.kernels.km.deletion import count_degrees
 from queryveil.kernels.km.growth import GrowingLog, add_potentials, grow, term_postings
 from queryveil.kernels.km.improvement import make_selection_scratch, reinsert_terms, reselect
 from queryveil.kernels.km.supports import Tree, are_distinct
-from queryveil.kernels.km.updates import UTILITY, Rule, make_scratch
+from queryveil.kernels.km.updates import FIS, UTILITY, Rule, make_scratch
 from queryveil.methods.deletion import BUDGET, count_combinations, delete, make_log
 from queryveil.methods.targets import Objective
 
@@ -40,6 +43,10 @@ _TRIED_WORK = 12_000_000  # pairs of history and term, and _PER_HISTORY for each
 _PER_HISTORY = 100  # … which gain most where few people have long histories
 _REMOVED = 0.2, 0.6  # the smallest and the largest share of the terms that such a try removes and inserts again
 _SPREAD = 0.4  # of the random factors of its order and weights
+_SMALL = 8  # tries after the first: a log that allows so many is also grown in the order of other targets
+_PROMISING = 0.9  # share of the best result so far that makes another order worth more work
+_FEW_TRIPLES = 1_000_000  # up to so many frequent ones, Algorithm 1 is also tried by other rules
+_OTHER = "growth in another order"
 
 
 def best(
@@ -58,30 +65,37 @@ def best(
         if stop.is_set():
             raise InterruptedError(stage)
 
-    own = tree._replace(**{name: getattr(tree, name).copy() for name in ("support2", "support3", "support4")})
+    own = _copy_supports(tree)
     with ThreadPoolExecutor(1) as pool:
         paper = pool.submit(delete, rows, people, own, rule, end_when_stopped)
         try:
             problem = growth_problem(rows, rule.k, tree, len(people), objective.gain)
-            grown, n_tries = _grow_best(problem, objective, people, rng, progress)
+            grown, n_tries = _grow_in_all_orders(problem, objective, people, rule.m, rng, progress)
+            found = {name: masks[-1] for name, masks in grown.items()}
             if rule.m > 2:
-                grown = _enforce_larger_combinations(rows, grown, rule, objective.gain, progress)
+                if problem.is_small and len(tree.term3) <= _FEW_TRIPLES:
+                    grown["paper, improved"] = [rows.ids < len(people)]
+                rules = _deletion_rules(rule, rows, objective, is_small=problem.is_small)
+                for name, masks in grown.items():
+                    usable = masks if problem.is_small else masks[-1:]
+                    tried = [_enforce_larger_combinations(rows, mask, rules, objective, progress) for mask in usable]
+                    found[name] = max(tried, key=objective.kept_share)
             published = paper.result()[0]
         except BaseException:
             stop.set()
             raise
-    found = {"paper": published, "growth": grown}
-    if rule.m == 2 and objective.kept_share(published) >= objective.kept_share(grown):
+    found = {"paper": published, **found}
+    kept = {name: objective.kept_share(mask) for name, mask in found.items()}
+    if rule.m == 2 and max(kept, key=lambda name: kept[name]) == "paper":
         log = problem.log_keeping(published[problem.place])
         improve(problem, log, own, problem.by_gain, progress)
         found["paper, improved"] = problem.mask(log)
-    kept = {name: objective.kept_share(mask) for name, mask in found.items()}
+        kept["paper, improved"] = objective.kept_share(found["paper, improved"])
     chosen = max(kept, key=lambda name: kept[name])
-    tried = {name: round(share, 2) for name, (share, _) in kept.items()}
     return found[chosen], {
         "algorithm": "best",
         "chosen": chosen,
-        f"{objective.target} kept, in %": tried,
+        f"{objective.target} kept, in %": {name: round(share, 2) for name, (share, _) in kept.items()},
         "tries to grow it": n_tries,
     }
 
@@ -103,6 +117,21 @@ class GrowthProblem:
     by_length: IntArray  # histories, the longest first
     by_gain: IntArray  # terms, the one with the highest total gain first
     potential: FloatArray  # (pairs,): the gain of all terms of the history compatible with its term
+
+    @property
+    def n_varied(self) -> int:
+        """Return how often the size of the log allows to vary a grown log."""
+        return min(_MAX_TRIES, _TRIED_WORK // (len(self.gain) + _PER_HISTORY * self.profiles.n_histories))
+
+    @property
+    def is_small(self) -> bool:
+        """Return whether the log is small enough to try what other targets would."""
+        return self.n_varied >= _SMALL
+
+    @property
+    def by_potential(self) -> FloatArray:
+        """Return the weight of each pair: its gain, and more if it is compatible with others."""
+        return self.gain * np.sqrt(self.potential)
 
     def mask(self, log: GrowingLog) -> Mask:
         """Return which pairs of the log are kept."""
@@ -197,25 +226,59 @@ def improve(problem: GrowthProblem, log: GrowingLog, tree: Tree, order: IntArray
         grow_terms(problem, log, tree, problem.gain, order[is_dropped[order]], progress)
 
 
-def _grow_best(
-    problem: GrowthProblem, objective: Objective, people: IntArray, rng: np.random.Generator, progress: Progress
-) -> tuple[Mask, int]:
-    """Return the best of several grown logs, and their number; people and distinct terms are helped by rare terms.
+def _grow_in_all_orders(
+    problem: GrowthProblem, objective: Objective, people: IntArray, m: int, rng: np.random.Generator, progress: Progress
+) -> tuple[dict[str, list[Mask]], int]:
+    """Return logs grown in the order of the target, then in that of other targets if it helps, and how many were.
 
-    In small logs, terms are removed from the best log so far and inserted again in another order.
+    Common terms first keeps most pairs, rare terms first most distinct terms and most people. Another order may win
+    in small logs, and for m above 2, since what keeps most at m = 2 need not be the best log to continue from.
     """
-    by_potential = problem.gain * np.sqrt(problem.potential)
     rarest_first = np.arange(problem.n_terms)[::-1].copy()
-    starts = [(problem.by_gain, by_potential)]  # orders of terms and weights of pairs to grow by
-    if objective.target == "users":
-        starts.append((rarest_first, by_potential))
-    elif objective.target == "distinct":
-        starts = [(rarest_first, 1.0 / people[problem.term]), (rarest_first, by_potential)]
-    work = len(problem.gain) + _PER_HISTORY * problem.profiles.n_histories
-    n_tries = len(starts) + min(_MAX_TRIES, _TRIED_WORK // work)
-    nothing = np.zeros(len(problem.place), np.bool_)
-    most, best_log, best_tree = (-np.inf, 0.0), problem.log_keeping(nothing), problem.tree
-    for number in range(n_tries):
+    # the objective that guides the tries, then orders of terms and weights of pairs to grow by
+    common = objective, [(problem.by_gain, problem.by_potential)]
+    rare = (
+        replace(objective, target="distinct"),
+        [(rarest_first, 1.0 / people[problem.term]), (rarest_first, problem.by_potential)],
+    )
+    own, *others = (rare, common) if objective.favours_rare_terms else (common, rare)
+    occurrences = problem.profiles.counts.astype(np.float64)
+    has_values = not np.array_equal(objective.gain, occurrences)
+    if problem.is_small and has_values:
+        plain = growth_problem(problem.profiles, problem.k, problem.tree, problem.n_terms, occurrences)
+        others.append((replace(objective, target="logsize", gain=occurrences), [(plain.by_gain, plain.by_potential)]))
+    same_rng = deepcopy(rng)  # so that a target tries what another one does with the same seed
+    kept, masks, n_tries = _grow_best(problem, objective, *own, -np.inf, rng, progress)
+    grown = {"growth": masks}
+    # At m = 2 no other order keeps more occurrences.
+    helps = m > 2 or (problem.is_small and (has_values or objective.favours_rare_terms))
+    for guide, starts in others if helps else ():
+        promising, starts = _PROMISING * kept, starts if problem.is_small else starts[:1]
+        share, masks, n_more = _grow_best(problem, objective, guide, starts, promising, deepcopy(same_rng), progress)
+        n_tries += n_more
+        if share >= promising:
+            grown[_OTHER] = [*grown.get(_OTHER, []), *masks]
+    return grown, n_tries
+
+
+def _grow_best(
+    problem: GrowthProblem,
+    objective: Objective,
+    guide: Objective,
+    starts: Sequence[tuple[IntArray, FloatArray]],
+    promising: float,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[float, list[Mask], int]:
+    """Return what the best of several grown logs keeps, the masks of the first and the best one, and their number.
+
+    If one of the starts keeps enough to be promising, terms are removed from the log that is best by the guide and
+    inserted again in a varied order, as often as the size of the log allows.
+    """
+    log, tree = problem.log_keeping(np.zeros(len(problem.place), np.bool_)), problem.tree
+    most = furthest = -np.inf, 0.0
+    masks, guide_log, guide_tree, number = [problem.mask(log)], log, tree, 0
+    while number < len(starts) or (number < len(starts) + problem.n_varied and most[0] >= promising):
         if number < len(starts):
             (order, weight), is_removed = starts[number], np.ones(problem.n_terms, np.bool_)
         else:
@@ -224,34 +287,74 @@ def _grow_best(
             place = np.arange(1, len(order) + 1) * np.exp(_SPREAD * rng.standard_normal(len(order)))
             order = order[np.argsort(place, kind="stable")]
             weight = weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
-        log, tree = problem.without(best_log, best_tree, is_removed)
+        log, tree = problem.without(guide_log, guide_tree, is_removed)
         grow_terms(problem, log, tree, weight, order[is_removed[order]], progress)
         improve(problem, log, tree, order, progress)
-        kept = objective.kept_share(problem.mask(log))
+        mask = problem.mask(log)
+        kept, guided = objective.kept_share(mask), guide.kept_share(mask)
         if kept > most:
-            most, best_log, best_tree = kept, log, tree
-    return problem.mask(best_log), n_tries
+            most, masks = kept, [*masks[:1], mask] if number else [mask]
+        if guided > furthest:
+            furthest, guide_log, guide_tree = guided, log, tree
+        number += 1
+    return most[0], masks, number
 
 
-def _enforce_larger_combinations(rows: Profiles, grown: Mask, rule: Rule, gain: FloatArray, progress: Progress) -> Mask:
-    """Delete terms until no combination of three to m is infrequent, reinsert what fits, and return the kept pairs."""
-    if rule.target != UTILITY:  # Algorithm 1, which runs meanwhile, changes the degrees of the rule
-        utility = np.bincount(rows.ids, weights=gain).astype(np.float64)
-        rule = rule._replace(target=UTILITY, utility=utility, degree=np.zeros((5, 0), np.int64))
+def _deletion_rules(rule: Rule, rows: Profiles, objective: Objective, *, is_small: bool) -> list[Rule]:
+    """Return the rules by which larger combinations may be deleted: that of the target, in small logs also others.
+
+    For `users` rare terms are kept: they are what people have who hold nothing common.
+    """
+    people = rows.holder_counts().astype(np.float64)
+    by_people = Rule(rule.k, rule.m, UTILITY, people, np.zeros((5, 0), np.int64), rule.random)
+    if objective.target == "users":
+        own = by_people._replace(utility=-people)
+    elif rule.target != UTILITY:
+        own = by_people._replace(utility=np.bincount(rows.ids, weights=objective.gain).astype(np.float64))
+    else:
+        own = rule
+    return [own, by_people, by_people._replace(target=FIS)] if is_small else [own]
+
+
+def _enforce_larger_combinations(
+    rows: Profiles, grown: Mask, rules: Sequence[Rule], objective: Objective, progress: Progress
+) -> Mask:
+    """Return the kept pairs after no combination of three to m is infrequent, by the rule that keeps most."""
     start = rows.select(grown)
     people = start.holder_counts()
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
-    tree = count_combinations(start, len(people), rule.k, rule.m, progress)
-    kept, _ = delete(start, people, tree, rule, progress)
-    log = make_log(start, len(people))
-    log.kept[:] = kept
-    kept_log = start.select(kept)
-    support1 = count_people(kept_log.indptr, kept_log.ids, kept_log.owner, len(people)).astype(np.int32)
-    scratch = make_scratch(int(np.diff(start.indptr).max(initial=0)), len(people), rule.m)
+    counted = count_combinations(start, len(people), rules[0].k, rules[0].m, progress)
+    found = []
+    for rule in rules:
+        if rule.target == FIS:
+            rule = rule._replace(degree=count_degrees(counted, rule.m, len(people)))
+        tree, mask = _copy_supports(counted), np.zeros(len(rows.ids), np.bool_)
+        mask[grown], _ = delete(start, people, tree, rule, progress)
+        _reinsert(rows, mask, tree, rule, objective.gain, len(people), progress)
+        found.append(mask)
+    return max(found, key=objective.kept_share)
+
+
+def _reinsert(
+    rows: Profiles, mask: Mask, tree: Tree, rule: Rule, gain: FloatArray, n_terms: int, progress: Progress
+) -> None:
+    """Add to an anonymous log all terms that make no combination infrequent.
+
+    These may be terms that a history gave up for one that was deleted later.
+    """
+    kept, is_candidate = rows.select(mask), rows.ids < n_terms
+    candidates = rows.select(is_candidate)
+    support1 = count_people(kept.indptr, kept.ids, kept.owner, n_terms).astype(np.int32)
+    log = make_log(candidates, n_terms)
+    log.kept[:] = mask[is_candidate]
+    scratch = make_scratch(int(np.diff(candidates.indptr).max(initial=0)), n_terms, rule.m)
     history = 0
-    while history < start.n_histories:
-        progress("reinserting terms", history, start.n_histories)
-        history = reinsert_terms(log, tree, rule, support1, gain[grown], history, BUDGET, scratch)
-    mask = np.zeros(len(rows.ids), np.bool_)
-    mask[grown] = log.kept
-    return mask
+    while history < rows.n_histories:
+        progress("reinserting terms", history, rows.n_histories)
+        history = reinsert_terms(log, tree, rule, support1, gain[is_candidate], history, BUDGET, scratch)
+    mask[is_candidate] = log.kept
+
+
+def _copy_supports(tree: Tree) -> Tree:
+    """Return a tree with supports of its own."""
+    return tree._replace(**{name: getattr(tree, name).copy() for name in ("support2", "support3", "support4")})

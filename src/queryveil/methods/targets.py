@@ -38,6 +38,11 @@ class Objective:
     target: str
     gain: FloatArray  # (pairs,): what keeping a pair adds to the target, or to the log size
 
+    @property
+    def favours_rare_terms(self) -> bool:
+        """Return whether keeping many different terms matters more than keeping common ones."""
+        return self.target in ("users", "distinct")
+
     def kept_share(self, mask: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the share of the target that a result keeps, in percent, and its log size."""
         log_size = float(self.profiles.counts[mask].sum())
