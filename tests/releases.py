@@ -1,7 +1,10 @@
 """Small releases written by hand, whatever they hold."""
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,9 +54,29 @@ def write_release(
     """Write a release and its private folder, as `anonymize` does, without verifying it."""
     with staging(out, private, force=force) as staged:
         if staged.private:
-            run = RunRecord(1, manifest.method, manifest.kind, manifest.queryveil)
+            parameters = dict(resolve("method", manifest.method).values)
+            run = RunRecord(1, manifest.method, manifest.kind, manifest.queryveil, parameters=parameters)
             write_private(staged.private, profiles, content.release_ids, run)
         files = write_rows(staged, content.rows).files
         files = (*files, staged.write("report.html", report.encode()))
-        staged.write(MANIFEST_FILE, replace(manifest, files=files).encode())
-        staged.commit(manifest.content_sha256)
+        manifest = replace(manifest, files=files)
+        staged.write(MANIFEST_FILE, manifest.encode())
+        staged.commit(manifest)
+
+
+def edit_manifest(out: Path, **changes: Any) -> None:
+    """Change fields of a manifest and nothing else; `...` takes a field away."""
+    manifest = json.loads((out / MANIFEST_FILE).read_text()) | changes
+    (out / MANIFEST_FILE).write_text(json.dumps({key: value for key, value in manifest.items() if value is not ...}))
+
+
+def reseal(out: Path, private: Path | None = None) -> None:
+    """Make the digests that a manifest and its private folder hold of its fields those of the fields as they are."""
+    manifest = json.loads((out / MANIFEST_FILE).read_text())
+    texts = {key: json.dumps(value, sort_keys=True) for key, value in manifest.items() if key != "fields_sha256"}
+    digests = {key: hashlib.sha256(text.encode()).hexdigest() for key, text in texts.items()}
+    (out / MANIFEST_FILE).write_text(json.dumps({**manifest, "fields_sha256": digests}))
+    if private is not None:
+        run = json.loads((private / "run.json").read_text())
+        sealed = {"content_sha256": manifest["content_sha256"], "manifest_sha256": digests}
+        (private / "run.json").write_text(json.dumps(run | sealed))

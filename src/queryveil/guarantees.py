@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
+from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Value, Word
 
 COMMON_LIMITS = (
     "The guarantee holds for this release alone: two releases of the same or overlapping logs may together reveal "
@@ -47,6 +47,10 @@ class Guarantee(Declaration):
         if "k" in claim.values:
             return claim.integer("k")
         return math.ceil(1 / claim.real("p") * (1 - ROUNDING)) if "p" in claim.values else 1
+
+    def floor(self, claim: ResolvedName, parameters: Mapping[str, Value]) -> int:
+        """Return how many people must hold what is published, unless a method's parameters name it the crowd."""
+        return int(parameters.get("floor", self.smallest_crowd(claim)))
 
     def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:
         """Return whether a claim promises no more than another of the same guarantee in every parameter."""

@@ -25,7 +25,7 @@ from queryveil.kinds.base import ReleaseContent
 from queryveil.logs.generate import generate
 from queryveil.release.reader import content_digest
 from tests.builders import encode_histories, profiles_of
-from tests.releases import COUNTS, manifest_of, write_release
+from tests.releases import COUNTS, edit_manifest, manifest_of, reseal, write_release
 
 CLAIM = "km(k=4, m=2)"
 DATA = "data/part-00000.parquet"
@@ -53,8 +53,9 @@ def rows_of(out: Path) -> pa.Table:
 
 
 def change_manifest(out: Path, **changes: Any) -> None:
-    manifest = json.loads((out / "manifest.json").read_text())
-    (out / "manifest.json").write_text(json.dumps(manifest | changes))
+    """Change fields of the manifest, and its own digests so that these do not tell."""
+    edit_manifest(out, **changes)
+    reseal(out)
 
 
 def change_rows(out: Path, change: Callable[[list[dict[str, Any]]], object], *, cover_up: bool = False) -> None:

@@ -17,7 +17,7 @@ from queryveil.engines import QueryLog
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds import base
 from queryveil.kinds.canonical_order import rank_texts
-from queryveil.kinds.private_folder import PrivateFolder, refuse_damaged
+from queryveil.kinds.private_folder import PrivateFolder
 
 UNRELEASED_GROUPS = "the private folder has members of groups that are not released"
 WEIGHT_DECIMALS = 9  # of a published weight: rounds off what sums in another order differ by
@@ -73,18 +73,25 @@ class GroupsKind(base.Kind):
         """Return the decoded rows, and the members as the private folder has them."""
         evidence = Evidence(released := self.decode(rows), Floor(floor))
         if private is not None:
-            evidence.add(GroupMembers, lambda: load_members(private, released)[0])
+            evidence.add(GroupMembers, lambda: load_members(private, released))
         return evidence
+
+    def count_rows(self, evidence: Evidence) -> Mapping[str, int]:
+        """Count groups, terms and rows."""
+        released = evidence.get(ReleasedGroups)
+        n_rows = len(released.ids)
+        return {"terms": len(released.terms), "pairs": n_rows, "occurrences": n_rows, "groups": len(released.groups)}
 
     def private_faults(
         self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
     ) -> list[str]:
-        """Return whether there are members of groups that are not released."""
-        released = evidence.get(ReleasedGroups)
-        _, release_id = load_members(private, released)
-        if is_intact and np.setdiff1d(release_id[release_id >= 0], released.groups).size:
-            return [UNRELEASED_GROUPS]
-        return []
+        """Return whether there are members of groups that are not released, or other numbers of people."""
+        group = private.membership()["release_id"].drop_null()
+        if not is_intact:
+            return []
+        unreleased = np.setdiff1d(as_array(group), evidence.get(ReleasedGroups).groups).size
+        found = dict.fromkeys(("people", "histories"), len(group))
+        return [UNRELEASED_GROUPS] * bool(unreleased) + base.wrong_counts(found, counts, "private folder")
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return every person with the group: all members have its release id."""
@@ -103,34 +110,19 @@ def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGrou
     return GroupMembers(group, profiles.indptr, ids[order], weights[order], terms)
 
 
-def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[GroupMembers, IntArray]:
-    """Return who is in which group from the private folder, and the release id of everybody's group."""
-    membership, pairs = private.weighted_profiles()
-    with refuse_damaged(f"{private.path} is missing something"):
-        release_ids = np.array([-1 if i is None else i for i in membership["release_id"].to_pylist()], np.int64)
-        history = as_array(pairs["history"])
-        terms = pairs["term"].cast(pa.string()).combine_chunks().dictionary_encode()
-        number = as_array(terms.indices.cast(pa.int64()))
-        weights = as_array(pairs["weight"])
-        is_numbered = np.array_equal(as_array(membership["history"]), np.arange(len(release_ids)))
-    if not is_numbered or not np.all(history[1:] >= history[:-1]) or history.max(initial=-1) >= len(release_ids):
-        raise ReleaseError(f"{private.path} is damaged: its histories are not in order; check --private.")
-    profiles = Profiles(
-        tuple(terms.dictionary.to_pylist()),
-        np.searchsorted(history, np.arange(len(release_ids) + 1)).astype(np.int64),
-        number.astype(np.int32),
-        np.ones(len(number), np.int32),
-        np.arange(len(release_ids), dtype=np.int32),
-        (),
-        weights=weights,
-    )
-    return members_of(profiles, release_ids, released), release_ids
+def load_members(private: PrivateFolder, released: ReleasedGroups) -> GroupMembers:
+    """Return who is in which group from the private folder."""
+    release_ids = [-1 if group is None else group for group in private.membership()["release_id"].to_pylist()]
+    if private.log_profiles.weights is None:
+        raise ReleaseError(f"{private.path} is missing the weights of profiles or damaged; check --private.")
+    return members_of(private.log_profiles, np.array(release_ids, np.int64), released)
 
 
 GROUPS = GroupsKind(
     name="groups",
     purpose="groups of people, each with terms and weights in place of the members' profiles",
     columns={"group": "int64", "term": "string", "weight": "float64"},
+    sorted_by=("group", "term"),
     content="groups",
     example_claim="linkability(p=…)",
     crowd="group",

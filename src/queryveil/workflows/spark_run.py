@@ -129,7 +129,10 @@ class SparkRun(ReleaseRun):
         ]
         takes_meaning = "network" in method_of(plan.method).inputs
         more = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
-        return RunRecord(plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, more)
+        parameters = dict(plan.method.values)
+        return RunRecord(
+            plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, parameters, more
+        )
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Return what was written, as Spark reads it back, with its owners or members."""
