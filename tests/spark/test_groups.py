@@ -119,14 +119,14 @@ def test_the_verdict_is_that_of_one_machine(
     spark.conf.set("spark.sql.shuffle.partitions", "1")
     rows = pq.read_table(folder / "r1" / "data")
     members = spark.read.parquet(str(folder / "p1" / "membership.parquet")).selectExpr("history", "release_id AS group")
-    pairs = spark.read.parquet(str(folder / "p1" / "profiles.parquet")).select("history", "term")
+    pairs = spark.read.parquet(str(folder / "p1" / "profiles.parquet")).select("history", "term", "weight")
 
     def both(claim: str, floor: int = 3, how: str = "") -> str:
         changed = damaged(rows, how)
         place = tmp_path / f"rows-{how}.parquet"
         pq.write_table(changed, place)
         released = GROUPS.decode(changed)
-        inside, _ = load_members(PrivateFolder(folder / "p1"), released)
+        inside = load_members(PrivateFolder(folder / "p1"), released)
         here = verify_here(resolve("guarantee", claim), released, inside, floor=floor)
         evidence = group_evidence(GROUPS, spark.read.parquet(str(place)), Floor(floor), members, pairs)
         assert verify_claim(resolve("guarantee", claim), GROUPS, evidence, engine="spark") == here

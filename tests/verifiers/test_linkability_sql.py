@@ -34,6 +34,7 @@ def open_tables(rows: list[Row], people: list[Person], pairs: list[tuple[int, st
         "pairs": {
             "history": pa.array([history for history, _ in held], pa.int64()),
             "term": pa.array([term for _, term in held], pa.string()),
+            "weight": pa.array([1.0] * len(held), pa.float64()),
         },
     }
     session = open_sql_session()

@@ -1,7 +1,7 @@
 """What every kind of release supplies."""
 
 import pkgutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -69,6 +69,7 @@ class ReleaseContent:
 
     rows: pa.Table
     release_ids: IntArray  # (histories of the profiles,): -1 where nothing is released
+    frozen: tuple[int, ...] = ()  # ids of what is published as in an earlier release
 
 
 @dataclass(frozen=True)
@@ -137,31 +138,36 @@ class Kind(Declaration):
         """Return the Arrow schema of the rows."""
         return pa.schema([(name, pa.type_for_alias(alias)) for name, alias in self.columns.items()])
 
-    def are_sorted(self, tables: Iterable[pa.Table]) -> bool:
-        """Return whether rows are in the order of the kind; another order could tell what the rows do not."""
+    def watch_order(self, tables: Iterable[pa.Table], faults: list[str]) -> Iterator[pa.Table]:
+        """Yield tables of rows, and note once if they are not in the order of the kind, which could tell more."""
+        last: list[pa.RecordBatch] = []  # the row before the batch
+        for table in tables:
+            for batch in (batch for batch in table.to_batches() if batch.num_rows and self.sorted_by):
+                if not faults and not self._continues(last, batch):
+                    faults.append("the rows are not numbered and sorted as those of their kind are")
+                last = [batch.slice(batch.num_rows - 1)]
+            yield table
+
+    def _continues(self, last: list[pa.RecordBatch], batch: pa.RecordBatch) -> bool:
+        """Return whether a batch of rows is in order and goes on with the numbers of the row before it."""
         import pyarrow.compute as pc  # slow to import, and commands that list names read no rows
 
-        last: list[pa.RecordBatch] = []  # the row before the batch
-        for batch in (batch for table in tables for batch in table.to_batches() if batch.num_rows):
-            columns = [pa.Table.from_batches([*last, batch])[name].combine_chunks() for name in self.sorted_by]
-            if any(column.null_count for column in columns):
-                return True  # such rows are refused when they are decoded
-            is_tied = pc.equal(columns[0][1:], columns[0][1:]) if columns else None  # everywhere
-            for column in columns:
-                is_less, is_equal = (compare(column[1:], column[:-1]) for compare in (pc.less, pc.equal))
-                is_wrong = pc.and_(is_tied, is_less)
-                if pa.types.is_int64(column.type):
-                    ids = as_array(column)
-                    if not np.isin(np.diff(ids), (0, 1)).all() or (not last and ids[0] != 0):
-                        return False
-                    is_wrong = pc.or_(is_wrong, pc.and_not(is_equal, is_tied))  # a part of two units
-                is_tied = pc.and_(is_tied, is_equal)
-                if pc.any(is_wrong).as_py():
+        columns = [pa.Table.from_batches([*last, batch])[name].combine_chunks() for name in self.sorted_by]
+        if any(column.null_count for column in columns):
+            return True  # such rows are refused when they are decoded
+        is_tied = pc.equal(columns[0][1:], columns[0][1:])  # everywhere
+        for column in columns:
+            is_less, is_equal = (compare(column[1:], column[:-1]) for compare in (pc.less, pc.equal))
+            is_wrong = pc.and_(is_tied, is_less)
+            if pa.types.is_int64(column.type):
+                ids = as_array(column)
+                if not np.isin(np.diff(ids), (0, 1)).all() or (not last and ids[0] != 0):
                     return False
-            if columns and not self.has_equal_rows and pc.any(is_tied).as_py():
+                is_wrong = pc.or_(is_wrong, pc.and_not(is_equal, is_tied))  # a part of two units
+            is_tied = pc.and_(is_tied, is_equal)
+            if pc.any(is_wrong).as_py():
                 return False
-            last = [batch.slice(batch.num_rows - 1)]
-        return True
+        return self.has_equal_rows or not pc.any(is_tied).as_py()
 
     def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
         """Return the evidence of a release that was read, with its private folder where that is given."""

@@ -1,7 +1,7 @@
 """Kind `groups`: what a group of people has in common, as terms with weights; who is in it is private."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -42,7 +42,8 @@ class GroupsKind(base.Kind):
         released, positions = gather_rows(outcome.indptr, in_order)
         terms = texts.take(pa.array(ranks[positions]))
         rows = pa.table({"group": row_numbers(released), "term": terms, "weight": weights[positions]})
-        return base.ReleaseContent(rows, release_ids[outcome.group])
+        frozen = () if outcome.inherited is None else release_ids[outcome.inherited[outcome.inherited >= 0]].tolist()
+        return base.ReleaseContent(rows, release_ids[outcome.group], tuple(frozen))
 
     def counts(self, outcome: Any, profiles: Profiles, content: base.ReleaseContent) -> base.Counts:
         """Count the people in groups, and what is published of these."""
@@ -67,7 +68,8 @@ class GroupsKind(base.Kind):
     ) -> Evidence:
         """Return the decoded rows, and the members as the profiles have them."""
         released = self.decode(rows)
-        return Evidence(released, members_of(profiles, content.release_ids, released), Floor(floor), profiles)
+        members = replace(members_of(profiles, content.release_ids, released), frozen=content.frozen)
+        return Evidence(released, members, Floor(floor), profiles)
 
     def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
         """Return the decoded rows, and the members as the private folder has them."""
@@ -115,7 +117,8 @@ def load_members(private: PrivateFolder, released: ReleasedGroups) -> GroupMembe
     release_ids = [-1 if group is None else group for group in private.membership()["release_id"].to_pylist()]
     if private.log_profiles.weights is None:
         raise ReleaseError(f"{private.path} is missing the weights of profiles or damaged; check --private.")
-    return members_of(private.log_profiles, np.array(release_ids, np.int64), released)
+    members = members_of(private.log_profiles, np.array(release_ids, np.int64), released)
+    return replace(members, frozen=private.frozen_groups())
 
 
 GROUPS = GroupsKind(

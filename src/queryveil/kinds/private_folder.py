@@ -23,6 +23,7 @@ from queryveil.histories.profiles import Profiles
 
 _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
 _CONTRIBUTORS_TYPES = {"person": pa.string(), "release_id": pa.int64()}
+_FROZEN_TYPE = {"is_frozen": pa.bool_()}
 _PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
 MEMBERSHIP, PROFILES, RUN_FILE = "membership.parquet", "profiles.parquet", "run.json"
 OTHER_HISTORIES = "{} does not belong to this release: other histories were released from it."
@@ -95,10 +96,11 @@ def bind(folder: Path, content_sha256: str, manifest_sha256: Mapping[str, str]) 
     replace(run, content_sha256=content_sha256, manifest_sha256=manifest_sha256).write(folder)
 
 
-def write_contributors(folder: Path, group_of: Mapping[str, int]) -> None:
-    """Write whose terms are in what is published of each group."""
-    schema = pa.schema(_CONTRIBUTORS_TYPES)
-    table = pa.table({"person": list(group_of), "release_id": list(group_of.values())}, schema=schema)
+def write_contributors(folder: Path, group_of: Mapping[str, int], frozen: Sequence[int]) -> None:
+    """Write whose terms are in what is published of each group, and which groups are published as before."""
+    schema, groups = pa.schema({**_CONTRIBUTORS_TYPES, **_FROZEN_TYPE}), list(group_of.values())
+    is_frozen = [group in frozen for group in groups]
+    table = pa.table({"person": list(group_of), "release_id": groups, "is_frozen": is_frozen}, schema=schema)
     write_file(folder / CONTRIBUTORS, parquet_bytes(table), 0o600)
 
 
@@ -209,6 +211,13 @@ class PrivateFolder:
         """Return the group of everybody whose terms are in what was published."""
         table = self._read(CONTRIBUTORS, _CONTRIBUTORS_TYPES)
         return dict(zip(table["person"].to_pylist(), table["release_id"].to_pylist(), strict=True))
+
+    def frozen_groups(self) -> tuple[int, ...]:
+        """Return the groups that are published as in an earlier release; a release made on a cluster has none."""
+        if not self._has_column(CONTRIBUTORS, *_FROZEN_TYPE):
+            return ()
+        table = self._read(CONTRIBUTORS, {"release_id": pa.int64(), **_FROZEN_TYPE})
+        return tuple(table.filter(table["is_frozen"])["release_id"].unique().to_pylist())
 
     def encoded_terms(self) -> pa.Table:
         """Return the profiles `history, term, count`, and `weight` if any, with the terms as an Arrow dictionary."""

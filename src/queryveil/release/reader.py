@@ -1,7 +1,7 @@
 """Reading a release back: its rows, their digest, and whether they are what the manifest says."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -92,7 +92,7 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
     if rows.num_rows:
         faults += column_faults(manifest, rows.column_names)
     if check_rows and not faults:
-        faults += row_faults(manifest, lambda: (rows,))
+        faults += row_faults(manifest, (rows,))
     return Release(path, manifest, rows, (*altered_fields(manifest), *faults))
 
 
@@ -112,12 +112,11 @@ def column_faults(manifest: Manifest, names: Sequence[str]) -> list[str]:
     return ["the data has other columns than the manifest says (columns, uncovered_columns, partition)"]
 
 
-def row_faults(manifest: Manifest, tables: Callable[[], Iterable[pa.Table]]) -> list[str]:
+def row_faults(manifest: Manifest, tables: Iterable[pa.Table]) -> list[str]:
     """Return whether rows have another digest than the manifest gives, or are not in the order of their kind."""
-    if content_digest(manifest.columns, tables()) != manifest.content_sha256:
-        return [WRONG_ROWS]
-    is_sorted = kind_of(manifest.kind).are_sorted(tables())
-    return [] if is_sorted else ["the rows are not numbered and sorted as those of their kind are"]
+    faults: list[str] = []
+    digest = content_digest(manifest.columns, kind_of(manifest.kind).watch_order(tables, faults))
+    return faults if digest == manifest.content_sha256 else [WRONG_ROWS]
 
 
 def file_faults(manifest: Manifest, digests: Mapping[str, str]) -> list[str]:

@@ -20,6 +20,7 @@ from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
 from queryveil.methods.linkability import group_profiles, principles
+from queryveil.methods.linkability.greedy import take_out_dissimilar, task_of
 from queryveil.semantics.augmentation import FeatureMatrix
 
 _NO_GROUP = np.int32(-1)
@@ -45,6 +46,7 @@ def extend_groups(
     joined = _with_newcomers(stayed, usable, features, before.n_groups)
     is_broken = ~_keeps_promise(common, joined, before, method)
     joined = np.where((stayed < 0) & _is_in(is_broken, joined), _NO_GROUP, joined)
+    joined = take_out_dissimilar(task_of(common, features, method), joined.astype(np.int32)).clip(_NO_GROUP)
     is_dissolved = ~_keeps_promise(common, joined, before, method)
     group = np.where(_is_in(is_dissolved, joined), _NO_GROUP, joined)
     group = _with_new_groups(profiles, features, group, usable, before.n_groups, method, rng, progress)

@@ -125,7 +125,7 @@ class BagNames:
         found = lowest_common_ancestor(self.cache.ancestry, self.bags.word[bag])
         if found is None or self._people_below(found[0]) < self.floor:
             return None
-        return self.network.words_of(found[0])[0], found[1]
+        return self.network.words_of(found[0])[0], max(1, found[1])  # two forms of one word are at its own height
 
     def _people_below(self, node: int) -> int:
         """Count the people who hold a term below a node."""
