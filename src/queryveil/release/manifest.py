@@ -184,8 +184,9 @@ def _refuse_other_forms(path: Path | str, record: Mapping[str, Any]) -> None:
     try:
         parse(record["method"])
         resolve("guarantee", record["guarantee"])
+        CleaningOptions.from_record(record["cleaning"]["options"])
     except UnknownNameError as error:
-        raise ReleaseError(f"{path}: the method or the guarantee cannot be read: {error}") from None
+        raise ReleaseError(f"{path}: the method, guarantee or cleaning cannot be read: {error}") from None
 
 
 def _has_form(value: Any, form: Any) -> bool:

@@ -99,7 +99,7 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
 def altered_fields(manifest: Manifest) -> list[str]:
     """Return whether fields of a manifest are not what its own digests say."""
     altered = ", ".join(manifest.altered_fields())
-    return [f"the manifest was changed after it was written ({altered})"] if altered else []
+    return [f"the manifest was changed after it was written: fields_sha256 does not fit {altered}"] if altered else []
 
 
 def column_faults(manifest: Manifest, names: Sequence[str]) -> list[str]:

@@ -26,12 +26,13 @@ from queryveil.engines import LogSource, open_log
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Kind
+from queryveil.kinds.base import Counts, Kind
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
+from queryveil.workflows.original_log import find_people, refuse_other_counts
 from queryveil.workflows.requests import AttackRequest
 
 DEFAULT_M = 2  # where the release's guarantee names none
@@ -93,7 +94,9 @@ def build_inputs(
     """Return everything that attacks need; the private folder tells whose the released histories or groups are."""
     private.check_belongs(release.manifest.content_sha256)
     membership, evidence = private.membership(), release.kind.read_evidence(release.rows, private, 1)
-    person = _people_of(membership, log_data.profiles, release)
+    person = find_people(membership, log_data.profiles, is_ordered=release.kind.deletes_terms)
+    if release.kind.unit == "term":  # attacks look at terms
+        refuse_other_counts(release.manifest, Counts.of(log_data.profiles))
     if others is not None:
         n_common = len(set(log_data.profiles.persons) & set(others.profiles.persons))
         if n_common:  # people who may be in the release are no control
@@ -126,27 +129,6 @@ def build_inputs(
         moments=moments,
         queries=_queries(log_data),
     )
-
-
-def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> IntArray:
-    """Return the number in the log of the person behind every history of the private folder, -1 for none.
-
-    Another log than the one the release was made from would make every figure meaningless.
-    """
-    person = pc.fill_null(pc.index_in(membership["person"], pa.array(profiles.persons, pa.string())), -1)
-    found = as_array(person.combine_chunks().cast(pa.int64()))
-    if not (found >= 0).any():
-        raise InputError(
-            "--against: nobody in this log is behind the release; give the log that the release was made from."
-        )
-    is_whole = len(np.unique(found[found >= 0])) == profiles.n_people
-    if release.kind.deletes_terms:
-        is_whole = is_whole and np.array_equal(found, profiles.owner)
-    if not is_whole:
-        raise InputError(
-            "--against: this is not the log that the release was made from, other people are in it; give that one."
-        )
-    return found
 
 
 def _units_of_histories(

@@ -16,11 +16,12 @@ from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import SPARK, LogSource
 from queryveil.engines.spark.session import open_session
+from queryveil.engines.spark.sql import history_counts
 from queryveil.engines.spark.storage import Storage
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import clean_histories
 from queryveil.histories.pairs import LogDocuments, Match, Sensitivity, pair_logs
-from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
+from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
 from queryveil.kinds.private_folder import MEMBERSHIP
 from queryveil.measures.spark_pairs import PAIR_SCHEMA, DistributedPair, pair_row
 from queryveil.measures.spark_unique import DistributedComparison
@@ -31,6 +32,7 @@ from queryveil.release.manifest import MANIFEST_FILE
 from queryveil.release.reader import altered_fields
 from queryveil.workflows import log_pairs
 from queryveil.workflows.measure import check_measure, needs_model, take_measures
+from queryveil.workflows.original_log import refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
 from queryveil.workflows.spark_verify import ClusterRelease, location_uri, require_spark_support, supported_names
 
@@ -197,7 +199,10 @@ class _ComparedRelease(_Compared):
         """Return the histories of the log, cleaned as the manifest says except for some options."""
         applied = replace(self.folder.manifest.cleaning.cleaning(), **cleaning)
         against = tuple(map(str, self.request.against))
-        return self.cleaned(LogSource((), self.request.reading, applied, uris=against), unit)
+        histories = self.cleaned(LogSource((), self.request.reading, applied, uris=against), unit)
+        if unit == self.kind.unit and not cleaning:
+            refuse_other_counts(self.folder.manifest, Counts(*history_counts(histories)))
+        return histories
 
     def _rows(self) -> "DataFrame":
         """Return `user, entry, count`: how often each entry occurs in a released history."""

@@ -109,7 +109,7 @@ def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None
 
     lists = load_lists(places)
     if places is not None and made_with is not None and hashlib.sha256(places.read_bytes()).hexdigest() != made_with:
-        raise InputError(f"--places: {places} is not the list that the release was made with; give that one or none.")
+        raise InputError(f"--places: {places} is not the list that the release was made with (lists); give that one.")
     evidence.add(PersonalWordLists, lambda: lists)
     return ""
 
