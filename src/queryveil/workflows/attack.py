@@ -95,8 +95,9 @@ def build_inputs(
     private.check_belongs(release.manifest.content_sha256)
     membership, evidence = private.membership(), release.kind.read_evidence(release.rows, private, 1)
     person = find_people(membership, log_data.profiles, is_ordered=release.kind.deletes_terms)
-    if release.kind.unit == "term":  # attacks look at terms
-        refuse_other_counts(release.manifest, Counts.of(log_data.profiles))
+    items = log_data.profiles if release.kind.unit == "term" else log_data.queries
+    if items is not None:
+        refuse_other_counts(release.manifest, Counts.of(items))
     if others is not None:
         n_common = len(set(log_data.profiles.persons) & set(others.profiles.persons))
         if n_common:  # people who may be in the release are no control
@@ -296,7 +297,7 @@ def _run(
     progress: Progress,
 ) -> tuple[list[AttackResult], dict[str, str]]:
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
-    needs = frozenset(attack_of(each).needs for each in attacks)
+    needs = frozenset(attack_of(each).needs for each in attacks) | {"names" if release.kind.unit == "query" else ""}
     cleaning = release.manifest.cleaning.cleaning()
     log_data = read_log_data(request.against, cleaning, request.reading, needs, progress)
     others = read_log_data(request.control, cleaning, request.reading, needs, progress) if request.control else None
