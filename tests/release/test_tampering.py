@@ -1,6 +1,5 @@
 """Releases of every kind that were tampered with: each field of the manifest in turn, and each row, re-sealed."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -9,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import queryveil
 from queryveil.cli import run
 from queryveil.core.errors import InputError
-from queryveil.release.reader import content_digest
-from tests.releases import edit_manifest, reseal
+from tests.releases import edit_manifest, replace_rows, reseal
 
 DATA = "data/part-00000.parquet"
 TOPICS = (
@@ -189,31 +186,6 @@ def test_the_sentences_of_another_version_need_somebody_who_vouches_for_them(rel
     assert not outcome(out, private)[0]
     if "groups" not in json.loads((out / "manifest.json").read_text())["kind"]:  # these need the private folder anyway
         assert "in the words of version 0.0.9" in outcome(out)[1]
-
-
-def replace_rows(out: Path, private: Path, rows: pa.Table) -> None:
-    """Write other rows, and forge all that is said of them: digests, counts, and the private record of the run."""
-    pq.write_table(rows, out / DATA)
-    manifest = json.loads((out / "manifest.json").read_text())
-    unit = "query" if "query" in rows.column_names else "term"
-    owner = rows.column_names[0]
-    after = manifest["counts"]["after"]
-    after["terms"] = len(rows[unit].unique())
-    after["pairs"] = len({*zip(rows[owner].to_pylist(), rows[unit].to_pylist(), strict=True)})
-    if "groups" in after:
-        after |= {"groups": len(rows[owner].unique()), "occurrences": rows.num_rows}
-    else:
-        after["histories"] = len(rows[owner].unique())
-        if manifest["kind"] != "histories":
-            after["occurrences"] = sum(rows["count"].to_pylist()) if "count" in rows.column_names else rows.num_rows
-    entry = manifest["files"][0] | {"sha256": hashlib.sha256((out / DATA).read_bytes()).hexdigest()}
-    edit_manifest(
-        out,
-        counts=manifest["counts"],
-        content_sha256=content_digest(rows.column_names, (rows,)),
-        files=[entry | {"rows": rows.num_rows}, *manifest["files"][1:]],
-    )
-    reseal(out, private)
 
 
 def tampered(

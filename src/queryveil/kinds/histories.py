@@ -133,7 +133,9 @@ def history_faults(
     """Return sentences for released items that the private folder does not have, or not so often, and wrong counts."""
     numbers = (n_invented, "were never in"), (n_copied, "occur more or less often than in")
     faults = [f"{n:,} released {items} {what} the history behind them" for n, what in numbers if n]
-    return faults + ([] if n_invented else wrong_counts(found, counts, "private folder"))
+    if faults:  # the occurrences follow from them
+        found = {"people": found["people"]}
+    return faults + wrong_counts(found, counts, "private folder")
 
 
 def person_of_users(units: IntArray, persons: IntArray) -> IntArray:
