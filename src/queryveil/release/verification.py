@@ -104,7 +104,8 @@ def claim_faults(manifest: Manifest) -> list[str]:
         "partition": ("" if partition is None else partition.column) != manifest.cleaning.cleaning().partition_by,
         "lists": (manifest.lists is not None) != ("word_lists" in guarantee.inputs),
     }
-    return [f"the manifest's {name} does not go with the guarantee {claim}" for name in wrong if wrong[name]]
+    names = ", ".join(name for name in wrong if wrong[name])
+    return [f"the manifest has {names} that do not go with the guarantee {claim}"] if names else []
 
 
 def conclude(verdict: Verdict, manifest: Manifest, *, is_vouched: bool) -> Verdict:
