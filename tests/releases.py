@@ -17,7 +17,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, ReleaseContent
 from queryveil.kinds.histories import HISTORIES
 from queryveil.kinds.private_folder import RunRecord, write_private
-from queryveil.release.manifest import MANIFEST_FILE, CleaningRecord, Manifest
+from queryveil.release.manifest import MANIFEST_FILE, CleaningRecord, FileEntry, Manifest, PartitionRecord
 from queryveil.release.reader import content_digest
 from queryveil.release.writer import DATA_FILE, staging, write_rows
 
@@ -107,3 +107,17 @@ def replace_rows(out: Path, private: Path, rows: pa.Table) -> None:
         files=[entry | {"rows": rows.num_rows}, *manifest["files"][1:]],
     )
     reseal(out, private)
+
+
+def unchecked_manifest(record: dict[str, Any]) -> Manifest:
+    """Return a manifest of any JSON, for pages that must show whatever it holds."""
+    parts = {
+        "limits": tuple(record.get("limits", ())),
+        "columns": tuple(record["columns"]),
+        "uncovered_columns": tuple(record.get("uncovered_columns", ())),
+        "partition": PartitionRecord(**record["partition"]) if record.get("partition") else None,
+        "cleaning": CleaningRecord(**record["cleaning"]),
+        "counts": {"before": {}, **record["counts"]},
+        "files": tuple(FileEntry(**entry) for entry in record["files"]),
+    }
+    return Manifest(**(record | parts))

@@ -1,6 +1,5 @@
 """The report of a release is complete, self-contained, escaped and deterministic."""
 
-import json
 import re
 import subprocess
 import sys
@@ -13,8 +12,8 @@ import pytest
 
 from queryveil.core.results import Score, Verdict, Violation
 from queryveil.measures import BLM, PATTERNS
-from queryveil.release.manifest import decode_manifest
 from queryveil.report import render_release_report
+from tests.releases import unchecked_manifest
 from tests.report.pages import ACTIVE, HOSTILE, cells, chart_labels, headings, parse, text
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +83,7 @@ SCORES = [*RETENTION, *UNIQUE]
 def render(
     manifest: dict[str, Any], verdict: Verdict, scores: list[Score], section: str = HISTORIES, **context: Any
 ) -> str:
-    decoded = decode_manifest("manifest.json", json.dumps(manifest).encode())
+    decoded = unchecked_manifest(manifest)
     return render_release_report(decoded, verdict, scores, section=section, context=context)
 
 
