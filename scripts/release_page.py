@@ -54,6 +54,7 @@ MANIFEST = {  # field → key in the file, and what it says
     "content_sha256": ("content_sha256", "SHA-256 over the rows, independent of how they are cut into files"),
     "files": ("files", "path, SHA-256 and number of rows of every file"),
     "lists": ("lists", "only of `ppp`: the SHA-256 of the list given by `--places`, or null"),
+    "fields_sha256": ("fields_sha256", "the SHA-256 of every other field as JSON with sorted keys"),
 }
 RUN = {
     "seed": ("seed", "the seed of the random draws"),
@@ -62,18 +63,18 @@ RUN = {
     "queryveil": ("queryveil", "the version that made the release"),
     "engine": ("engine", "the engine, unless it was `local`"),
     "inputs": ("inputs", "path and SHA-256 of the files of the log"),
-    "more": (
-        "worth, start_from, …",
-        "SHA-256 of other input files, the release that the run started from, and `kept` of the manifest",
-    ),
+    "parameters": ("parameters", "all parameters of the method, with defaults"),
+    "more": ("worth, start_from, …", "SHA-256 of other input files, and the release that the run started from"),
     "content_sha256": ("content_sha256", "of the release that the folder belongs to"),
+    "manifest_sha256": ("manifest_sha256", "the SHA-256 of every field of that release's manifest"),
 }
 PRIVATE = {
     "membership.parquet": "`person` as in the log, `history`, `release_id` (empty where nothing of the history was "
     "released), `partition` where the log was cut into parts",
     "profiles.parquet": "`history, term, count` as the method saw them; of groups also `weight`",
-    "counted.parquet": "only of groups: `person, release_id`, whose terms are in what is published of a group, which "
-    "may be frozen since an older release",
+    "counted.parquet": "only of groups: `person, release_id`, whose terms are in what is published of a group; "
+    "`is_frozen` where it is published as in an earlier release (releases made on Spark extend none)",
+    "taxonomy.csv": "a copy of the file given by `--taxonomy`, where one was",
     "run.json": "how the release was made",
 }
 PAGE = """# The release folder
@@ -82,6 +83,7 @@ PAGE = """# The release folder
 |---|---|
 | `data/part-*.parquet` | the rows |
 | `report.html` | a static page: the guarantee, its limits, what was kept; no script, no outside reference |
+| `manifest.sig` | only with `--sign-key`: the Ed25519 signature of `manifest.json` |
 | `manifest.json` | written last: a folder without it is not a release |
 
 ## Kinds
@@ -133,7 +135,7 @@ def _kind_row(kind: Kind) -> str:
 
 def _field_rows(record: type[Any], meanings: Mapping[str, tuple[str, str]]) -> str:
     """Return a row for each field of a record; one without a meaning is an error."""
-    return _rows(meanings[each.name] for each in fields(record) if each.name != "other")
+    return _rows(meanings[each.name] for each in fields(record))
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:

@@ -22,7 +22,7 @@ from queryveil.kinds.private_folder import RunRecord
 from queryveil.logs.generate import generate
 from queryveil.release import atomic_folder
 from queryveil.release.writer import prepare_targets, staging
-from tests.release.dying import leftovers, standing, word_of, write
+from tests.release.dying import leftovers, material, standing, word_of, write
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -216,7 +216,7 @@ def test_a_place_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
         write_by_another(staged.release, staged.private)
         out.mkdir()
         (out / "theirs").touch()
-        staged.commit("0" * 64)
+        staged.commit(material("word")[2])
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "theirs"]
 
 

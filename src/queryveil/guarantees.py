@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from queryveil.core.display import counted
-from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
+from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Value, Word
 
 COMMON_LIMITS = (
     "The guarantee holds for this release alone: two releases of the same or overlapping logs may together reveal "
@@ -64,6 +64,10 @@ class Guarantee(Declaration):
     def largest_shared(self, claim: ResolvedName) -> int:
         """Return how many items of a history k people share at least; 0 if the claim promises something else."""
         return claim.integer("m") if "m" in claim.values else self.shared_items
+
+    def floor(self, claim: ResolvedName, parameters: Mapping[str, Value]) -> int:
+        """Return how many people must hold what is published, unless a method's parameters name it the crowd."""
+        return int(parameters.get("floor", self.smallest_crowd(claim)))
 
     def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:
         """Return whether a claim promises no more than another of the same guarantee in every parameter."""

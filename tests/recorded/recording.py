@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from queryveil.cli import main
 from tests.recorded.inputs import write_inputs
+from tests.releases import reseal
 
 PRIVATE_TABLES = ("membership", "profiles", "counted")
 CHANGING = ("queryveil", "seconds")  # the version and the duration of a run are not part of its result
@@ -127,7 +128,8 @@ def describe_manifest(manifest: dict[str, Any]) -> dict[str, Any]:
     The digest of the report covers its layout, and that of a Parquet file the version of pyarrow.
     """
     files = [entry["path"] for entry in manifest["files"]]
-    return {"content_sha256": manifest["content_sha256"], "manifest": digest({**manifest, "files": files})}
+    said = {key: value for key, value in manifest.items() if key != "fields_sha256"} | {"files": files}
+    return {"content_sha256": manifest["content_sha256"], "manifest": digest(said)}
 
 
 def describe_verdict(verdict: dict[str, Any]) -> str:
@@ -149,6 +151,8 @@ def describe_output(path: Path) -> dict[str, Any]:
         return {}
     run = cleaned(json.loads((path / "run.json").read_text()))
     run["inputs"] = [{**entry, "path": Path(entry["path"]).name} for entry in run["inputs"]]
+    for name in ("manifest_sha256", "parameters"):  # the first covers the report's digest, both what is recorded above
+        del run[name]
     tables = {name: path / f"{name}.parquet" for name in PRIVATE_TABLES}
     return {"run": digest(run)} | {name: table_digest(file) for name, file in tables.items() if file.exists()}
 
@@ -156,7 +160,7 @@ def describe_output(path: Path) -> dict[str, Any]:
 def table_digest(path: Path) -> str:
     """Return a digest of the names and values of a Parquet table, whatever the encoding of its file."""
     table = pq.read_table(path)
-    return digest({name: table[name].to_pylist() for name in table.column_names})
+    return digest({name: table[name].to_pylist() for name in table.column_names if name != "is_frozen"})
 
 
 def digest(value: Any) -> str:
@@ -200,6 +204,8 @@ def tamper(release: Path, copy: Path, change: str) -> None:
         if forged:
             _forge(manifest, rows, data, copy)
     (copy / "manifest.json").write_text(json.dumps(manifest))
+    if forged:
+        reseal(copy)
 
 
 def _changed(rows: pa.Table, change: str) -> pa.Table:

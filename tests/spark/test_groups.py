@@ -1,5 +1,6 @@
 """Groups made on Spark: legal by every principle, the same however they are cut, and read by one machine."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
@@ -19,6 +20,7 @@ from queryveil.methods.linkability.blocks import merge_small
 from queryveil.release.verification import verify_claim
 from queryveil.verifiers.linkability import check_groups as verify_here
 from queryveil.workflows.spark_verify import group_evidence
+from tests.releases import edit_manifest, reseal
 from tests.spark.conftest import back_here
 
 if TYPE_CHECKING:
@@ -101,6 +103,45 @@ def test_the_same_is_asked_of_people_as_on_one_machine(
     assert pairs[0] == pairs[1]
 
 
+def test_what_was_forged_is_found_on_the_cluster_too(
+    spark: "SparkSession", made: tuple[Path, Path, Any], tmp_path: Path
+) -> None:
+    _, log, _ = made
+    method = "linkability(p=0.4, closest=seed, min_similarity=0.3)"
+    done = run(spark, log, tmp_path, 1, method)
+    out, private = tmp_path / "r1", tmp_path / "p1"
+    assert queryveil.verify(out, private=private) == done.verdict
+
+    def reason() -> str:
+        return str(queryveil.verify(out, private=private, engine="spark", spark=spark).reason)
+
+    assert reason() == ""
+    honest = (out / "manifest.json").read_text()
+    edit_manifest(out, promise="Nobody can be found.", floor=1000)
+    assert "fields_sha256 does not fit promise, floor" in reason()
+    reseal(out)
+    assert "the private folder recorded another manifest (promise, floor)" in reason()
+    counts = json.loads(honest)["counts"]
+    counts["after"]["groups"] += 1
+    counts["before"]["people"] += 1
+    (out / "manifest.json").write_text(honest)
+    edit_manifest(out, counts=counts)
+    reseal(out, private)
+    assert "another number of groups than the rows" in reason()
+    assert "another number of people than the private folder (counts, before)" in reason()
+    record = json.loads((private / "run.json").read_text())
+    forged = {"method": method.replace("0.3", "0.9"), "parameters": record["parameters"] | {"min_similarity": 0.9}}
+    (private / "run.json").write_text(json.dumps(record | forged))
+    (out / "manifest.json").write_text(honest)
+    edit_manifest(out, method=forged["method"])
+    reseal(out, private)
+    assert "members are less similar than 0.9 to the centroid of their group" in reason()
+    forged["parameters"] |= {"representative": "union"}
+    (private / "run.json").write_text(json.dumps(record | forged))
+    reseal(out, private)
+    assert "has another weight than the profiles of its members give" in reason()
+
+
 def damaged(rows: pa.Table, how: str) -> pa.Table:
     """Return the rows of a release with something wrong."""
     if how == "unordered":
@@ -120,14 +161,14 @@ def test_the_verdict_is_that_of_one_machine(
     spark.conf.set("spark.sql.shuffle.partitions", "1")
     rows = pq.read_table(folder / "r1" / "data")
     members = spark.read.parquet(str(folder / "p1" / "membership.parquet")).selectExpr("history", "release_id AS group")
-    pairs = spark.read.parquet(str(folder / "p1" / "profiles.parquet")).select("history", "term")
+    pairs = spark.read.parquet(str(folder / "p1" / "profiles.parquet")).select("history", "term", "weight")
 
     def both(claim: str, floor: int = 3, how: str = "") -> str:
         changed = damaged(rows, how)
         place = tmp_path / f"rows-{how}.parquet"
         pq.write_table(changed, place)
         released = GROUPS.decode(changed)
-        inside, _ = load_members(PrivateFolder(folder / "p1"), released)
+        inside = load_members(PrivateFolder(folder / "p1"), released)
         here = verify_here(resolve("guarantee", claim), released, inside, floor=floor)
         evidence = group_evidence(GROUPS, spark.read.parquet(str(place)), Floor(floor), members, pairs)
         assert verify_claim(resolve("guarantee", claim), GROUPS, evidence, engine="spark") == here

@@ -13,6 +13,7 @@ from queryveil.engines.kept_columns import FORMS
 from queryveil.engines.spark.sql import SparkSqlSession
 from queryveil.engines.sql import open_sql_session
 from queryveil.release.reader import load_release
+from tests.releases import replace_rows
 from tests.spark.logs import write_log
 
 if TYPE_CHECKING:
@@ -83,3 +84,25 @@ def test_kept_columns_are_verified_as_on_one_machine(compiled: "SparkSession", t
     assert "24 rows have a time that is not of the form time:day" in verdict.reason
     assert "12 values of the column url are of fewer than 13 people" in verdict.reason
     assert "says something else of the kept columns than the private folder" in verdict.reason
+
+
+def test_a_query_that_is_missing_or_invented_is_found_with_the_private_folder(
+    compiled: "SparkSession", tmp_path: Path
+) -> None:
+    log, out, private = write_log(tmp_path / "log.tsv"), tmp_path / "out", tmp_path / "private"
+    made: dict[str, Any] = {"private": private, "seed": 1, "max_bad_lines": "1"}
+    queryveil.anonymize(log, "query_k(k=3)", out, **made)
+    rows = load_release(out).rows
+    pairs = list(zip(rows["user"].to_pylist(), rows["query"].to_pylist(), strict=True))
+    twice = next(place for place, pair in enumerate(pairs) if pairs.count(pair) > 1)
+
+    def reason(changed: pa.Table) -> str:
+        replace_rows(out, private, changed)
+        verdict = queryveil.verify(out, private=private, engine="spark", spark=compiled)
+        assert (verdict.state, verdict.reason) == ("violated", queryveil.verify(out, private=private).reason)
+        return verdict.reason
+
+    once = rows.take(pa.array([place for place in range(len(pairs)) if place != twice]))
+    assert reason(once) == "1 released queries occur more or less often than in the history behind them"
+    swapped = rows.take(pa.array([1, 0, *range(2, len(pairs))]))
+    assert reason(swapped) == "the rows are not numbered and sorted as those of their kind are"

@@ -1,6 +1,7 @@
 """The SQL of the linkability verifier, run by DuckDB, finds what the arrays do: same verdicts, same sentences."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import ReleaseError
-from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.evidence import Evidence, Floor, MethodParameters
 from queryveil.core.names import resolve
 from queryveil.core.results import Verdict
 from queryveil.engines.sql import GroupTables, SqlSession, open_sql_session
@@ -22,6 +23,7 @@ PRINCIPLES = ("mean", "mean, average=global", "posterior", "belief", "diversity,
 def open_tables(rows: list[Row], people: list[Person], pairs: list[tuple[int, str]] | None = None) -> SqlSession:
     groups, terms, weights = zip(*rows, strict=True) if rows else ((), (), ())
     held = [(i, term) for i, (_, profile) in enumerate(people) for term in profile] if pairs is None else pairs
+    weight_of = {(i, term): value for i, (_, profile) in enumerate(people) for term, value in profile.items()}
     released = {"group_id": pa.array(groups, pa.int64()), "term": pa.array(terms, pa.string())}
     released |= {"weight": pa.array(weights, pa.float64()), "place": np.arange(len(rows)), "file": [""] * len(rows)}
     published = {group if group in groups else None for group, _ in people} - {None}
@@ -34,6 +36,7 @@ def open_tables(rows: list[Row], people: list[Person], pairs: list[tuple[int, st
         "pairs": {
             "history": pa.array([history for history, _ in held], pa.int64()),
             "term": pa.array([term for _, term in held], pa.string()),
+            "weight": pa.array([weight_of.get(pair, 1.0) for pair in held], pa.float64()),
         },
     }
     session = open_sql_session()
@@ -69,6 +72,44 @@ def test_sql_and_arrays_give_the_same_verdict(
     released, members = arrays(published, people)
     expected = check_groups(resolve("guarantee", claim), released, members, floor=floor)
     assert judge(claim, published, people, floor) == expected
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from((2, 5)), profile), min_size=1, max_size=12),
+    st.sampled_from((0.0, 0.3)),
+    st.sampled_from(("centroid", "union")),
+    st.sampled_from((0.0, 1e-7)),
+    st.sampled_from(((), (2,))),
+)
+def test_weights_are_those_of_the_profiles_unless_a_group_is_frozen(
+    people: list[Person], shrink: float, representative: str, error: float, frozen: tuple[int, ...]
+) -> None:
+    people = [(group, {term: 1.0 + len(term) + i % 3 for term in terms}) for i, (group, terms) in enumerate(people)]
+    parameters: dict[str, float | str] = {"shrink": shrink, "representative": representative}
+    rows: list[Row] = []
+    for group in (2, 5):
+        members = [terms for g, terms in people if g == group and terms]
+        for term in sorted({term for terms in members for term in terms}):
+            inside, everywhere = (
+                [terms.get(term, 0.0) for terms in some if representative == "centroid" or term in terms]
+                for some in (members, [terms for _, terms in people])
+            )
+            pull = shrink / len(members)
+            mean, mean_of_all = sum(inside) / len(inside), sum(everywhere) / len(everywhere)
+            rows.append((group, term, round((1 - pull) * mean + pull * mean_of_all, 9)))
+    if not rows:
+        return
+    group, term, value = rows[0]
+    rows[0] = (group, term, value + error)
+    claim = resolve("guarantee", "linkability(p=1)")
+    released, members_of = arrays(rows, people)
+    members_of = replace(members_of, frozen=frozen)
+    here = check_groups(claim, released, members_of, floor=1, parameters=parameters)
+    tables = GroupTables(lambda: open_tables(rows, people), has_members=True, frozen=frozen)
+    assert verify(claim, Evidence(tables, Floor(1), MethodParameters(parameters))) == here
+    assert here.holds is (error == 0 or group in frozen)
+    assert here.holds or "has another weight than the profiles of its members give" in here.reason
 
 
 @pytest.mark.parametrize(("p", "n_holders"), [(0.29, 29), (0.57, 57), (1 / 3, 33), (0.123456789012, 12)])

@@ -16,6 +16,7 @@ from queryveil.cli import run
 from queryveil.core.errors import GuaranteeError, InputError, ReleaseError
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.workflows.anonymize import ReleaseResult
+from tests.releases import edit_manifest, reseal
 
 TOPICS = (
     ("coffee", "espresso", "latte", "mocha", "cappuccino"),
@@ -103,6 +104,47 @@ def test_terms_stand_in_the_order_of_their_texts_and_ids_are_ranks(tmp_path: Pat
     contents = [list(terms.items()) for _, terms in sorted(published(group(tmp_path, log).release).items())]
     assert all(terms == sorted(terms) for terms in contents)
     assert contents == sorted(contents, key=lambda terms: ([t for t, _ in terms], [w for _, w in terms]))
+
+
+def forge(done: ReleaseResult, **parameters: float) -> None:
+    """Claim that a run had other parameters, in the manifest and in the private record."""
+    assert done.private is not None
+    record = json.loads((done.private / "run.json").read_text())
+    method = str(queryveil.name("linkability", **{**record["parameters"], **parameters}))
+    changed = {"method": method, "parameters": {**record["parameters"], **parameters}}
+    (done.private / "run.json").write_text(json.dumps(record | changed))
+    edit_manifest(done.release, method=method)
+    reseal(done.release, done.private)
+
+
+def test_the_least_similarity_is_verified_with_the_private_folder(tmp_path: Path, log: Path) -> None:
+    done = group(tmp_path, log, method="linkability(p=0.5, floor=1, min_similarity=0.3)")
+    assert queryveil.verify(done.release, private=done.private).holds
+    forge(done, min_similarity=0.99)
+    verdict = queryveil.verify(done.release, private=done.private)
+    assert verdict.state == "violated"
+    assert "members are less similar than 0.99 to the centroid of their group" in verdict.reason
+
+
+@pytest.mark.parametrize("parameters", [{"shrink": 0.9}, {"representative": "union"}])
+def test_other_weights_than_the_methods_are_found(tmp_path: Path, log: Path, parameters: dict[str, Any]) -> None:
+    done = group(tmp_path, log)
+    forge(done, **parameters)
+    reason = queryveil.verify(done.release, private=done.private).reason
+    assert "has another weight than the profiles of its members give" in reason
+
+
+def test_groups_that_are_extended_keep_the_least_similarity_and_are_verified(tmp_path: Path, log: Path) -> None:
+    method = "linkability(p=0.5, floor=1, min_similarity=0.3)"
+    first = group(tmp_path, log, method=method)
+    later = write_log(tmp_path / "later.csv", range(5, 66), seed=5)
+    earlier = {"groups": first.release, "groups_private": first.private}
+    second = group(tmp_path, later, "two", method=method, **earlier)
+    assert second.summary["groups published as before"] > 0
+    assert second.private is not None and PrivateFolder(second.private).frozen_groups()
+    assert queryveil.verify(second.release, private=second.private).holds
+    forge(second, min_similarity=0.99)
+    assert "less similar than 0.99" in queryveil.verify(second.release, private=second.private).reason
 
 
 def test_the_floor_keeps_rare_terms_out(tmp_path: Path, log: Path) -> None:

@@ -6,6 +6,7 @@ import shutil
 import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import queryveil
@@ -212,6 +213,37 @@ def test_releases_that_a_measure_cannot_take(made: Path, tmp_path: Path, capsys:
     (changed / "more").write_text("x")
     assert run(["measure", str(changed), *against, "--measure", "spi", "--private", str(made / "queries-private")]) == 2
     assert "verify the release before measuring it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["histories", "queries", "groups"])
+@pytest.mark.parametrize("change", ["other people", "one query more", "one query other"])
+def test_another_log_than_the_releases_is_refused(
+    tmp_path: Path, kind: str, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(3)
+    words = ["tea", "milk", "coffee", "cocoa", "juice", "wine"]
+    rows = [(f"p{i}", " ".join(rng.choice(words, 2, replace=False))) for i in range(30) for _ in range(3)]
+    others = {
+        "other people": [(f"q{user}", query) for user, query in rows],
+        "one query more": [*rows, ("p29", "tea milk")],
+        "one query other": [*rows[:-1], ("p29", "salt")],
+    }[change]
+    for name, lines in (("log.csv", rows), ("other.csv", others), ("again.csv", rows[::-1])):
+        (tmp_path / name).write_text("user,query\n" + "".join(f"{user},{query}\n" for user, query in lines))
+    method = {"histories": "km(k=2, m=1)", "queries": "query_k(k=2)", "groups": "linkability(p=0.9)"}[kind]
+    out, private = tmp_path / "out", tmp_path / "private"
+    queryveil.anonymize(tmp_path / "log.csv", method, out, private=private, seed=1)
+    private_options = [["--private", str(private)], *([] if kind == "groups" else [[]])]
+    for options in private_options:
+        for given in ("log.csv", "again.csv"):  # the same log in another order has another digest
+            assert run(["measure", str(out), "--against", str(tmp_path / given), *options]) == 0
+        capsys.readouterr()
+        is_seen = options or change != "other people"  # without the private folder people have no names
+        code = run(["measure", str(out), "--against", str(tmp_path / "other.csv"), *options])
+        printed = capsys.readouterr()
+        assert (code, printed.err.count("\n")) == ((2, 1) if is_seen else (0, 0)), printed
+        assert not is_seen or printed.err.startswith("queryveil: --against: ")
+    assert run(["attack", str(out), "--against", str(tmp_path / "other.csv"), "--private", str(private)]) == 2
 
 
 def test_a_release_of_groups_is_refused_and_the_kinds_are_named(

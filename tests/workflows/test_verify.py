@@ -25,7 +25,7 @@ from queryveil.kinds.base import ReleaseContent
 from queryveil.logs.generate import generate
 from queryveil.release.reader import content_digest
 from tests.builders import encode_histories, profiles_of
-from tests.releases import COUNTS, manifest_of, write_release
+from tests.releases import COUNTS, edit_manifest, manifest_of, reseal, write_release
 
 CLAIM = "km(k=4, m=2)"
 DATA = "data/part-00000.parquet"
@@ -53,8 +53,16 @@ def rows_of(out: Path) -> pa.Table:
 
 
 def change_manifest(out: Path, **changes: Any) -> None:
-    manifest = json.loads((out / "manifest.json").read_text())
-    (out / "manifest.json").write_text(json.dumps(manifest | changes))
+    """Change fields of the manifest, and its own digests so that these do not tell."""
+    edit_manifest(out, **changes)
+    reseal(out)
+
+
+def change_counts(out: Path, *numbers: int, private: Path | None = None) -> None:
+    """Change what the manifest says of the release, and where the private folder is given its record of that."""
+    counts = json.loads((out / "manifest.json").read_text())["counts"]
+    edit_manifest(out, counts=counts | {"after": dict(zip(COUNTS, numbers, strict=True))})
+    reseal(out, private)
 
 
 def change_rows(out: Path, change: Callable[[list[dict[str, Any]]], object], *, cover_up: bool = False) -> None:
@@ -160,13 +168,16 @@ def test_a_change_that_breaks_no_claim_is_still_found(release: Folders) -> None:
         (lambda out: (out / DATA).write_bytes((out / DATA).read_bytes()[:-9]), "is not a readable Parquet file"),
         (lambda out: change_manifest(out, content_sha256="0" * 64), "do not have the digest"),
         (lambda out: change_manifest(out, columns=["user", "term", "query"]), "other columns"),
-        (lambda out: change_manifest(out, partition={"column": "country"}), "other columns"),
+        (
+            lambda out: change_manifest(out, partition={"column": "country", "values": 1, "left_out": 0}),
+            "other columns",
+        ),
         (
             lambda out: change_manifest(out, files=json.loads((out / "manifest.json").read_text())["files"] * 2),
             "do not have the digest",
         ),
         (
-            lambda out: change_manifest(out, counts={"after": dict.fromkeys(COUNTS, 9)}),
+            lambda out: change_counts(out, *[9] * 5),
             "the manifest gives another number of histories than the rows",
         ),
     ],
@@ -185,7 +196,7 @@ def test_a_column_that_nobody_mentioned_is_found(release: Folders) -> None:
     out, _ = release
     rows = rows_of(out)
     replace_data(out, rows.append_column("ip", pa.array(["10.0.0.1"] * rows.num_rows)), cover_up=True)
-    assert queryveil.verify(out).reason == "the data has other columns than the manifest says"
+    assert "the data has other columns than the manifest says" in queryveil.verify(out).reason
 
 
 def test_a_stronger_claim_than_holds_is_found(release: Folders) -> None:
@@ -195,7 +206,12 @@ def test_a_stronger_claim_than_holds_is_found(release: Folders) -> None:
     assert (verdict.claim, verdict.state) == ("km(k=5, m=2)", "violated")
     assert verdict.counterexample is not None
     assert verdict.counterexample.support == 4
-    assert queryveil.verify(out, claim="km(k=2, m=1)").holds
+    assert "the manifest has method, promise, limits, floor that do not go with the guarantee" in verdict.reason
+
+
+def test_a_weaker_claim_can_be_checked(made: Folders) -> None:
+    assert queryveil.verify(made[0], claim="km(k=2, m=1)").holds
+    assert queryveil.verify(made[0], claim="km(k=5, m=2)").state == "violated"
 
 
 @pytest.mark.parametrize(
@@ -213,14 +229,17 @@ def test_a_stronger_claim_than_holds_is_found(release: Folders) -> None:
         (lambda out: change_manifest(out, guarantee="km(k=0, m=1)"), "k must be a whole number of at least 2"),
         (lambda out: change_manifest(out, kind="pictures"), "not known to this version"),
         (lambda out: change_manifest(out, kind="log"), "does not have the columns user, query_id, term"),
-        (lambda out: change_manifest(out, files=["x"]), "files of another form"),
-        (lambda out: change_manifest(out, files=[{"path": 1, "sha256": ""}]), "files of another form"),
-        (lambda out: change_manifest(out, counts={"after": {"people": "<b>"}}), "counts of another form"),
-        (lambda out: change_manifest(out, cleaning={}), "cleaning of another form"),
-        (lambda out: change_manifest(out, columns=[1]), "columns of another form"),
-        (lambda out: change_manifest(out, files=[{"path": "../x.parquet", "sha256": ""}]), "outside the release"),
-        (lambda out: change_manifest(out, files=[{"path": "/etc/passwd", "sha256": ""}]), "outside the release"),
-        (lambda out: change_manifest(out, files=[{"path": "a\0b", "sha256": ""}]), "outside the release"),
+        (lambda out: change_manifest(out, files=["x"]), "lacks files, or has it in another form"),
+        (lambda out: change_manifest(out, files=[{"path": 1, "sha256": ""}]), "lacks files, or has it in another form"),
+        (
+            lambda out: change_manifest(out, counts={"after": {"people": "<b>"}}),
+            "lacks counts, or has it in another form",
+        ),
+        (lambda out: change_manifest(out, cleaning={}), "lacks cleaning, or has it in another form"),
+        (lambda out: change_manifest(out, columns=[1]), "lacks columns, or has it in another form"),
+        (lambda out: change_manifest(out, files=[{"path": "../x.parquet", "sha256": "0" * 64}]), "outside the release"),
+        (lambda out: change_manifest(out, files=[{"path": "/etc/passwd", "sha256": "0" * 64}]), "outside the release"),
+        (lambda out: change_manifest(out, files=[{"path": "a\0b", "sha256": "0" * 64}]), "outside the release"),
     ],
 )
 def test_a_manifest_that_makes_no_sense_cannot_be_checked(
@@ -332,7 +351,7 @@ def test_invented_terms_are_found_with_the_private_folder(tmp_path: Path) -> Non
     rows = pa.table({"user": [0, 0, 1, 1, 2, 2], "term": ["lie", "tea"] * 3})
     content = ReleaseContent(rows, np.arange(3))
     out, private = release_of(tmp_path, profiles, content, "km(k=3, m=2)")
-    change_manifest(out, counts={"after": dict(zip(COUNTS, (3, 3, 2, 6, 6), strict=True))})
+    change_counts(out, 3, 3, 2, 6, 6, private=private)
     assert queryveil.verify(out).holds
     verdict = queryveil.verify(out, private=private)
     assert verdict.state == "violated"
@@ -341,7 +360,7 @@ def test_invented_terms_are_found_with_the_private_folder(tmp_path: Path) -> Non
     content = ReleaseContent(rows, np.arange(3))  # a term of one, given to all
     (tmp_path / "again").mkdir()
     out, private = release_of(tmp_path / "again", profiles, content, "km(k=3, m=2)")
-    change_manifest(out, counts={"after": dict(zip(COUNTS, (3, 3, 1, 3, 3), strict=True))})
+    change_counts(out, 3, 3, 1, 3, 3, private=private)
     assert "2 released terms were never" in queryveil.verify(out, private=private).reason
 
 
@@ -350,10 +369,8 @@ def test_the_number_of_people_is_checked_with_the_private_folder(tmp_path: Path)
     content = encode_histories(profiles, np.ones(4, np.bool_))
     out, private = release_of(tmp_path, profiles, content, "km(k=3, m=1)")
     assert queryveil.verify(out, private=private).holds
-    change_manifest(out, counts={"after": dict(zip(COUNTS, (4, 4, 1, 4, 4), strict=True))})
-    assert queryveil.verify(out, private=private).reason == (
-        "the manifest gives another number of people than the private folder"
-    )
+    change_counts(out, 4, 4, 1, 4, 4, private=private)
+    assert "another number of people than the private folder" in queryveil.verify(out, private=private).reason
 
 
 def test_a_release_without_rows_is_not_certified(tmp_path: Path) -> None:
@@ -421,15 +438,42 @@ def test_tables_can_be_checked() -> None:
         queryveil.verify(pa.table(columns), claim="km(k=2, m=1)", colums="user=user")
 
 
-def test_verifying_loads_neither_methods_nor_the_engine(made: Folders) -> None:
+def loaded_by_verify(*arguments: object) -> str:
+    """Run `queryveil verify` in a process of its own; return its exit code and the modules that it should not load."""
     code = (
         "import sys; from queryveil.cli import run; code = run(sys.argv[1:]); "
         "heavy = [name for name in sys.modules if name.startswith('queryveil.methods') "
-        "or name in ('duckdb', 'pandas', 'polars', 'queryveil.engines.local')]; "
+        "or name in ('duckdb', 'pandas', 'polars', 'queryveil.engines.local', 'cryptography')]; "
         "print(code, heavy)"
     )
-    arguments = [sys.executable, "-c", code, "verify", str(made[0])]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "0 []"
-    with_private = subprocess.run([*arguments, "--private", str(made[1])], capture_output=True, text=True, check=True)
-    assert with_private.stdout.splitlines()[-1] in ("0 []", "0 ['pandas']")
+    command = [sys.executable, "-c", code, "verify", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+
+
+def test_verifying_loads_neither_methods_nor_the_engine(made: Folders) -> None:
+    assert loaded_by_verify(made[0]) == "0 []"
+    assert loaded_by_verify(made[0], "--private", made[1]) in ("0 []", "0 ['pandas']")
+
+
+@pytest.mark.parametrize("method", ["linkability(p=0.5, min_similarity=0.1)", "vocabulary(k=3, eps=8)"])
+def test_comparing_meanings_with_the_private_folder_loads_no_method(made: Folders, tmp_path: Path, method: str) -> None:
+    out, private = tmp_path / "out", tmp_path / "private"
+    queryveil.anonymize(made[0].parent / "log.tsv", method, out, private=private, seed=1)
+    assert loaded_by_verify(out, "--private", private) in ("0 []", "0 ['pandas']")
+
+
+def test_a_taxonomy_is_kept_in_the_private_folder_for_verifiers(tmp_path: Path) -> None:
+    drinks = {"wine": "alcohol", "vino": "alcohol", "alcohol": "goods", "boots": "shoes", "shoes": "goods", "goods": ""}
+    taxonomy = text_file(tmp_path / "tree.csv", "".join(f"{a},{b}\n" for a, b in drinks.items() if b))
+    people = ["wine boots", "vino boots", "wine boots", "vino shoes", "boots wine", "shoes vino"]
+    log = text_file(tmp_path / "log.csv", "user,query\n" + "".join(f"u{i},{q}\n" for i, q in enumerate(people)))
+    out, private = tmp_path / "out", tmp_path / "private"
+    queryveil.anonymize(log, "vocabulary(k=3, eps=2)", out, private=private, taxonomy=taxonomy, seed=1)
+    assert queryveil.verify(out, private=private).holds
+    assert (private / "taxonomy.csv").read_bytes() == taxonomy.read_bytes()
+    assert (private / "taxonomy.csv").stat().st_mode & 0o077 == 0
+    text_file(private / "taxonomy.csv", "wine,goods\nvino,other\nother,goods\nboots,goods\nshoes,other\n")
+    assert "stand for nothing" in queryveil.verify(out, private=private).reason
+    (private / "taxonomy.csv").unlink()
+    with pytest.raises(InputError, match="taxonomy"):
+        queryveil.verify(out, private=private)

@@ -16,6 +16,7 @@ from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import GuaranteeError, InputError, ReleaseError, UnknownNameError
 from queryveil.release.reader import content_digest
 from queryveil.workflows.anonymize import ReleaseResult
+from tests.releases import reseal
 
 TOPICS = (
     ("coffee", "espresso", "latte", "mocha", "cappuccino"),
@@ -74,6 +75,32 @@ def test_a_release_holds_with_and_without_its_private_folder(tmp_path: Path, log
     assert queryveil.verify(done.release, private=done.private).holds
     assert queryveil.verify(done.release).counted == "histories"
     assert "vocabular" in done.report.read_text()
+
+
+def test_the_floor_holds_for_generalised_terms_too(tmp_path: Path, log: Path) -> None:
+    done = publish(tmp_path, log, "generalize(k=3, floor=9)", history="day")
+    assert {row["term"] for row in queryveil.load(done.release).rows.to_pylist() if row["level"]}
+    for name, says in (("run.json", "parameters"), ("manifest.json", "method")):
+        folder = done.private if name == "run.json" else done.release
+        assert folder is not None
+        record = json.loads((folder / name).read_text())
+        floor = {"parameters": {"k": 3, "floor": 25}, "method": "generalize(k=3, floor=25)", "floor": 25}
+        (folder / name).write_text(json.dumps(record | {key: floor[key] for key in floor if key in record}))
+        assert says in record
+    reseal(done.release, done.private)
+    assert "fewer than 25 people of the log" in queryveil.verify(done.release, private=done.private).reason
+
+
+def test_two_forms_of_a_word_are_published_as_generalised(tmp_path: Path) -> None:
+    people = ["espresso mugs", "espresso mug", "mugs espresso", "mug espresso"]
+    log = tmp_path / "forms.csv"
+    log.write_text("user,query\n" + "".join(f"p{i},{query}\n" for i, query in enumerate(people)))
+    done = publish(tmp_path, log, "vocabulary(k=4, eps=8, typical=generalize)")
+    assert {row["term"]: row["level"] for row in queryveil.load(done.release).rows.to_pylist()} == {
+        "espresso": 0,
+        "mug": 1,
+    }
+    assert queryveil.verify(done.release, private=done.private).holds
 
 
 def test_a_cluster_of_sessions_counts_people(tmp_path: Path, log: Path) -> None:

@@ -92,6 +92,13 @@ class KeptValues:
 
 
 @dataclass(frozen=True)
+class MethodParameters:
+    """The parameters of the run that made a release, with their defaults, from the private record of the run."""
+
+    values: Mapping[str, int | float | bool | str]
+
+
+@dataclass(frozen=True)
 class Floor:
     """How many people of the whole log must hold every published item."""
 

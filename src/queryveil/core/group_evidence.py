@@ -47,3 +47,4 @@ class GroupMembers:
     ids: Int32Array  # (pairs,): positions in `terms`, ascending and unique within a person
     weights: FloatArray  # (pairs,)
     terms: tuple[str, ...]  # begins with the terms of the release, in their order; then those that were not released
+    frozen: tuple[int, ...] = ()  # ids of the groups that are published as in an earlier release

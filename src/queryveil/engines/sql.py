@@ -72,11 +72,12 @@ class GroupTables:
     """Released groups, and the profiles of everybody where these are known, as the tables of a session.
 
     `released`: `group_id, term, weight, file, place`, in the order of files and places; `members`: `history, group_id`
-    of everybody, NULL for the suppressed; `pairs`: `history, term`.
+    of everybody, NULL for the suppressed; `pairs`: `history, term, weight`.
     """
 
     open: Callable[[], AbstractContextManager[SqlSession]]
     has_members: bool
+    frozen: tuple[int, ...] = ()  # ids of the groups that are published as in an earlier release
 
 
 def open_sql_session(**tables: Any) -> SqlSession:

@@ -1,13 +1,14 @@
 """What every kind of release supplies."""
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import Declaration, ResolvedName, declarations, nearest
@@ -57,6 +58,12 @@ class Counts:
         return figures | more
 
 
+def wrong_counts(found: Mapping[str, int], stated: Mapping[str, int], where: str, what: str = "after") -> list[str]:
+    """Return a sentence for every count of the manifest that is not what was counted."""
+    wrong = [name for name in found if stated.get(name) != found[name]]
+    return [f"the manifest gives another number of {name} than the {where} (counts, {what})" for name in wrong]
+
+
 @dataclass(frozen=True, eq=False)
 class ReleaseContent:
     """The rows of a release, and the release id of every history (private)."""
@@ -64,6 +71,7 @@ class ReleaseContent:
     rows: pa.Table
     release_ids: IntArray  # (histories of the profiles,): -1 where nothing is released
     suppressed: Mapping[str, int] = field(default_factory=dict)  # kept column → values that too few people share
+    frozen: tuple[int, ...] = ()  # ids of what is published as in an earlier release
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,8 @@ class Kind(Declaration):
     """A kind of release: its schema, how it is encoded and decoded, and what can be done with it."""
 
     columns: Mapping[str, str] = field(default_factory=dict)  # name → Arrow type; the first identifies the unit
+    sorted_by: tuple[str, ...] = ()  # the columns by which rows ascend; those of type int64 are numbered from 0
+    has_equal_rows: bool = False  # rows may be equal in these columns
     unit: Literal["term", "query"] = "term"  # what an item of the profiles is
     content: str = "terms"  # what the rows hold, for sentences
     example_claim: str = ""  # a claim that can be made about it
@@ -129,6 +139,37 @@ class Kind(Declaration):
     def schema(self) -> pa.Schema:
         """Return the Arrow schema of the rows."""
         return pa.schema([(name, pa.type_for_alias(alias)) for name, alias in self.columns.items()])
+
+    def watch_order(self, tables: Iterable[pa.Table], faults: list[str]) -> Iterator[pa.Table]:
+        """Yield tables of rows, and note once if they are not in the order of the kind, which could tell more."""
+        last: list[pa.RecordBatch] = []  # the row before the batch
+        for table in tables:
+            for batch in (batch for batch in table.to_batches() if batch.num_rows and self.sorted_by):
+                if not faults and not self._continues(last, batch):
+                    faults.append("the rows are not numbered and sorted as those of their kind are")
+                last = [batch.slice(batch.num_rows - 1)]
+            yield table
+
+    def _continues(self, last: list[pa.RecordBatch], batch: pa.RecordBatch) -> bool:
+        """Return whether a batch of rows is in order and goes on with the numbers of the row before it."""
+        import pyarrow.compute as pc  # slow to import, and commands that list names read no rows
+
+        columns = [pa.Table.from_batches([*last, batch])[name].combine_chunks() for name in self.sorted_by]
+        if any(column.null_count for column in columns):
+            return True  # such rows are refused when they are decoded
+        is_tied = pc.equal(columns[0][1:], columns[0][1:])  # everywhere
+        for column in columns:
+            is_less, is_equal = (compare(column[1:], column[:-1]) for compare in (pc.less, pc.equal))
+            is_wrong = pc.and_(is_tied, is_less)
+            if pa.types.is_int64(column.type):
+                ids = as_array(column)
+                if not np.isin(np.diff(ids), (0, 1)).all() or (not last and ids[0] != 0):
+                    return False
+                is_wrong = pc.or_(is_wrong, pc.and_not(is_equal, is_tied))  # a part of two units
+            is_tied = pc.and_(is_tied, is_equal)
+            if pc.any(is_wrong).as_py():
+                return False
+        return self.has_equal_rows or not pc.any(is_tied).as_py()
 
     def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
         """Return the evidence of a release that was read, with its private folder where that is given."""

@@ -1,7 +1,7 @@
 """Kind `groups`: what a group of people has in common, as terms with weights; who is in it is private."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,7 @@ from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds import base
 from queryveil.kinds.canonical_order import rank_texts
-from queryveil.kinds.private_folder import PrivateFolder, refuse_damaged
+from queryveil.kinds.private_folder import PrivateFolder
 
 UNRELEASED_GROUPS = "the private folder has members of groups that are not released"
 WEIGHT_DECIMALS = 9  # of a published weight: rounds off what sums in another order differ by
@@ -43,7 +43,8 @@ class GroupsKind(base.Kind):
         released, positions = gather_rows(outcome.indptr, in_order)
         terms = texts.take(pa.array(ranks[positions]))
         rows = pa.table({"group": row_numbers(released), "term": terms, "weight": weights[positions]})
-        return base.ReleaseContent(rows, release_ids[outcome.group])
+        frozen = () if outcome.inherited is None else release_ids[outcome.inherited[outcome.inherited >= 0]].tolist()
+        return base.ReleaseContent(rows, release_ids[outcome.group], frozen=tuple(frozen))
 
     def counts(self, outcome: Any, profiles: Profiles, content: base.ReleaseContent) -> base.Counts:
         """Count the people in groups, and what is published of these."""
@@ -68,24 +69,32 @@ class GroupsKind(base.Kind):
     ) -> Evidence:
         """Return the decoded rows, and the members as the profiles have them."""
         released = self.decode(rows)
-        return Evidence(released, members_of(profiles, content.release_ids, released), Floor(floor), profiles)
+        members = replace(members_of(profiles, content.release_ids, released), frozen=content.frozen)
+        return Evidence(released, members, Floor(floor), profiles)
 
     def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
         """Return the decoded rows, and the members as the private folder has them."""
         evidence = Evidence(released := self.decode(rows), Floor(floor))
         if private is not None:
-            evidence.add(GroupMembers, lambda: load_members(private, released)[0])
+            evidence.add(GroupMembers, lambda: load_members(private, released))
         return evidence
+
+    def count_rows(self, evidence: Evidence) -> Mapping[str, int]:
+        """Count groups, terms and rows."""
+        released = evidence.get(ReleasedGroups)
+        n_rows = len(released.ids)
+        return {"terms": len(released.terms), "pairs": n_rows, "occurrences": n_rows, "groups": len(released.groups)}
 
     def private_faults(
         self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
     ) -> list[str]:
-        """Return whether there are members of groups that are not released."""
-        released = evidence.get(ReleasedGroups)
-        _, release_id = load_members(private, released)
-        if is_intact and np.setdiff1d(release_id[release_id >= 0], released.groups).size:
-            return [UNRELEASED_GROUPS]
-        return []
+        """Return whether there are members of groups that are not released, or other numbers of people."""
+        group = private.membership()["release_id"].drop_null()
+        if not is_intact:
+            return []
+        unreleased = np.setdiff1d(as_array(group), evidence.get(ReleasedGroups).groups).size
+        found = dict.fromkeys(("people", "histories"), len(group))
+        return [UNRELEASED_GROUPS] * bool(unreleased) + base.wrong_counts(found, counts, "private folder")
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return every person with the group: all members have its release id."""
@@ -104,34 +113,20 @@ def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGrou
     return GroupMembers(group, profiles.indptr, ids[order], weights[order], terms)
 
 
-def load_members(private: PrivateFolder, released: ReleasedGroups) -> tuple[GroupMembers, IntArray]:
-    """Return who is in which group from the private folder, and the release id of everybody's group."""
-    membership, pairs = private.weighted_profiles()
-    with refuse_damaged(f"{private.path} is missing something"):
-        release_ids = np.array([-1 if i is None else i for i in membership["release_id"].to_pylist()], np.int64)
-        history = as_array(pairs["history"])
-        terms = pairs["term"].cast(pa.string()).combine_chunks().dictionary_encode()
-        number = as_array(terms.indices.cast(pa.int64()))
-        weights = as_array(pairs["weight"])
-        is_numbered = np.array_equal(as_array(membership["history"]), np.arange(len(release_ids)))
-    if not is_numbered or not np.all(history[1:] >= history[:-1]) or history.max(initial=-1) >= len(release_ids):
-        raise ReleaseError(f"{private.path} is damaged: its histories are not in order; check --private.")
-    profiles = Profiles(
-        tuple(terms.dictionary.to_pylist()),
-        np.searchsorted(history, np.arange(len(release_ids) + 1)).astype(np.int64),
-        number.astype(np.int32),
-        np.ones(len(number), np.int32),
-        np.arange(len(release_ids), dtype=np.int32),
-        (),
-        weights=weights,
-    )
-    return members_of(profiles, release_ids, released), release_ids
+def load_members(private: PrivateFolder, released: ReleasedGroups) -> GroupMembers:
+    """Return who is in which group from the private folder."""
+    release_ids = [-1 if group is None else group for group in private.membership()["release_id"].to_pylist()]
+    if private.log_profiles.weights is None:
+        raise ReleaseError(f"{private.path} is missing the weights of profiles or damaged; check --private.")
+    members = members_of(private.log_profiles, np.array(release_ids, np.int64), released)
+    return replace(members, frozen=private.frozen_groups())
 
 
 GROUPS = GroupsKind(
     name="groups",
     purpose="groups of people, each with terms and weights in place of the members' profiles",
     columns={"group": "int64", "term": "string", "weight": "float64"},
+    sorted_by=("group", "term"),
     content="groups",
     example_claim="linkability(p=…)",
     crowd="group",

@@ -16,7 +16,7 @@ from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
-from queryveil.kinds.base import KEEPABLE, Counts, DefaultMeasure, Kind, ReleaseContent
+from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, DefaultMeasure, Kind, ReleaseContent, wrong_counts
 from queryveil.kinds.canonical_order import ids_of_order, order_rows, partition_column, rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
 
@@ -101,19 +101,23 @@ class HistoriesKind(Kind):
         """Return the decoded rows, and the owners as the private folder has them."""
         evidence = Evidence(released := self.decode(rows), Floor(floor))
         if private is not None:
-            evidence.add(Owners, lambda: Owners(*private.owners(released.users), private.holders))
+            evidence.add(
+                Owners,
+                lambda: Owners(*private.owners(released.users), lambda: private.log_profiles.holders_by_text()),
+            )
         self._add_kept_columns(evidence, rows)
         return evidence
 
     def count_rows(self, evidence: Evidence) -> Mapping[str, int]:
-        """Count histories, terms and pairs."""
+        """Count histories, terms and pairs, and occurrences if there is a row for each."""
         released = evidence.get(ReleasedHistories)
-        return {"histories": len(released.users), "terms": len(released.terms), "pairs": len(released.ids)}
+        counts = {"histories": len(released.users), "terms": len(released.terms), "pairs": len(released.ids)}
+        return counts | ({"occurrences": int(released.counts.sum(dtype=np.int64))} if self.has_occurrences else {})
 
     def private_faults(
         self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
     ) -> list[str]:
-        """Return whether terms were invented, and whether the manifest gives another number of people."""
+        """Return whether items were invented or occur too often or too rarely, and which counts are wrong."""
         try:
             owners = evidence.get(Owners)
         except ReleaseError:
@@ -123,14 +127,17 @@ class HistoriesKind(Kind):
             return []
         import pyarrow.compute as pc  # slow to import, and commands that list names read no rows
 
-        released, (_, pairs) = evidence.get(ReleasedHistories), private.profiles()
-        term = pc.index_in(pairs["term"], pa.array(released.terms, pa.string()))
-        is_released = pc.is_valid(term)
-        history = as_array(pairs["history"].filter(is_released))
-        true = history * len(released.terms) + as_array(term.filter(is_released))
-        claimed = np.repeat(owners.history, np.diff(released.indptr)) * len(released.terms) + released.ids
-        n_invented = int(np.count_nonzero(~np.isin(claimed, true)))
-        return history_faults(n_invented, len(np.unique(owners.person)), counts)
+        released, profiles = evidence.get(ReleasedHistories), private.log_profiles
+        number = pc.index_in(pa.array(released.terms, pa.string()), pa.array(profiles.vocabulary, pa.string()))
+        width = len(profiles.vocabulary) + 1  # the last one is for terms that the log does not have
+        ids = as_array(pc.fill_null(number, width - 1)).astype(np.int64)[released.ids]
+        true = np.append(row_numbers(profiles.indptr) * width + profiles.ids, np.iinfo(np.int64).max)
+        claimed = np.repeat(owners.history, np.diff(released.indptr)) * width + ids
+        place = np.searchsorted(true, claimed)
+        held = np.where(true[place] == claimed, np.append(profiles.counts, 0)[place], 0)
+        is_copied = (held > 0) & (held != released.counts) & self.has_occurrences
+        found = {"people": len(np.unique(owners.person)), "occurrences": int(held.sum(dtype=np.int64))}
+        return history_faults(int((held == 0).sum()), int(is_copied.sum()), found, counts, PLURALS[self.unit])
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return every item of every released history with the person."""
@@ -139,11 +146,15 @@ class HistoriesKind(Kind):
         return released.ids.astype(np.int64), person_of_users(units, persons)[users]
 
 
-def history_faults(n_invented: int, n_people: int, counts: Mapping[str, int]) -> list[str]:
-    """Return sentences for released terms that the private folder does not have, and for a wrong number of people."""
-    invented = [f"{n_invented:,} released terms were never in the history behind them"] if n_invented else []
-    is_same = n_people == counts["people"]
-    return invented + ([] if is_same else ["the manifest gives another number of people than the private folder"])
+def history_faults(
+    n_invented: int, n_copied: int, found: Mapping[str, int], counts: Mapping[str, int], items: str
+) -> list[str]:
+    """Return sentences for released items that the private folder does not have, or not so often, and wrong counts."""
+    numbers = (n_invented, "were never in"), (n_copied, "occur more or less often than in")
+    faults = [f"{n:,} released {items} {what} the history behind them" for n, what in numbers if n]
+    if faults:  # the occurrences follow from them
+        found = {"people": found["people"]}
+    return faults + wrong_counts(found, counts, "private folder")
 
 
 def person_of_users(units: IntArray, persons: IntArray) -> IntArray:
@@ -164,6 +175,7 @@ HISTORIES = HistoriesKind(
     name="histories",
     purpose="the terms that stay of every history, each once",
     columns={"user": "int64", "term": "string"},
+    sorted_by=("user", "term"),
     example_claim="km(k=…, m=…)",
     reads_foreign_files=True,
     allows_partitions=True,

@@ -137,6 +137,7 @@ LOG = LogKind(
     name="log",
     purpose="the terms that stay, query by query",
     columns={"user": "int64", "query_id": "int64", "term": "string"},
+    sorted_by=("user", "query_id", "term"),
     example_claim="km(k=…, m=…)",
     keepable=KEEPABLE,
     has_occurrences=True,

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,18 @@ import pyarrow as pa
 from queryveil.core.arrow import as_array, parquet_bytes
 from queryveil.core.errors import ReleaseError
 from queryveil.core.files import write_file
-from queryveil.core.rows import Int32Array, IntArray, count_holders, row_numbers
+from queryveil.core.names import Value
+from queryveil.core.rows import Int32Array, IntArray, count_holders, indptr_of_sorted, row_numbers
 from queryveil.histories.profiles import Profiles
 
 _MEMBERSHIP_TYPES = {"person": pa.string(), "history": pa.int64(), "release_id": pa.int64()}
 _CONTRIBUTORS_TYPES = {"person": pa.string(), "release_id": pa.int64()}
+_FROZEN_TYPE = {"is_frozen": pa.bool_()}
 _PROFILES_TYPES = {"history": pa.int64(), "term": pa.string(), "count": pa.int32()}
 MEMBERSHIP, PROFILES, RUN_FILE = "membership.parquet", "profiles.parquet", "run.json"
 OTHER_HISTORIES = "{} does not belong to this release: other histories were released from it."
 CONTRIBUTORS = "counted.parquet"  # of groups: whose terms are in what is published; groups may be frozen
+TAXONOMY = "taxonomy.csv"  # by which terms were compared, where it was the user's
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,10 @@ class RunRecord:
     queryveil: str
     engine: str = "local"
     inputs: Sequence[Mapping[str, Any]] = field(default_factory=list)  # the files of the log
+    parameters: Mapping[str, Value] = field(default_factory=dict)  # of the method, with its defaults
     more: Mapping[str, Any] = field(default_factory=dict)  # what the method's inputs record of themselves
-    content_sha256: str = ""  # of the released rows, set when the release is committed
+    content_sha256: str = ""  # of the released rows, set when the release is committed, as is the next field
+    manifest_sha256: Mapping[str, str] = field(default_factory=dict)  # of every field of the manifest
 
     def write(self, folder: Path) -> None:
         """Write the record into a folder as JSON, without the fields that have their default."""
@@ -52,11 +58,12 @@ def read_run(folder: object, read: Callable[[], bytes]) -> RunRecord:
     own = {field.name for field in fields(RunRecord)} - {"more"}
     try:
         record = json.loads(read())
-        if not isinstance(record, dict) or not isinstance(record.get("method"), str):
+        mappings = [record.get(name, {}) for name in ("parameters", "manifest_sha256")]
+        if not isinstance(record["method"], str) or not all(isinstance(each, dict) for each in mappings):
             raise ValueError("not a run record")
         more = {key: value for key, value in record.items() if key not in own}
         return RunRecord(**{key: value for key, value in record.items() if key in own}, more=more)
-    except (OSError, ValueError, RecursionError, TypeError):
+    except (OSError, ValueError, RecursionError, TypeError, AttributeError, KeyError):
         raise ReleaseError(
             f"{folder} is not a private folder: its {RUN_FILE} cannot be read; check --private."
         ) from None
@@ -83,16 +90,17 @@ def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: 
     run.write(folder)
 
 
-def bind(folder: Path, content_sha256: str) -> None:
-    """Record in `run.json` which released rows a private folder belongs to."""
+def bind(folder: Path, content_sha256: str, manifest_sha256: Mapping[str, str]) -> None:
+    """Record in `run.json` which rows a private folder belongs to, and what the manifest says about them."""
     run = read_run(folder, (folder / RUN_FILE).read_bytes)
-    replace(run, content_sha256=content_sha256).write(folder)
+    replace(run, content_sha256=content_sha256, manifest_sha256=manifest_sha256).write(folder)
 
 
-def write_contributors(folder: Path, group_of: Mapping[str, int]) -> None:
-    """Write whose terms are in what is published of each group."""
-    schema = pa.schema(_CONTRIBUTORS_TYPES)
-    table = pa.table({"person": list(group_of), "release_id": list(group_of.values())}, schema=schema)
+def write_contributors(folder: Path, group_of: Mapping[str, int], frozen: Sequence[int]) -> None:
+    """Write whose terms are in what is published of each group, and which groups are published as before."""
+    schema, groups = pa.schema({**_CONTRIBUTORS_TYPES, **_FROZEN_TYPE}), list(group_of.values())
+    is_frozen = [group in frozen for group in groups]
+    table = pa.table({"person": list(group_of), "release_id": groups, "is_frozen": is_frozen}, schema=schema)
     write_file(folder / CONTRIBUTORS, parquet_bytes(table), 0o600)
 
 
@@ -121,13 +129,11 @@ class PrivateFolder:
 
     path: Path
 
-    def check_belongs(self, content_sha256: str) -> None:
-        """Refuse the folder if it was made for other rows than a release's manifest names."""
-        check_belongs(self.path, self.run(), content_sha256)
-
-    def run(self) -> RunRecord:
-        """Return the record of the run that made the release."""
-        return read_run(self.path, (self.path / RUN_FILE).read_bytes)
+    def check_belongs(self, content_sha256: str) -> RunRecord:
+        """Refuse the folder if it was made for other rows than a release's manifest names; return its record."""
+        run = read_run(self.path, (self.path / RUN_FILE).read_bytes)
+        check_belongs(self.path, run, content_sha256)
+        return run
 
     def owners(self, users: IntArray) -> tuple[Int32Array, IntArray]:
         """Return the person (as a number) and the original history of every released id."""
@@ -159,45 +165,70 @@ class PrivateFolder:
         """Return the membership and the profiles as the method saw them."""
         return self._read(MEMBERSHIP, _MEMBERSHIP_TYPES), self._read(PROFILES, _PROFILES_TYPES)
 
-    def holders(self) -> dict[str, int]:
-        """Return how many people of the log hold each term."""
-        membership, pairs = self.profiles()
-        person = as_array(membership["person"].combine_chunks().dictionary_encode().indices)
-        terms = pairs["term"].combine_chunks().dictionary_encode()
-        try:
-            owner = person[as_array(pairs["history"])]
-        except IndexError:
-            raise ReleaseError(f"{self.path / PROFILES} has histories that nobody has; check --private.") from None
-        people = count_holders(owner, as_array(terms.indices), len(terms.dictionary))
-        return dict(zip(terms.dictionary.to_pylist(), people.tolist(), strict=True))
+    @cached_property
+    def log_profiles(self) -> Profiles:
+        """Return the profiles as the method saw them, numbered as `Profiles` are."""
+        membership, pairs = self.membership(), self.encoded_terms()
+        with refuse_damaged(f"{self.path} is missing something"):
+            persons = membership["person"].combine_chunks().dictionary_encode()
+            partition, partition_values = None, ()
+            if "partition" in membership.column_names:
+                parts = membership["partition"].combine_chunks().dictionary_encode()
+                partition, partition_values = as_array(parts.indices), tuple(parts.dictionary.to_pylist())
+            owner, history = as_array(persons.indices).astype(np.int32), as_array(pairs["history"])
+            is_numbered = np.array_equal(as_array(membership["history"]), np.arange(len(owner)))
+            weights = as_array(pairs["weight"]) if "weight" in pairs.column_names else None
+        if not is_numbered or history.min(initial=0) < 0 or history.max(initial=-1) >= len(owner):
+            raise ReleaseError(f"{self.path} is damaged: its histories are not in order; check --private.")
+        encoded = pairs["term"].combine_chunks()
+        texts, term = encoded.dictionary.to_pylist(), as_array(encoded.indices)
+        people = count_holders(owner[history], term, len(texts))
+        by_people = sorted(range(len(texts)), key=lambda i: (-people[i], texts[i]))
+        number = np.empty(len(texts), np.int32)
+        number[by_people] = np.arange(len(texts), dtype=np.int32)
+        order = np.lexsort((number[term], history))
+        return Profiles(
+            tuple(texts[i] for i in by_people),
+            indptr_of_sorted(history, len(owner)),
+            number[term][order],
+            as_array(pairs["count"])[order],
+            owner,
+            tuple(persons.dictionary.to_pylist()),
+            partition=partition,
+            partition_values=partition_values,
+            weights=None if weights is None else weights[order],
+        )
 
     def membership(self) -> pa.Table:
         """Return `person, history, release_id`, and `partition` if the log was cut into partitions."""
         membership = self._read(MEMBERSHIP, _MEMBERSHIP_TYPES)
-        if "partition" not in _open_parquet(self.path / MEMBERSHIP).schema_arrow.names:
+        if not self._has_column(MEMBERSHIP, "partition"):
             return membership
         partition = self._read(MEMBERSHIP, {"partition": pa.string()})["partition"]
         return membership.append_column("partition", partition)
-
-    def weighted_profiles(self) -> tuple[pa.Table, pa.Table]:
-        """Return `history, release_id` of everybody and `history, term, weight` of their profiles."""
-        wanted = {MEMBERSHIP: ["history", "release_id"], PROFILES: ["history", "term", "weight"]}
-        with refuse_damaged(f"{self.path} is missing something"):
-            membership, pairs = (
-                _open_parquet(self.path / name).read(columns=columns).select(columns)
-                for name, columns in wanted.items()
-            )
-        return membership, pairs
 
     def contributors(self) -> dict[str, int]:
         """Return the group of everybody whose terms are in what was published."""
         table = self._read(CONTRIBUTORS, _CONTRIBUTORS_TYPES)
         return dict(zip(table["person"].to_pylist(), table["release_id"].to_pylist(), strict=True))
 
+    def frozen_groups(self) -> tuple[int, ...]:
+        """Return the groups that are published as in an earlier release; a release made on a cluster has none."""
+        if not self._has_column(CONTRIBUTORS, *_FROZEN_TYPE):
+            return ()
+        table = self._read(CONTRIBUTORS, {"release_id": pa.int64(), **_FROZEN_TYPE})
+        return tuple(table.filter(table["is_frozen"])["release_id"].unique().to_pylist())
+
     def encoded_terms(self) -> pa.Table:
-        """Return the profiles `history, term, count` with the terms as an Arrow dictionary."""
+        """Return the profiles `history, term, count`, and `weight` if any, with the terms as an Arrow dictionary."""
         types = {**_PROFILES_TYPES, "term": pa.dictionary(pa.int32(), pa.string())}
+        if self._has_column(PROFILES, "weight"):
+            types["weight"] = pa.float64()
         return self._read(PROFILES, types, read_dictionary=["term"]).unify_dictionaries().combine_chunks()
+
+    def _has_column(self, name: str, column: str) -> bool:
+        with refuse_damaged(f"{self.path / name} is missing"):
+            return column in _open_parquet(self.path / name).schema_arrow.names
 
     def _read(self, name: str, types: Mapping[str, pa.DataType], **options: Any) -> pa.Table:
         with refuse_damaged(f"{self.path / name} is missing"):

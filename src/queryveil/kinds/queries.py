@@ -64,6 +64,8 @@ QUERIES = QueriesKind(
     name="queries",
     purpose="whole queries, each as often as it was issued",
     columns={"user": "int64", "query": "string"},
+    sorted_by=("user", "query"),
+    has_equal_rows=True,
     unit="query",
     content="whole queries",
     example_claim="query_k(k=…)",

@@ -15,9 +15,9 @@ from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Counts, DefaultMeasure, ReleaseContent
+from queryveil.kinds.base import Counts, DefaultMeasure, ReleaseContent, wrong_counts
 from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, rank_texts, sort_keys
-from queryveil.kinds.histories import HistoriesKind, history_faults, person_of_users
+from queryveil.kinds.histories import HistoriesKind, person_of_users
 from queryveil.kinds.private_folder import PrivateFolder
 
 
@@ -81,11 +81,11 @@ class VocabulariesKind(HistoriesKind):
     def private_faults(
         self, evidence: Evidence, private: PrivateFolder, counts: Mapping[str, int], *, is_intact: bool
     ) -> list[str]:
-        """Return whether the manifest gives another number of people."""
+        """Return whether the manifest gives another number of people; the verifier compares the vocabularies."""
         if not is_intact:
             evidence.remove(Owners)
             return []
-        return history_faults(0, len(np.unique(evidence.get(Owners).person)), counts)
+        return wrong_counts({"people": len(np.unique(evidence.get(Owners).person))}, counts, "private folder")
 
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return the vocabulary of every released history, equal ones with the same number."""
@@ -97,6 +97,7 @@ VOCABULARIES = VocabulariesKind(
     name="vocabularies",
     purpose="for every history a bag of terms that several people share, as typed or generalised",
     columns={"user": "int64", "term": "string", "count": "int32", "level": "int32"},
+    sorted_by=("user", "term", "level"),
     content="vocabularies",
     example_claim="vocabulary_k(k=…)",
     crowd="vocabulary",

@@ -65,7 +65,10 @@ LINKABILITY = Method(
             "shrink", Real(0, 1), "how far the smallest group's weights go towards all people's", is_optional=True
         ),
         Parameter(
-            "min_similarity", Real(0, 1), "nobody is put into a group less alike than this cosine", is_optional=True
+            "min_similarity",
+            Real(0, 1),
+            "nobody is in a group whose centroid is less alike than this cosine",
+            is_optional=True,
         ),
         Parameter(
             "floor",

@@ -306,7 +306,7 @@ def _deletion_rules(rule: Rule, rows: Profiles, objective: Objective, *, is_smal
     For `users` rare terms are kept: they are what people have who hold nothing common.
     """
     people = rows.holder_counts().astype(np.float64)
-    by_people = Rule(rule.k, rule.m, UTILITY, people, np.zeros((5, 0), np.int64), rule.random)
+    by_people = rule._replace(target=UTILITY, utility=people, degree=np.zeros((5, 0), np.int64))
     if objective.target == "users":
         own = by_people._replace(utility=-people)
     elif rule.target != UTILITY:

@@ -54,6 +54,11 @@ def run(task: MethodTask) -> PublishedVocabularies:
     number = np.array([numbers.setdefault(name, len(numbers)) for name in tree.names], np.int32)
     is_public = np.ones(len(tree.parent), np.bool_)
     is_public[tree.leaf] = profiles.holder_counts() >= floor_of(method)
+    if floor_of(method) > method.integer("k"):  # of k people of a part each holds a term below every node
+        person = profiles.owner_per_pair()[order]
+        for node in np.unique(np.concatenate([part.cut for part in parts])).tolist():
+            is_below = (leaves >= node) & (leaves < tree.end[node])
+            is_public[node] = count_owners(person, np.flatnonzero(is_below)) >= floor_of(method)
     rows = []
     for part in parts:
         shared, steps = shared_counts(indptr, leaves, counts, tree.depth, tree.end, part.members, part.cut)

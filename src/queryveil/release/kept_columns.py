@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from queryveil.core.evidence import Evidence, KeptValues
 from queryveil.engines.kept_columns import KeptColumn, KeptColumns
 from queryveil.engines.sql import KeptTables, SqlSession, open_sql_session
-from queryveil.kinds.private_folder import RunRecord
 from queryveil.release.manifest import Manifest
 
 
@@ -25,13 +24,6 @@ def check_kept_columns(evidence: Evidence) -> tuple[list[str], list[str]]:
             fault for column in manifest.kept.columns for fault in _faults(session, column, manifest.kept, counted)
         ]
         return faults, [_warning(session, manifest.kept)]
-
-
-def compare_kept_columns(manifest: Manifest, run: RunRecord) -> list[str]:
-    """Return whether the manifest says something else of kept columns than the private record of the run."""
-    stated = None if manifest.kept is None else manifest.kept.record()
-    is_same = stated == run.more.get("kept")
-    return [] if is_same else ["the manifest says something else of the kept columns than the private folder"]
 
 
 def _faults(session: SqlSession, column: KeptColumn, kept: KeptColumns, counted: str) -> list[str]:

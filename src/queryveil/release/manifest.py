@@ -3,27 +3,41 @@
 The top-level keys of `manifest.json` appear in this module only.
 """
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from queryveil._version import __version__
-from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.names import ResolvedName, declarations, resolve
+from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
+from queryveil.core.names import ResolvedName, Value, declarations, parse, resolve
 from queryveil.engines import Step
 from queryveil.engines.kept_columns import KeptColumns
 from queryveil.logs.options import CleaningOptions
 
-MANIFEST_FILE = "manifest.json"
-_COUNTS = ("people", "histories", "terms", "pairs", "occurrences")
-_REQUIRED: Mapping[str, type] = {
-    **dict.fromkeys(("queryveil", "kind", "method", "guarantee"), str),
-    **dict.fromkeys(("columns", "uncovered_columns"), list),
-    **dict.fromkeys(("cleaning", "counts"), dict),
-    "files": list,
-    "content_sha256": str,
+MANIFEST_FILE, SIGNATURE_FILE = "manifest.json", "manifest.sig"
+_DIGEST, _VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
+_COUNTS = {**dict.fromkeys(("people", "histories", "terms", "pairs", "occurrences"), int), "*": int}
+_FORMS: Mapping[str, Any] = {  # see `_has_form`
+    "queryveil": _VERSION,
+    **dict.fromkeys(("kind", "method", "guarantee", "promise"), str),
+    **{key: [str] for key in ("limits", "columns", "uncovered_columns")},
+    "floor": int,
+    "kept?": {"columns": [str], "floor": int},
+    "partition": (None, {"column": str, "values": int, "left_out": int}),
+    "cleaning": {
+        "options": {f"{each.name}?": (str, bool, int) for each in CleaningOptions.own_options()},
+        "steps": [dict],
+        "meaning?": dict.fromkeys(("network", "weights", "unknown_terms"), str),
+    },
+    "counts": {"before": _COUNTS, "after": _COUNTS},
+    "content_sha256": _DIGEST,
+    "lists?": {"places": (None, _DIGEST)},
+    "files": [{"path": str, "sha256": _DIGEST, "rows?": int}],
+    "fields_sha256": {"*": _DIGEST},
 }
 
 
@@ -82,17 +96,37 @@ class Manifest:
     content_sha256: str
     lists: Mapping[str, Any] | None = None  # digests of the user's word lists, where the method uses some
     files: tuple[FileEntry, ...] = ()
-    other: Mapping[str, Any] = field(default_factory=dict, repr=False)  # keys that this version does not know
+    fields_sha256: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    # the digest of every other field as the file states it; empty for a manifest that was not read from a file
 
     @property
     def claim(self) -> ResolvedName:
         """Return the guarantee that is claimed."""
         return resolve("guarantee", self.guarantee)
 
+    @property
+    def parameters(self) -> Mapping[str, Value]:
+        """Return the parameters that the name of the method gives, without defaults; no method is imported."""
+        return dict(parse(self.method).arguments)
+
+    def field_digests(self) -> dict[str, str]:
+        """Return the SHA-256 of every field as JSON."""
+        texts = {name: json.dumps(value, sort_keys=True) for name, value in self._contents().items()}
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+
+    def altered_fields(self) -> list[str]:
+        """Return the fields that are not what the file's own digests say, none if it was not read from a file."""
+        found, stated = self.field_digests(), self.fields_sha256
+        return [name for name in {**found, **stated} if stated and found.get(name) != stated.get(name)]
+
     def record(self) -> dict[str, Any]:
         """Return the manifest as it is written, keys in order; optional parts that it does not have are left out."""
+        return self._contents() | {"fields_sha256": self.field_digests()}
+
+    def _contents(self) -> dict[str, Any]:
+        """Return all fields but their digests."""
         record = asdict(self)
-        other: dict[str, Any] = record.pop("other")
+        del record["fields_sha256"]
         if self.lists is None:
             del record["lists"]
         del record["kept"]
@@ -104,7 +138,7 @@ class Manifest:
             {key: value for key, value in part.items() if value is not None}
             for part in (record["cleaning"], *record["files"])
         )
-        return record | {"cleaning": cleaning, "files": files} | other
+        return record | {"cleaning": cleaning, "files": files}
 
     def encode(self) -> bytes:
         """Return the manifest as JSON, the same bytes for the same content."""
@@ -136,20 +170,14 @@ def decode_manifest(path: Path | str, data: bytes) -> Manifest:
         raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
     if not isinstance(record, dict):
         raise ReleaseError(f"{path} is not a JSON object; the release is damaged.")
-    _check(path, record)
-    known = {each.name for each in fields(Manifest)} - {"other"}
-    values: dict[str, Any] = {key: value for key, value in record.items() if key in known}
-    values |= {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
-    cleaning, partition, lists = record["cleaning"], record.get("partition"), record.get("lists")
-    values |= {
-        "partition": None if partition is None else PartitionRecord(**partition),
-        "cleaning": CleaningRecord(cleaning["options"], cleaning.get("steps", ()), cleaning.get("meaning")),
-        "counts": {"before": {}, **record["counts"]},
-        "lists": lists if isinstance(lists, dict) else None,
-        "kept": _decode_kept(path, record),
-        "files": tuple(FileEntry(entry["path"], entry["sha256"], entry.get("rows")) for entry in record["files"]),
-    }
-    return Manifest(**values, other={key: value for key, value in record.items() if key not in known})
+    _refuse_other_forms(path, record)
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
+    if record["partition"] is not None:
+        values["partition"] = PartitionRecord(**record["partition"])
+    values["cleaning"] = CleaningRecord(**record["cleaning"])
+    values["files"] = tuple(FileEntry(**entry) for entry in record["files"])
+    values["kept"] = _decode_kept(path, record)
+    return Manifest(**values)
 
 
 def _decode_kept(path: Path | str, record: Mapping[str, Any]) -> KeptColumns | None:
@@ -163,28 +191,46 @@ def _decode_kept(path: Path | str, record: Mapping[str, Any]) -> KeptColumns | N
     return kept if kept.columns else None
 
 
-def _check(path: Path | str, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that lacks something, or has something else where a thing belongs."""
-    wrong = [key for key, kind in _REQUIRED.items() if not isinstance(manifest.get(key), kind)]
+def _refuse_other_forms(path: Path | str, record: Mapping[str, Any]) -> None:
+    """Refuse a manifest that lacks something, has something else in its place, or has more than a manifest has."""
+    known = {each.name for each in fields(Manifest)}
+    unknown = sorted(map(repr, record.keys() - known))
+    if unknown:
+        raise ReleaseError(f"{path} has {', '.join(unknown)}, which no manifest of this version has; do not trust it.")
+    wrong = [name.rstrip("?") for name, form in _FORMS.items() if not _has_form(record, {name: form, "*": object})]
+    if not wrong and record["fields_sha256"].keys() != record.keys() - {"fields_sha256"}:
+        wrong = ["fields_sha256"]
     if wrong:
         raise ReleaseError(f"{path} lacks {', '.join(wrong)}, or has it in another form; the release is damaged.")
-    if manifest["kind"] not in declarations("kind"):
-        raise ReleaseError(f"{path}: releases of kind {manifest['kind']!r} are not known to this version; update it.")
-    names = [*manifest["columns"], *manifest["uncovered_columns"]]
-    counts, partition = manifest["counts"].get("after"), manifest.get("partition")
-    known = PartitionRecord.__dataclass_fields__.keys()
-    parts = {
-        "columns": all(isinstance(name, str) for name in names),
-        "cleaning": isinstance(manifest["cleaning"].get("options"), dict),
-        "counts": isinstance(counts, dict) and all(type(counts.get(key)) is int for key in _COUNTS),
-        "files": all(
-            isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("path", "sha256"))
-            for entry in manifest["files"]
-        ),
-        "floor": type(manifest.get("floor", 1)) is int,
-        "partition": partition is None
-        or (isinstance(partition, dict) and "column" in partition and partition.keys() <= known),
-    }
-    if not all(parts.values()):
-        wrong = [key for key, is_right in parts.items() if not is_right]
-        raise ReleaseError(f"{path} has {', '.join(wrong)} of another form than a manifest's; the release is damaged.")
+    if record["kind"] not in declarations("kind"):
+        raise ReleaseError(f"{path}: releases of kind {record['kind']!r} are not known to this version; update it.")
+    try:
+        parse(record["method"])
+        resolve("guarantee", record["guarantee"])
+        CleaningOptions.from_record(record["cleaning"]["options"])
+    except UnknownNameError as error:
+        raise ReleaseError(f"{path}: the method, guarantee or cleaning cannot be read: {error}") from None
+
+
+def _has_form(value: Any, form: Any) -> bool:
+    """Return whether JSON has a form: a type, a pattern, [form of each item], (alternatives) or {key: form}.
+
+    A mapping has the given keys, maybe those that end in `?`, and others only where there is a form `*` for them.
+    """
+    if isinstance(form, tuple):
+        return any(_has_form(value, each) for each in form)
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_has_form(each, form[0]) for each in value)
+    if isinstance(form, dict):
+        forms = {key.rstrip("?"): each for key, each in form.items()}
+        needed = {key for key in form if not key.endswith(("?", "*"))}
+        return (
+            isinstance(value, dict)
+            and needed <= value.keys()
+            and all(_has_form(each, forms.get(key, forms.get("*", ()))) for key, each in value.items())
+        )
+    if isinstance(form, re.Pattern):
+        return isinstance(value, str) and form.fullmatch(value) is not None
+    if form is int:
+        return type(value) is int and value >= 0
+    return value is None if form is None else isinstance(value, form)

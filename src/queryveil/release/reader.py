@@ -14,9 +14,10 @@ from queryveil.core.arrow import open_parquet
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.kinds.base import Kind, kind_of
-from queryveil.release.manifest import MANIFEST_FILE, Manifest, load_manifest
+from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, Manifest, load_manifest
 
-WRONG_ROWS = "the rows do not have the digest that the manifest gives"
+WRONG_ROWS = "the rows do not have the digest that the manifest gives (content_sha256)"
+NOT_LISTED = {MANIFEST_FILE, SIGNATURE_FILE}  # files that a manifest cannot list
 _HASH_ROWS = 200_000
 
 
@@ -81,20 +82,41 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
             table_faults.append(f"{entry.path} is not a readable Parquet file")
             continue
         if table.num_rows != entry.rows:
-            table_faults.append(f"{entry.path} does not have the number of rows that the manifest gives")
+            table_faults.append(f"{entry.path} does not have the number of rows that the manifest gives (files)")
         parts.append(table.replace_schema_metadata(None))
     present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
-    unlisted = present - {entry.path for entry in manifest.files} - {MANIFEST_FILE}
+    unlisted = present - {entry.path for entry in manifest.files} - NOT_LISTED
     kind = kind_of(manifest.kind)
     rows = _concatenate(path, parts, kind)
     faults = [*file_faults(manifest, digests | dict.fromkeys(unlisted, "")), *table_faults]
-    names, partition = tuple(rows.column_names), () if manifest.partition is None else ("partition",)
-    is_known = manifest.columns == names and {*names} == {*kind.columns, *manifest.uncovered_columns, *partition}
-    if rows.num_rows and not is_known:  # nobody has checked what other columns give away
-        faults.append("the data has other columns than the manifest says")
-    if check_rows and not faults and content_digest(names, (rows,)) != manifest.content_sha256:
-        faults.append(WRONG_ROWS)
-    return Release(path, manifest, rows, tuple(faults))
+    if rows.num_rows:
+        faults += column_faults(manifest, rows.column_names)
+    if check_rows and not faults:
+        faults += row_faults(manifest, (rows,))
+    return Release(path, manifest, rows, (*altered_fields(manifest), *faults))
+
+
+def altered_fields(manifest: Manifest) -> list[str]:
+    """Return whether fields of a manifest are not what its own digests say."""
+    altered = ", ".join(manifest.altered_fields())
+    return [f"the manifest was changed after it was written: fields_sha256 does not fit {altered}"] if altered else []
+
+
+def column_faults(manifest: Manifest, names: Sequence[str]) -> list[str]:
+    """Return whether data has other columns than its manifest says: nobody has checked what these give away."""
+    expected = (*kind_of(manifest.kind).columns, *manifest.uncovered_columns)
+    if manifest.partition is not None:
+        expected = (*expected, "partition")
+    if tuple(names) == manifest.columns == expected:
+        return []
+    return ["the data has other columns than the manifest says (columns, uncovered_columns, partition)"]
+
+
+def row_faults(manifest: Manifest, tables: Iterable[pa.Table]) -> list[str]:
+    """Return whether rows have another digest than the manifest gives, or are not in the order of their kind."""
+    faults: list[str] = []
+    digest = content_digest(manifest.columns, kind_of(manifest.kind).watch_order(tables, faults))
+    return faults if digest == manifest.content_sha256 else [WRONG_ROWS]
 
 
 def file_faults(manifest: Manifest, digests: Mapping[str, str]) -> list[str]:

@@ -25,7 +25,7 @@ from queryveil.kinds.base import Kind
 from queryveil.kinds.frames import FrameLayout
 from queryveil.kinds.private_folder import CONTRIBUTORS, MEMBERSHIP, PROFILES, RUN_FILE, RunRecord, bind
 from queryveil.release.atomic_folder import EXISTS
-from queryveil.release.manifest import MANIFEST_FILE, FileEntry
+from queryveil.release.manifest import MANIFEST_FILE, FileEntry, Manifest
 from queryveil.release.reader import content_digest
 from queryveil.release.writer import DATA_FILE, PART_ROWS, Staging, WrittenRows, staging
 
@@ -81,10 +81,10 @@ class RemoteStaging:
         self.storage.write(f"{self.uri}/{name}", data)
         return FileEntry(name, hashlib.sha256(data).hexdigest(), rows)
 
-    def commit(self, content_sha256: str) -> None:
+    def commit(self, manifest: Manifest) -> None:
         """Move the private folder and then the release to their targets."""
         if self.private is not None and self.private_uri is not None:
-            bind(self.private, content_sha256)
+            bind(self.private, manifest.content_sha256, manifest.field_digests())
             for file in sorted(self.private.glob("*.*")):
                 self.storage.upload(file, f"{self.workspace}/private/{file.name}")
             self._move_into_place(f"{self.workspace}/private", self.private_uri)

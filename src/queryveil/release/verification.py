@@ -3,21 +3,25 @@
 Nothing here knows the methods: code that makes a release must not be the code that certifies it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from queryveil._version import __version__
 from queryveil.core.errors import InputError, InternalError
-from queryveil.core.evidence import Evidence
+from queryveil.core.evidence import Evidence, MethodParameters
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.engines import BASKETS
 from queryveil.guarantees import guarantee_of
-from queryveil.kinds.base import Kind
-from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.release.kept_columns import check_kept_columns, compare_kept_columns
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import Counts, Kind, kind_of, wrong_counts
+from queryveil.kinds.private_folder import PrivateFolder, RunRecord
+from queryveil.release.kept_columns import check_kept_columns
 from queryveil.release.manifest import Manifest
-from queryveil.release.reader import Release
+from queryveil.release.reader import Release, altered_fields
+
+WRONG_PARTITION = "released histories are in another partition than the private folder has them in"
 
 
 def verify_claim(
@@ -59,11 +63,17 @@ def refuse_inapplicable_claim(claim: ResolvedName, kind: Kind, what: str = "this
 
 
 def verify_or_raise(
-    manifest: Manifest, kind: Kind, evidence: Evidence, *, engine: str = "local", progress: Progress
+    manifest: Manifest,
+    kind: Kind,
+    evidence: Evidence,
+    *,
+    faults: Sequence[str] = (),
+    engine: str = "local",
+    progress: Progress,
 ) -> Verdict:
     """Return the verdict on a release of our own, which must hold: one that its verifier refuses is our bug."""
     evidence.add(Manifest, lambda: manifest)
-    verdict = verify_claim(manifest.claim, kind, evidence, engine=engine, progress=progress)
+    verdict = verify_claim(manifest.claim, kind, evidence, faults=faults, engine=engine, progress=progress)
     if not verdict.holds:
         raise InternalError(
             f"the release made for {manifest.method} was refused by its own verifier ({verdict.state}), so "
@@ -77,19 +87,69 @@ def collect_evidence(release: Release, private: PrivateFolder | None) -> tuple[E
     kind, manifest = release.kind, release.manifest
     evidence = kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Manifest, lambda: manifest)
-    faults = list(release.faults)
-    is_intact = not faults
+    faults, counts = [*release.faults, *claim_faults(manifest)], manifest.counts
+    is_intact = len(release.faults) == len(altered_fields(manifest))
     if is_intact:  # a damaged release has other rows anyway
-        faults += wrong_counts(kind.count_rows(evidence), manifest.counts["after"])
+        faults += wrong_counts(kind.count_rows(evidence), counts["after"], "rows")
     if private is not None:
-        private.check_belongs(manifest.content_sha256)
-        faults += compare_kept_columns(manifest, private.run())
-        faults += kind.private_faults(evidence, private, manifest.counts["after"], is_intact=is_intact)
+        run = private.check_belongs(manifest.content_sha256)
+        evidence.add(MethodParameters, lambda: MethodParameters(run.parameters))
+        evidence.add(Profiles, lambda: private.log_profiles)
+        faults += run_faults(run, manifest)
+        faults += kind.private_faults(evidence, private, counts["after"], is_intact=is_intact)
+        before = Counts.of(private.log_profiles).record()
+        faults += wrong_counts(before, counts["before"], "private folder", "before")
+        if is_intact and manifest.partition is not None:
+            faults += _partition_faults(release, private)
     return evidence, faults
 
 
-def wrong_counts(found: Mapping[str, int], stated: Mapping[str, int]) -> list[str]:
-    """Return a sentence for every count of the manifest that is not that of the rows."""
-    return [
-        f"the manifest gives another number of {name} than the rows" for name in found if stated[name] != found[name]
-    ]
+def claim_faults(manifest: Manifest) -> list[str]:
+    """Return where a manifest contradicts the guarantee that it claims; the sentences of other versions may differ."""
+    claim, guarantee, kind = manifest.claim, guarantee_of(manifest.claim), kind_of(manifest.kind)
+    given, partition = manifest.parameters, manifest.partition
+    promise, limits = guarantee.sentences(claim)
+    if manifest.queryveil != __version__:
+        promise, limits = manifest.promise, manifest.limits  # see `conclude`
+    made = ((claim.values.get(each.name), given.get(each.name, each.default)) for each in guarantee.parameters)
+    wrong = {
+        "method": any(stated is not None and stated != claimed for claimed, stated in made),
+        "promise": manifest.promise != promise,
+        "limits": manifest.limits != limits,
+        "floor": manifest.floor != guarantee.floor(claim, given),
+        "uncovered_columns": not {*manifest.uncovered_columns} <= {*kind.keepable},
+        "partition": ("" if partition is None else partition.column) != manifest.cleaning.cleaning().partition_by,
+        "lists": (manifest.lists is not None) != ("word_lists" in guarantee.inputs),
+    }
+    names = ", ".join(name for name in wrong if wrong[name])
+    return [f"the manifest has {names} that do not go with the guarantee {claim}"] if names else []
+
+
+def conclude(verdict: Verdict, manifest: Manifest, *, is_vouched: bool) -> Verdict:
+    """Return the verdict, unchecked if only the manifest itself vouches for sentences that this version has not."""
+    promise, limits = guarantee_of(manifest.claim).sentences(manifest.claim)
+    if not verdict.holds or is_vouched or (manifest.promise, manifest.limits) == (promise, limits):
+        return verdict
+    reason = f"its promise and limits are in the words of version {manifest.queryveil}, and nothing vouches for them"
+    return replace(verdict, state="unchecked", reason=f"{reason}; give --private or --key, or verify with that version")
+
+
+def _partition_faults(release: Release, private: PrivateFolder) -> list[str]:
+    """Return whether released histories are in other partitions than the private folder has them in."""
+    unit, members = next(iter(release.kind.columns)), private.membership().drop_null()
+    found, true = (
+        {*zip(table[name].to_pylist(), table["partition"].to_pylist(), strict=True)}
+        for table, name in ((release.rows, unit), (members, "release_id"))
+    )
+    return [] if found == true else [WRONG_PARTITION]
+
+
+def run_faults(run: RunRecord, manifest: Manifest) -> list[str]:
+    """Return which fields of a manifest are not those that the run recorded in the private folder."""
+    found = manifest.field_digests()
+    is_other = {name: found.get(name) != run.manifest_sha256.get(name) for name in {**found, **run.manifest_sha256}}
+    for name in ("queryveil", "kind", "method"):
+        is_other[name] |= getattr(manifest, name) != getattr(run, name)
+    is_other["method"] |= any(run.parameters.get(name) != value for name, value in manifest.parameters.items())
+    names = ", ".join(name for name, is_wrong in is_other.items() if is_wrong)
+    return [f"the private folder recorded another manifest ({names})"] if names else []

@@ -17,7 +17,7 @@ from queryveil.core.errors import OutputError
 from queryveil.core.files import Interrupts, sync_folder, write_file
 from queryveil.kinds.private_folder import RUN_FILE, bind
 from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, write_journal
-from queryveil.release.manifest import MANIFEST_FILE, FileEntry
+from queryveil.release.manifest import MANIFEST_FILE, FileEntry, Manifest
 from queryveil.release.reader import content_digest
 
 PART_ROWS = 5_000_000
@@ -53,11 +53,11 @@ class Staging:
         write_file(self.release / name, data)
         return FileEntry(name, hashlib.sha256(data).hexdigest(), rows)
 
-    def commit(self, content_sha256: str) -> None:
+    def commit(self, manifest: Manifest) -> None:
         """Move the private folder and then the release to their targets; from now on an interrupt comes too late."""
         self._interrupts.defer()
         if self.private is not None and self._private_out is not None:
-            bind(self.private, content_sha256)
+            bind(self.private, manifest.content_sha256, manifest.field_digests())
             sync_folder(self.private)
             write_journal(
                 self.private.parent,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InternalError, ReleaseError
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress
-from queryveil.verifiers.group_tables import Fault, Finding, fault_of
+from queryveil.verifiers.group_tables import WEIGHT_TOLERANCE, Fault, Finding, fault_of
 
 PAIRS_AT_ONCE = 4_000_000  # sorted in well under a second, so that an interrupt is noticed
 
@@ -25,6 +25,7 @@ class GroupCounts(NamedTuple):
     """Counts of a release and of everybody's profiles."""
 
     held: IntArray  # (rows,): members of the group who hold the term
+    weight: NDArray[np.float64]  # (rows,): the sum of its weights in their profiles
     held_in_group: IntArray  # (groups,): their sum over the terms
     members: IntArray  # (groups,)
     held_in_log: IntArray  # (released terms,): people of the whole log who hold the term
@@ -78,6 +79,16 @@ class ArrayGroupFinder:
 
     def invented_terms(self) -> Finding:
         return self._worst_row(self._counts.held == 0)
+
+    def other_weights(self, pull: float, *, is_union: bool) -> Finding:
+        counts, released, members = self._counts, self._released, self._members
+        crowd = counts.members[self._group]
+        value = counts.weight / (counts.held if is_union else crowd)
+        in_log = np.bincount(members.ids, members.weights, len(members.terms))[released.ids]
+        mean = in_log / (counts.held_in_log[released.ids] if is_union else counts.people)
+        value += pull / crowd * (mean - value)
+        is_other = np.abs(released.weights - value) > WEIGHT_TOLERANCE * (1 + value)
+        return self._worst_row(is_other & ~np.isin(released.groups[self._group], members.frozen))
 
     def mean_profile_size(self) -> Fraction:
         return Fraction(self._counts.pairs, self._counts.people_with_terms)
@@ -164,9 +175,10 @@ class ArrayGroupFinder:
             (np.zeros(1, np.int64), np.cumsum(held_in_log[members.ids] >= self._floor, dtype=np.int64))
         )
         has_terms = before[members.indptr[1:]] > before[members.indptr[:-1]]
-        held = self._count_holders()
+        held, weight = self._count_holders()
         return GroupCounts(
             held=held,
+            weight=weight,
             held_in_group=self._sum_by_group(held),
             members=np.bincount(members.group[has_terms & (members.group >= 0)], minlength=len(released.groups)),
             held_in_log=held_in_log[: len(released.terms)],
@@ -180,8 +192,8 @@ class ArrayGroupFinder:
         sums: IntArray = np.add.reduceat(values, self._released.indptr[:-1])
         return sums
 
-    def _count_holders(self) -> IntArray:
-        """Return how many members hold the term of each row, by binary search in the sorted pairs of the members.
+    def _count_holders(self) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return how many members hold the term of each row, and its weights, by search in their sorted pairs.
 
         Time grows with pairs · log pairs, memory with the pairs of the groups that are processed together.
         """
@@ -195,16 +207,20 @@ class ArrayGroupFinder:
         cuts = np.searchsorted(pairs_before, np.arange(0, pairs_before[-1], PAIRS_AT_ONCE))
         chunks = np.unique(np.concatenate(([0], cuts, [n_groups]))).tolist()
         cells = self._group * width + released.ids  # group and term as one number
-        held = np.empty(len(cells), np.int64)
+        held, weight = np.empty(len(cells), np.int64), np.zeros(len(cells))
         for begin, end in pairwise(chunks):
             some = slice(first[begin], first[end])
             keys = np.repeat(members.group[people[some]].astype(np.int64) * width, sizes[some])
-            keys += members.ids[_positions(members.indptr[people[some]], sizes[some])]
-            keys.sort()
+            pairs = _positions(members.indptr[people[some]], sizes[some])
+            keys += members.ids[pairs]
+            order = np.argsort(keys, kind="stable")
             rows = slice(released.indptr[begin], released.indptr[end])
-            held[rows] = np.searchsorted(keys, cells[rows], "right") - np.searchsorted(keys, cells[rows], "left")
+            left, right = (np.searchsorted(keys[order], cells[rows], side) for side in ("left", "right"))
+            held[rows] = right - left
+            sums = np.add.reduceat(np.append(members.weights[pairs[order]], 0), np.stack((left, right), 1).ravel())
+            weight[rows] = np.where(right > left, sums[::2], 0)
             self._progress("verifying", end, n_groups)
-        return held
+        return held, weight
 
 
 def _row_numbers(indptr: IntArray) -> IntArray:

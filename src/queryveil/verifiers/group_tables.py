@@ -48,6 +48,7 @@ def exact(value: float) -> Fraction:
     return simple if float(simple) == value else Fraction(str(value))
 
 
+WEIGHT_TOLERANCE = 2e-9  # absolute and relative: published weights are rounded to nine decimals
 _IN_ORDER = "group_id, file, place"  # of the released rows
 _INFINITY = double("'Infinity'")
 _GROUP = {"group": "group_id"}
@@ -65,9 +66,9 @@ class ProfileTotals(NamedTuple):
 class SqlGroupFinder:
     """Released groups and their members as the tables of a session; see `GroupTables`."""
 
-    def __init__(self, session: SqlSession, floor: int) -> None:
+    def __init__(self, session: SqlSession, floor: int, frozen: tuple[int, ...] = ()) -> None:
         """Refuse a private side that is damaged, and count the rows."""
-        self._session, self._floor = session, floor
+        self._session, self._floor, self._frozen = session, floor, frozen
         twice = "SELECT history, term FROM {pairs} GROUP BY history, term HAVING COUNT(*) > 1 LIMIT 1"
         if session.query(twice):
             raise ReleaseError("the private folder has a term of a person twice; it is damaged, check --private.")
@@ -108,6 +109,18 @@ class SqlGroupFinder:
     def invented_terms(self) -> Finding:
         """Find published terms of groups that no member holds."""
         return self._worst(_ROW, self._cells, "held = 0", _IN_ORDER)
+
+    def other_weights(self, pull: float, *, is_union: bool) -> Finding:
+        """Find rows whose weight is not the mean over the members, or over the holders, moved towards all people's.
+
+        A group of n members is moved by a share of `pull` / n. Groups that are published as before are left out.
+        """
+        mean, in_log = ("held", "held_in_log") if is_union else ("members", str(self._totals.people))
+        moved = f"{double(repr(pull))} / members * (weight_in_log / {in_log} - total / {mean})"
+        cells = f"(SELECT cells.*, total / {mean} + {moved} AS value FROM {self._cells} AS cells) AS weighed"
+        frozen = "".join(f" AND group_id <> {group}" for group in self._frozen)
+        rule = f"ABS(weight - value) > {double(repr(WEIGHT_TOLERANCE))} * (1 + value){frozen}"
+        return self._worst(_ROW, cells, rule, _IN_ORDER)
 
     def mean_profile_size(self) -> Fraction:
         """Return the mean number of publishable terms of everybody who holds any."""
@@ -175,8 +188,9 @@ class SqlGroupFinder:
 
     @cached_property
     def _held_in_log(self) -> str:
-        """Create one row for every term of the log, with the people who hold it."""
-        self._session.create("held_in_log", "SELECT term, COUNT(*) AS holders FROM {pairs} GROUP BY term")
+        """Create one row for every term of the log, with the people who hold it and the sum of its weights."""
+        counts = "COUNT(*) AS holders, SUM(weight) AS weight_in_log"
+        self._session.create("held_in_log", f"SELECT term, {counts} FROM {{pairs}} GROUP BY term")
         return "{held_in_log}"
 
     @cached_property
@@ -191,16 +205,17 @@ class SqlGroupFinder:
 
     @cached_property
     def _cells(self) -> str:
-        """Create one row for every published term of a group, with its holders in the group and in the log."""
+        """Create one row for every published term of a group, with its holders and weights in the group and the log."""
         self._session.create(
             "cells",
-            "SELECT ordered.group_id, ordered.term, file, place, COALESCE(in_log.holders, 0) AS held_in_log,"
-            " COALESCE(members, 0) AS members, COALESCE(held, 0) AS held FROM {ordered} AS ordered"
+            "SELECT ordered.group_id, ordered.term, file, place, weight, COALESCE(in_log.holders, 0) AS held_in_log,"
+            " weight_in_log, total, COALESCE(members, 0) AS members, COALESCE(held, 0) AS held"
+            " FROM {ordered} AS ordered"
             f" LEFT JOIN {self._held_in_log} AS in_log ON ordered.term = in_log.term"
             " LEFT JOIN (SELECT group_id, COUNT(*) AS members FROM {members} AS members"
             f" JOIN {self._lengths} AS lengths ON members.history = lengths.history GROUP BY group_id) AS crowds"
             " ON ordered.group_id = crowds.group_id"
-            " LEFT JOIN (SELECT group_id, term, COUNT(*) AS held FROM {pairs} AS pairs"
+            " LEFT JOIN (SELECT group_id, term, COUNT(*) AS held, SUM(weight) AS total FROM {pairs} AS pairs"
             " JOIN {members} AS members ON pairs.history = members.history"
             " WHERE group_id IS NOT NULL GROUP BY group_id, term) AS shared"
             " ON ordered.group_id = shared.group_id AND ordered.term = shared.term",

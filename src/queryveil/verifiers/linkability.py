@@ -16,18 +16,22 @@ tables of any engine that runs SQL. Sorted arrays are kept on one machine becaus
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from queryveil.core.errors import InternalError
-from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.evidence import Evidence, Floor, MethodParameters
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
-from queryveil.core.names import ResolvedName
+from queryveil.core.names import ResolvedName, Value
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 from queryveil.engines.sql import GroupTables
+from queryveil.histories.profiles import Profiles
+from queryveil.semantics.network import Network
 from queryveil.verifiers.group_arrays import ArrayGroupFinder
 from queryveil.verifiers.group_tables import Fault, SqlGroupFinder, exact, fault_of
+from queryveil.verifiers.similarity import count_dissimilar
 
 GroupFinder = ArrayGroupFinder | SqlGroupFinder
 
@@ -48,16 +52,24 @@ WHAT_IS_BOUNDED = {
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
     """Return whether a claim linkability(p, …) holds for released groups, given as arrays or as tables."""
     tables, floor = evidence.find(GroupTables), evidence.get(Floor).people
+    parameters = getattr(evidence.find(MethodParameters), "values", None)
     if tables is None:
         released, members = evidence.get(ReleasedGroups), evidence.find(GroupMembers)
-        return check_groups(claim, released, members, floor=floor, progress=progress)
-    if not tables.has_members:
+        verdict = check_groups(claim, released, members, floor=floor, parameters=parameters, progress=progress)
+    elif not tables.has_members:
         return Verdict(str(claim), "unchecked", "people", reason=NO_MEMBERS)
-    progress("verifying", 0, 1)
-    with tables.open() as session:
-        verdict = check_findings(claim, SqlGroupFinder(session, floor), floor)
-    progress("verifying", 1, 1)
-    return verdict
+    else:
+        progress("verifying", 0, 1)
+        with tables.open() as session:
+            verdict = check_findings(claim, SqlGroupFinder(session, floor, tables.frozen), floor, parameters)
+        progress("verifying", 1, 1)
+    network = evidence.find(Network)
+    if not verdict.holds or network is None or not parameters or "min_similarity" not in parameters:
+        return verdict
+    members = evidence.get(GroupMembers)
+    below = count_dissimilar(members.group, evidence.get(Profiles), network, parameters, floor)
+    reason = f"{below:,} members are less similar than {parameters['min_similarity']} to the centroid of their group"
+    return replace(verdict, state="violated", reason=reason) if below else verdict
 
 
 def check_groups(
@@ -66,22 +78,26 @@ def check_groups(
     members: GroupMembers | None,
     *,
     floor: int,
+    parameters: Mapping[str, Value] | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Return whether a claim linkability(p, …) holds for released groups that are given as arrays."""
     if members is None:
         return Verdict(str(claim), "unchecked", "people", reason=NO_MEMBERS)
-    return check_findings(claim, ArrayGroupFinder(released, members, floor, progress), floor)
+    return check_findings(claim, ArrayGroupFinder(released, members, floor, progress), floor, parameters)
 
 
-def check_findings(claim: ResolvedName, finder: GroupFinder, floor: int) -> Verdict:
+def check_findings(
+    claim: ResolvedName, finder: GroupFinder, floor: int, parameters: Mapping[str, Value] | None = None
+) -> Verdict:
     """Return whether a claim holds by what a finder finds.
 
     Every published term must be held by `floor` people of the whole log. With average=global the mean principle is the
     paper's, by the mean profile size of all people. `checked` counts the published terms of all groups; `violations`
-    counts those (or the groups, or the terms) that break the claim in the first way that is found.
+    counts those (or the groups, or the terms) that break the claim in the first way that is found. Where the parameters
+    of the run are known, weights must be those of the members' profiles.
     """
-    fault = next(_faults(claim, finder, floor), None)
+    fault = next(_faults(claim, finder, floor, parameters), None)
     if fault is not None:
         found = (fault.violations, fault.counterexample, fault.reason)
         return Verdict(str(claim), "violated", "people", finder.n_rows, *found)
@@ -92,7 +108,9 @@ def check_findings(claim: ResolvedName, finder: GroupFinder, floor: int) -> Verd
     return Verdict(str(claim), "holds", "people", finder.n_rows, warnings=warnings)
 
 
-def _faults(claim: ResolvedName, finder: GroupFinder, floor: int) -> Iterator[Fault]:
+def _faults(
+    claim: ResolvedName, finder: GroupFinder, floor: int, parameters: Mapping[str, Value] | None
+) -> Iterator[Fault]:
     """Yield the ways in which the claim is broken; each check assumes that the checks before it passed."""
     yield from finder.impossible_groups()
     if finder.n_rows == 0:
@@ -118,6 +136,11 @@ def _faults(claim: ResolvedName, finder: GroupFinder, floor: int) -> Iterator[Fa
         yield from _shares(finder, p, has_prior=principle == "belief")
     else:
         raise InternalError(f"there is no check of the principle {principle}; please report this.")
+    if parameters is not None:
+        pull = float(parameters.get("shrink", 0)) * least
+        other = finder.other_weights(pull, is_union=parameters.get("representative") == "union")
+        weight = f"the term {other.term!r} of group {other.group} has another weight than the profiles of"
+        yield from fault_of(other, f"{weight} its members give")
 
 
 def _damaged_rows(finder: GroupFinder) -> Iterator[Fault]:

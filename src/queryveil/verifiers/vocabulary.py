@@ -6,16 +6,20 @@ person has several we count the person once, because k sessions of one person hi
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories
+from queryveil.core.evidence import Evidence, Floor, MethodParameters, Owners, ReleasedHistories
 from queryveil.core.group_evidence import ReleasedVocabularies
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.histories.profiles import Profiles
+from queryveil.semantics.network import Network
+from queryveil.verifiers.meaning import find_strange_terms
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
@@ -26,7 +30,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
         released = _as_vocabularies(evidence.get(ReleasedHistories))
     elif owners is not None:
         floor, holders = evidence.get(Floor).people, owners.holders()
-    return check_vocabularies(
+    verdict = check_vocabularies(
         claim,
         released,
         np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person,
@@ -35,6 +39,16 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
         holders=holders,
         progress=progress,
     )
+    parameters, network = evidence.find(MethodParameters), evidence.find(Network)
+    if not verdict.holds or owners is None or parameters is None or network is None:
+        return verdict
+    strange, rare = find_strange_terms(
+        released, owners.history, evidence.get(Profiles), network, parameters.values, floor
+    )
+    reason = f"{strange:,} published terms stand for nothing, or for less, in the history behind them"
+    if not strange:
+        reason = f"{rare:,} published terms stand for those of fewer than {floor:,} people of the log"
+    return replace(verdict, state="violated", reason=reason) if strange or rare else verdict
 
 
 def _as_vocabularies(released: ReleasedHistories) -> ReleasedVocabularies:

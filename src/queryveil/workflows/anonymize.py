@@ -26,9 +26,10 @@ from queryveil.engines.kept_columns import KeptColumns
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Counts, Kind, kind_of
 from queryveil.methods.base import method_of
-from queryveil.release.manifest import MANIFEST_FILE, CleaningRecord, Manifest, PartitionRecord
+from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import load_release
-from queryveil.release.verification import verify_or_raise
+from queryveil.release.signing import load_signer
+from queryveil.release.verification import claim_faults, verify_or_raise
 from queryveil.release.writer import WrittenRows
 from queryveil.report import render_release_report
 from queryveil.workflows.requests import ReleaseRequest
@@ -131,7 +132,7 @@ def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRo
         guarantee=str(claim),
         promise=promise,
         limits=limits,
-        floor=int(plan.method.values.get("floor", guarantee.smallest_crowd(claim))),
+        floor=guarantee.floor(claim, plan.method.values),
         uncovered_columns=kept.names,
         kept=kept if kept.columns else None,
         partition=applied.partition,
@@ -171,19 +172,23 @@ class ReleaseRun(ExitStack):
 def make_release(request: ReleaseRequest, progress: Progress = silent) -> "ReleaseResult":
     """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
     started = time.monotonic()
+    sign = None if request.sign_key is None else load_signer(request.sign_key)
     open_run: Callable[[ReleaseRequest, Progress], ReleaseRun] = request.engine_options.workflow("release")
     with open_run(request, progress) as run:
         kind, applied = run.plan.kind, run.apply_method()
         with run.stage() as (staged, written):
             manifest = build_manifest(run.plan, applied, written)
             evidence = run.evidence(manifest)
-            verdict = verify_or_raise(manifest, kind, evidence, engine=run.engine, progress=progress)
+            faults = claim_faults(manifest)
+            verdict = verify_or_raise(manifest, kind, evidence, faults=faults, engine=run.engine, progress=progress)
             scores = run.measure(evidence, manifest)
             context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
             page = render_release_report(manifest, verdict, scores, section=kind.report_section, context=context)
             manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT_FILE, page.encode())))
+            if sign is not None:
+                staged.write(SIGNATURE_FILE, sign(manifest.encode()))
             staged.write(MANIFEST_FILE, manifest.encode())
-            staged.commit(manifest.content_sha256)
+            staged.commit(manifest)
     seconds = time.monotonic() - started
     location, private = run.locations
     return ReleaseResult(location, private, manifest, verdict, tuple(scores), applied.summary, seconds)

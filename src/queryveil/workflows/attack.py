@@ -28,7 +28,7 @@ from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import KEEPABLE, PLURALS, Kind
+from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import ReadingOptions
@@ -38,6 +38,7 @@ from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.published_names import terms_below, terms_listed
 from queryveil.semantics.tree import term_tree
+from queryveil.workflows.original_log import find_people, refuse_other_counts
 from queryveil.workflows.requests import AttackRequest
 from queryveil.workflows.semantic_inputs import open_network
 
@@ -130,7 +131,10 @@ def build_inputs(
     """Return everything that attacks need; the private folder tells whose the released histories or groups are."""
     private.check_belongs(release.manifest.content_sha256)
     membership, evidence = private.membership(), release.kind.read_evidence(release.rows, private, 1)
-    person = _people_of(membership, log_data.profiles, release)
+    person = find_people(membership, log_data.profiles, is_ordered=release.kind.deletes_terms)
+    items = log_data.profiles if release.kind.unit == "term" else log_data.queries
+    if items is not None:
+        refuse_other_counts(release.manifest, Counts.of(items))
     if others is not None:
         n_common = len(set(log_data.profiles.persons) & set(others.profiles.persons))
         if n_common:  # people who may be in the release are no control
@@ -184,27 +188,6 @@ def _meanings(release: Release, profiles: Profiles, number: dict[str, int], taxo
         rows = np.concatenate((rows, np.stack((below[:, 0], general[below[:, 2]]), axis=1)))
     pairs = np.unique(np.stack((name_keys[rows[:, 1]], term_keys[rows[:, 0]]), axis=1), axis=0)
     return np.concatenate((pairs.T, np.stack((name_keys, np.full(len(names), -1)))), axis=1)
-
-
-def _people_of(membership: pa.Table, profiles: Profiles, release: Release) -> IntArray:
-    """Return the number in the log of the person behind every history of the private folder, -1 for none.
-
-    Another log than the one the release was made from would make every figure meaningless.
-    """
-    person = pc.fill_null(pc.index_in(membership["person"], pa.array(profiles.persons, pa.string())), -1)
-    found = as_array(person.combine_chunks().cast(pa.int64()))
-    if not (found >= 0).any():
-        raise InputError(
-            "--against: nobody in this log is behind the release; give the log that the release was made from."
-        )
-    is_whole = len(np.unique(found[found >= 0])) == profiles.n_people
-    if release.kind.deletes_terms:
-        is_whole = is_whole and np.array_equal(found, profiles.owner)
-    if not is_whole:
-        raise InputError(
-            "--against: this is not the log that the release was made from, other people are in it; give that one."
-        )
-    return found
 
 
 def _units_of_histories(
@@ -378,7 +361,7 @@ def _run(
     progress: Progress,
 ) -> tuple[list[AttackResult], dict[str, str]]:
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
-    needs = frozenset(attack_of(each).needs for each in attacks)
+    needs = frozenset(attack_of(each).needs for each in attacks) | {"names" if release.kind.unit == "query" else ""}
     manifest = release.manifest
     log_data = read_log_data(request.against, manifest, request.reading, needs, progress)
     others = read_log_data(request.control, manifest, request.reading, needs, progress) if request.control else None

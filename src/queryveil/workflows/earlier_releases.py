@@ -232,4 +232,5 @@ class PreviousGroupsInput(MethodInput):
     def write_private(self, folder: Path, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
         """Write whose terms are in what is published, which a later run that extends the groups must know."""
         if isinstance(outcome, Grouping):
-            write_contributors(folder, contributors(profiles, outcome, content.release_ids, self._earlier))
+            people = contributors(profiles, outcome, content.release_ids, self._earlier)
+            write_contributors(folder, people, content.frozen)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.core.evidence import Evidence, Views
+from queryveil.core.evidence import Evidence, MethodParameters, Views
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog
@@ -36,6 +37,7 @@ from queryveil.release.reader import read_files
 from queryveil.release.writer import Staging, WrittenRows, prepare_targets, staging, write_rows
 from queryveil.report import warm_up
 from queryveil.semantics import SemanticOptions
+from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
 from queryveil.workflows.inputs import open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures
@@ -57,7 +59,8 @@ class LocalRun(ReleaseRun):
         self.locations = Path(request.out), None if request.private is None else Path(request.private)
         prepare_targets(*self.locations, force=request.force)
         self._input_loaders = open_inputs(request, self.plan.method, self.plan.kind, progress)
-        self._rng, self._method_inputs = np.random.default_rng(self.plan.seed), Views()
+        self._rng = np.random.default_rng(self.plan.seed)
+        self._method_inputs = Views(MethodParameters(self.plan.method.values))
 
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log, build profiles, run the method and encode its outcome."""
@@ -99,8 +102,16 @@ class LocalRun(ReleaseRun):
                 paths = expand_paths(source.paths) if source.table is None else []
                 files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
                 more = {key: value for each in self._input_loaders for key, value in each.record.items()}
-                more |= {"kept": self._kept.record()} if self._kept.columns else {}
-                run = RunRecord(plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, files, more)
+                run = RunRecord(
+                    plan.seed,
+                    str(plan.method),
+                    plan.kind.name,
+                    __version__,
+                    self.engine,
+                    files,
+                    dict(plan.method.values),
+                    more,
+                )
                 write_private(staged.private, profiles, content.release_ids, run)
                 for each in self._input_loaders:
                     each.write_private(staged.private, profiles, self._outcome, content)
@@ -129,9 +140,8 @@ def evidence_of_new_rows(
     """Return the evidence of rows that were just made: decoded, with the private side and what the method was given."""
     evidence = kind.evidence_of_profiles(rows, profiles, content, manifest.floor)
     evidence.add(Profiles, lambda: profiles)
-    lists = views.find(PersonalWordLists)
-    if lists is not None:
-        evidence.add(PersonalWordLists, lambda: lists)
+    for view in (PersonalWordLists, Network, MethodParameters):
+        evidence.add(view, partial(views.find, view))
     add_comparison(evidence, kind, manifest, market=views.find(Market), meaning=views.find(SemanticOptions))
     return evidence
 

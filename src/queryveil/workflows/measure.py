@@ -23,8 +23,9 @@ from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import assemble, build
+from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
+from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.market.table import Market, read_market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
@@ -33,6 +34,7 @@ from queryveil.release.atomic_folder import prepare_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.semantics import SemanticOptions
+from queryveil.workflows.original_log import are_same_files, find_people, refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
 
 if TYPE_CHECKING:
@@ -120,13 +122,14 @@ def _measure_release(
 ) -> list[Score]:
     """Score a release; the log is opened when a measure first looks at it."""
     private = None if request.private is None else PrivateFolder(Path(request.private))
-    if private is not None:
-        private.check_belongs(release.manifest.content_sha256)
+    run = None if private is None else private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
     rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, request)
     with ExitStack() as stack:
         _add_original(evidence, release, private, request, stack, progress)
         _add_pair(evidence, release, private, request, needs_model(measures), progress)
+        if run is None or not are_same_files(run, [Path(path) for path in request.against]):
+            evidence.get(Profiles)  # refuses another log, whatever the measures look at
         scores = take_measures(measures, evidence, rng, progress)
         if request.people is not None:
             from queryveil.core.log_pair import LogPair
@@ -156,7 +159,7 @@ def _add_original(
         return owners.history if positions is None else positions[owners.history]
 
     evidence.add(QueryLog, lambda: stack.enter_context(open_log(source, progress=progress)))
-    evidence.add(Profiles, lambda: build(evidence.get(QueryLog), unit=release.kind.unit, progress=progress))
+    evidence.add(Profiles, lambda: _read_original(evidence, release, private, request, progress))
     add_comparison(
         evidence,
         release.kind,
@@ -166,6 +169,21 @@ def _add_original(
         map_histories=map_histories,
         progress=progress,
     )
+
+
+def _read_original(
+    evidence: Evidence, release: Release, private: PrivateFolder | None, request: MeasureRequest, progress: Progress
+) -> Profiles:
+    """Return the profiles of the log, which must be the one that the release was made from."""
+    kind, paths = release.kind, [Path(path) for path in request.against]
+    is_profile = kind.reads_profile_files and len(paths) == 1 and is_profile_file(paths[0])
+    profiles = (
+        read_profiles(paths[0]) if is_profile else build(evidence.get(QueryLog), unit=kind.unit, progress=progress)
+    )
+    if private is not None:
+        find_people(private.membership(), profiles, is_ordered=False)
+    refuse_other_counts(release.manifest, Counts.of(profiles))
+    return profiles
 
 
 def _add_pair(

@@ -119,6 +119,7 @@ class ReleaseRequest(OpenRequest):
     )
     groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
     places: Path | None = option(None, LocalPath(), _PLACES)
+    sign_key: Path | None = option(None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.")
     force: bool = option(False, Flag(), "Replace an existing release and its private folder.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
@@ -136,6 +137,7 @@ class VerifyRequest(OptionGroup):
         None, EnginePath(), "The private folder: people are counted instead of histories."
     )
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 

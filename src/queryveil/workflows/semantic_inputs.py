@@ -1,14 +1,19 @@
 """Inputs about what terms mean: a semantic network, the weights of terms, and lists of personal words."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
+from queryveil.core.files import write_file
 from queryveil.core.names import declarations
 from queryveil.core.progress import Progress
+from queryveil.histories.outcomes import Outcome
 from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import ReleaseContent
+from queryveil.kinds.private_folder import TAXONOMY
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.release.atomic_folder import file_digest
 from queryveil.semantics import SemanticOptions
@@ -39,6 +44,11 @@ class NetworkInput(MethodInput):
         """Refuse a network whose relations would not be used: profiles are compared by hypernyms or neighbours."""
         if network.relations is not None:
             raise InputError(f"{self.method} does not compare terms by all relations; take --network wordnet.")
+
+    def write_private(self, folder: Path, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
+        """Write a copy of the taxonomy, by which verifiers compare terms."""
+        if self.meaning.taxonomy is not None:
+            write_file(folder / TAXONOMY, self.meaning.taxonomy.read_bytes(), 0o600)
 
 
 class HierarchyInput(NetworkInput):

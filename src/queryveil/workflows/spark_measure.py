@@ -16,11 +16,12 @@ from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import SPARK, LogSource
 from queryveil.engines.spark.session import open_session
+from queryveil.engines.spark.sql import history_counts
 from queryveil.engines.spark.storage import Storage
 from queryveil.histories.build import Unit
 from queryveil.histories.distributed import clean_histories
 from queryveil.histories.pairs import LogDocuments, Match, Sensitivity, pair_logs
-from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Kind
+from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
 from queryveil.kinds.private_folder import MEMBERSHIP
 from queryveil.measures.spark_pairs import PAIR_SCHEMA, DistributedPair, pair_row
 from queryveil.measures.spark_unique import DistributedComparison
@@ -28,8 +29,10 @@ from queryveil.measures.utility.retention import RetentionCounts
 from queryveil.methods.distributed.blocks import PEOPLE, block_of
 from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.release.manifest import MANIFEST_FILE
+from queryveil.release.reader import altered_fields
 from queryveil.workflows import log_pairs
 from queryveil.workflows.measure import check_measure, needs_model, take_measures
+from queryveil.workflows.original_log import refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
 from queryveil.workflows.spark_verify import ClusterRelease, location_uri, require_spark_support, supported_names
 
@@ -72,7 +75,7 @@ def _open(spark: "SparkSession", request: MeasureRequest, stack: ExitStack, prog
         folder = ClusterRelease(spark, release)
         if folder.kind.needs_private:
             raise InputError(f"{release} is of kind {folder.kind.name}, which has no Spark form; use --engine local.")
-        faults = folder.file_faults()
+        faults = [*altered_fields(folder.manifest), *folder.file_faults()]
         if faults:
             raise InputError(f"{release}: {faults[0]}; verify the release before measuring it.")
         if private is not None:
@@ -196,7 +199,10 @@ class _ComparedRelease(_Compared):
         """Return the histories of the log, cleaned as the manifest says except for some options."""
         applied = replace(self.folder.manifest.cleaning.cleaning(), **cleaning)
         against = tuple(map(str, self.request.against))
-        return self.cleaned(LogSource((), self.request.reading, applied, uris=against), unit)
+        histories = self.cleaned(LogSource((), self.request.reading, applied, uris=against), unit)
+        if unit == self.kind.unit and not cleaning:
+            refuse_other_counts(self.folder.manifest, Counts(*history_counts(histories)))
+        return histories
 
     def _rows(self) -> "DataFrame":
         """Return `user, entry, count`: how often each entry occurs in a released history."""

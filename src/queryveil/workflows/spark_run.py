@@ -6,7 +6,8 @@ from pkgutil import resolve_name
 
 from queryveil._version import __version__
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.evidence import Evidence, Floor, MethodParameters
+from queryveil.core.files import write_file
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
@@ -20,7 +21,7 @@ from queryveil.histories.distributed import clean_histories
 from queryveil.histories.profile_files import is_profile_file
 from queryveil.kinds.base import Counts
 from queryveil.kinds.frames import FrameLayout
-from queryveil.kinds.private_folder import RunRecord
+from queryveil.kinds.private_folder import TAXONOMY, RunRecord
 from queryveil.measures.utility.retention import from_counts
 from queryveil.methods.base import method_of
 from queryveil.methods.distributed.linkability import network_of
@@ -115,6 +116,9 @@ class SparkRun(ReleaseRun):
         if staged.private is not None:
             run = self._run_record()
             write_private(self._work, self._profiles, self._members, staged.private, run, has_parts=has_parts)
+            taxonomy = self.plan.request.semantics.taxonomy
+            if taxonomy is not None:
+                write_file(staged.private / TAXONOMY, taxonomy.read_bytes(), 0o600)
         written = write_rows(self._work, self._ranked, staged, self.plan.kind, self._layout, has_parts=has_parts)
         self.progress("writing", 1, 1)
         return nullcontext((staged, written))
@@ -129,7 +133,10 @@ class SparkRun(ReleaseRun):
         ]
         takes_meaning = "network" in method_of(plan.method).inputs
         more = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
-        return RunRecord(plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, more)
+        parameters = dict(plan.method.values)
+        return RunRecord(
+            plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, parameters, more
+        )
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Return what was written, as Spark reads it back, with its owners or members."""
@@ -137,8 +144,11 @@ class SparkRun(ReleaseRun):
         if self.plan.kind.needs_private:
             everybody = self._profiles.select("person").join(self._members, "person", "left")
             members = everybody.selectExpr("person AS history", "release_id AS group")
-            pairs = self._profiles.selectExpr("person AS history", "explode(entries) AS term")
-            return group_evidence(self.plan.kind, rows, Floor(manifest.floor), members, pairs)
+            zipped = self._profiles.selectExpr("person AS history", "explode(arrays_zip(entries, weights)) AS pair")
+            pairs = zipped.selectExpr("history", "pair.entries AS term", "pair.weights AS weight")
+            evidence = group_evidence(self.plan.kind, rows, Floor(manifest.floor), members, pairs)
+            evidence.add(MethodParameters, lambda: MethodParameters(self.plan.method.values))
+            return evidence
         owners = self._ranked.selectExpr("number AS user", "person AS owner")
         return history_evidence(rows, Floor(manifest.floor), owners, self)
 

@@ -8,34 +8,46 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.evidence import Evidence, Floor
+from queryveil.core.evidence import Evidence, Floor, MethodParameters
+from queryveil.core.group_evidence import GroupMembers
 from queryveil.core.names import ResolvedName, declarations, resolve
-from queryveil.core.progress import Progress
+from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.engines import SPARK
 from queryveil.engines.spark.session import open_session
 from queryveil.engines.spark.sql import ReleasedHistoryFrame, SparkSqlSession
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.engines.sql import GroupTables, HistoryTables, KeptTables
-from queryveil.kinds.base import KEEPABLE, Kind, kind_of
-from queryveil.kinds.groups import UNRELEASED_GROUPS
+from queryveil.histories.profiles import Profiles
+from queryveil.kinds.base import KEEPABLE, PLURALS, Kind, kind_of, wrong_counts
+from queryveil.kinds.groups import GROUPS, UNRELEASED_GROUPS, load_members
 from queryveil.kinds.histories import history_faults
 from queryveil.kinds.private_folder import (
+    CONTRIBUTORS,
     MEMBERSHIP,
     OTHER_HISTORIES,
     PROFILES,
     RUN_FILE,
+    PrivateFolder,
     RunRecord,
     check_belongs,
     read_run,
 )
 from queryveil.methods.base import Method
-from queryveil.release.kept_columns import compare_kept_columns
-from queryveil.release.manifest import MANIFEST_FILE, Manifest, decode_manifest
-from queryveil.release.reader import WRONG_ROWS, content_digest, file_faults
+from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, Manifest, decode_manifest
+from queryveil.release.reader import NOT_LISTED, altered_fields, column_faults, file_faults, row_faults
+from queryveil.release.signing import signature_faults
 from queryveil.release.spark_writer import tables_of
-from queryveil.release.verification import refuse_inapplicable_claim, verify_claim, wrong_counts
+from queryveil.release.verification import (
+    WRONG_PARTITION,
+    claim_faults,
+    conclude,
+    refuse_inapplicable_claim,
+    run_faults,
+    verify_claim,
+)
 from queryveil.workflows.requests import VerifyRequest
+from queryveil.workflows.verify import add_network
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,52 +81,85 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
     private = None if request.private is None else str(request.private)
     with open_session(request.engine_options.cluster()) as spark, ExitStack() as stack:
         folder = ClusterRelease(spark, str(request.release))
-        kind, claim = folder.kind, claim or folder.manifest.claim
+        kind, manifest = folder.kind, folder.manifest
+        claim = claim or manifest.claim
         refuse_inapplicable_claim(claim, kind)
         require_spark_support("guarantee", claim)
-        if kind.needs_private:
-            evidence, faults = _check_groups(folder, private)
-        else:
-            evidence, faults = _check_histories(folder, private, stack)
-        evidence.add(Manifest, lambda: folder.manifest)
-        return verify_claim(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
+        faults = [*altered_fields(manifest), *claim_faults(manifest)]
+        if request.key is not None:
+            faults += signature_faults(request.key, folder.read(MANIFEST_FILE) or b"", folder.read(SIGNATURE_FILE))
+        evidence, found = (_check_groups if kind.needs_private else _check_histories)(folder, private, stack)
+        faults += found
+        evidence.add(Manifest, lambda: manifest)
+        verdict = verify_claim(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
+        return conclude(verdict, manifest, is_vouched=private is not None or request.key is not None)
 
 
-def _check_groups(folder: "ClusterRelease", private: str | None) -> tuple[Evidence, list[str]]:
+def _check_groups(folder: "ClusterRelease", private: str | None, _: ExitStack) -> tuple[Evidence, list[str]]:
     """Return released groups with their members, and where the folders contradict each other."""
-    faults = folder.file_faults() or folder.row_faults()
-    members = pairs = None
-    if private is not None:
-        membership, pairs = folder.private_tables(private)
-        members = membership.selectExpr("history", "release_id AS group")
-        released = folder.rows().select("group").distinct()
-        unreleased = members.where("group IS NOT NULL").join(released, "group", "anti")
-        faults += [] if faults or unreleased.isEmpty() else [UNRELEASED_GROUPS]
-    return group_evidence(folder.kind, folder.rows(), Floor(folder.manifest.floor), members, pairs), faults
+    rows, after = folder.rows(), folder.manifest.counts["after"]
+    floor, faults = Floor(folder.manifest.floor), folder.file_faults() or folder.row_faults()
+    if not faults:
+        n_rows, n_terms, n_groups = _count(rows, "1", "DISTINCT term", "DISTINCT group")
+        counts = {"terms": n_terms, "pairs": n_rows, "occurrences": n_rows, "groups": n_groups}
+        faults = wrong_counts(counts, after, "rows")
+    if private is None:
+        return group_evidence(folder.kind, rows, floor, None, None), faults
+    run, membership, pairs, found = folder.private_side(private)
+    members = membership.selectExpr("history", "release_id AS group")
+    unreleased = members.where("group IS NOT NULL").join(rows.select("group").distinct(), "group", "anti")
+    if not faults:
+        counts = dict.fromkeys(("people", "histories"), _count(members, "group")[0])
+        faults += wrong_counts(counts, after, "private folder") + [UNRELEASED_GROUPS] * (not unreleased.isEmpty())
+    evidence = group_evidence(folder.kind, rows, floor, members, pairs, folder.frozen_groups(private))
+    evidence.add(MethodParameters, lambda: MethodParameters(run.parameters))
+    meaning = folder.manifest.cleaning.meaning
+    if "min_similarity" in run.parameters and meaning is not None:
+        here = local_path(private)
+        if here is None:
+            raise InputError(
+                f"min_similarity is checked on one machine; copy {private} to this one, and give the copy."
+            )
+        on_disk = PrivateFolder(here)
+        add_network(evidence, on_disk, meaning["network"], silent)
+        evidence.add(Profiles, lambda: on_disk.log_profiles)
+        evidence.add(GroupMembers, lambda: load_members(on_disk, GROUPS.decode(rows.toArrow())))
+    return evidence, faults + found
 
 
 def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitStack) -> tuple[Evidence, list[str]]:
     """Return released histories with their owners, and where the folders contradict each other."""
-    from pyspark.sql import functions as f
-
-    faults, after, owners = folder.file_faults(), folder.manifest.counts["after"], None
-    items = folder.checked_items()
+    faults, kind, after, owners = folder.file_faults(), folder.kind, folder.manifest.counts["after"], None
+    items, found = folder.checked_items(), list[str]()
     if not faults:
-        row = items.agg(f.countDistinct("user"), f.countDistinct("term"), f.count(f.lit(1))).collect()[0]
-        counts = dict(zip(("histories", "terms", "pairs"), map(int, row), strict=True))
-        faults = [*wrong_counts(counts, after), *folder.row_faults()]
+        names, columns = ("pairs", "histories", "terms"), ("1", "DISTINCT user", "DISTINCT term")
+        counts = dict(zip(names, _count(items, *columns), strict=True))
+        counts |= {"occurrences": folder.rows().count()} if kind.has_occurrences else {}
+        faults = [*wrong_counts(counts, after, "rows"), *folder.row_faults()]
     if private is not None:
-        faults += compare_kept_columns(folder.manifest, folder.check_belongs(private))
-        membership, held = folder.private_tables(private)
+        _, membership, held, found = folder.private_side(private)
         behind = membership.where("release_id IS NOT NULL")
-        behind = behind.selectExpr("release_id AS user", "person AS owner", "history")
+        behind = behind.selectExpr("release_id AS user", "person AS owner", *behind.columns)
         users = items.select("user").distinct()
         if not users.join(behind, "user", "anti").isEmpty() or behind.count() != users.count():
             raise ReleaseError(OTHER_HISTORIES.format(private))
-        n_invented = items.join(behind, "user").select("history", "term").exceptAll(held).count()
-        faults += history_faults(n_invented, behind.select("owner").distinct().count(), after)
+        issued = folder.rows().selectExpr("user", f"{folder.rows().columns[1]} AS term").groupBy("user", "term").count()
+        released = issued.withColumnRenamed("count", "n").join(behind.select("user", "history"), "user")
+        joined = released.join(held, ["history", "term"], "left")
+        copied = "IF(count <> n, 1, NULL)" if kind.has_occurrences else "NULL"
+        n_all, n_held, n_copied, n_people = *_count(joined, "1", "count", copied), _count(behind, "DISTINCT owner")[0]
+        counts = {"people": n_people, "occurrences": int(joined.selectExpr("SUM(count)").collect()[0][0] or 0)}
+        found += history_faults(n_all - n_held, n_copied, counts, after, PLURALS[kind.unit])
+        if folder.manifest.partition is not None:
+            different = items.select("user", "partition").distinct().exceptAll(behind.select("user", "partition"))
+            found += [] if different.isEmpty() else [WRONG_PARTITION]
         owners = behind.select("user", "owner")
-    return history_evidence(folder.rows(), Floor(folder.manifest.floor), owners, stack), faults
+    return history_evidence(folder.rows(), Floor(folder.manifest.floor), owners, stack), faults + found
+
+
+def _count(frame: "DataFrame", *columns: str) -> list[int]:
+    """Return how many rows of a frame have each column, or how many distinct values it has."""
+    return [int(n) for n in frame.selectExpr(*(f"COUNT({column})" for column in columns)).collect()[0]]
 
 
 def distinct_items(rows: "DataFrame") -> "DataFrame":
@@ -143,9 +188,14 @@ def history_evidence(rows: "DataFrame", floor: Floor, owners: "DataFrame | None"
 
 
 def group_evidence(
-    kind: Kind, rows: "DataFrame", floor: Floor, members: "DataFrame | None", pairs: "DataFrame | None"
+    kind: Kind,
+    rows: "DataFrame",
+    floor: Floor,
+    members: "DataFrame | None",
+    pairs: "DataFrame | None",
+    frozen: tuple[int, ...] = (),
 ) -> Evidence:
-    """Return released groups with `history, group` of everybody and `history, term` of their profiles."""
+    """Return released groups with `history, group` of everybody and `history, term, weight` of their profiles."""
     if rows.columns != list(kind.columns):
         raise ReleaseError("the data of the release does not have the columns of its kind; it is damaged.")
     if not rows.where(" OR ".join(f"{name} IS NULL" for name in kind.columns)).isEmpty():
@@ -155,7 +205,7 @@ def group_evidence(
     has_members = members is not None and pairs is not None
     if members is not None and pairs is not None:
         tables |= {"members": members.selectExpr("history", "group AS group_id"), "pairs": pairs}
-    return Evidence(GroupTables(lambda: SparkSqlSession(rows.sparkSession, **tables), has_members), floor)
+    return Evidence(GroupTables(lambda: SparkSqlSession(rows.sparkSession, **tables), has_members, frozen), floor)
 
 
 def location_uri(location: str) -> str:
@@ -175,12 +225,15 @@ class ClusterRelease:
             raise ReleaseError(f"there is no release {release}; check the path.")
         if not self._storage.exists(f"{self.uri}/{MANIFEST_FILE}"):
             raise ReleaseError(f"{release} has no {MANIFEST_FILE}, so it is not a finished release; check the path.")
-        self.manifest: Manifest = decode_manifest(
-            f"{release}/{MANIFEST_FILE}", self._storage.read(f"{self.uri}/{MANIFEST_FILE}")
-        )
+        self.manifest: Manifest = decode_manifest(f"{release}/{MANIFEST_FILE}", self.read(MANIFEST_FILE) or b"")
         self.kind: Kind = kind_of(self.manifest.kind)
         if not self.kind.frame:
             raise InputError(f"{release} is of kind {self.kind.name}, which has no Spark form; use --engine local.")
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a file of the folder, None if there is none."""
+        path = f"{self.uri}/{name}"
+        return self._storage.read(path) if self._storage.exists(path) else None
 
     def rows(self) -> "DataFrame":
         """Return the released rows."""
@@ -189,20 +242,19 @@ class ClusterRelease:
     def file_faults(self) -> list[str]:
         """Find files that are missing, changed, or not in the manifest; tasks digest them."""
         root = self._storage.absolute(self.uri)
-        present = {file.removeprefix(f"{root}/") for file in self._storage.files(self.uri)} - {MANIFEST_FILE}
+        present = {file.removeprefix(f"{root}/") for file in self._storage.files(self.uri)} - NOT_LISTED
         files = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(self.uri)
         digests = files.select("path", "content").mapInArrow(_digest, "path STRING, sha256 STRING").collect()
         found = {row["path"].removeprefix(f"{root}/"): row["sha256"] for row in digests}
         return file_faults(self.manifest, {name: found.get(name, "") for name in present})
 
     def row_faults(self) -> list[str]:
-        """Compare the digest of all rows, one file in memory at a time."""
+        """Compare columns, digest and order of all rows, one file in memory at a time."""
         names = [entry.path for entry in self.manifest.files if entry.path.endswith(".parquet")]
         binary = self.spark.read.format("binaryFile")
         files = (binary.load(f"{self.uri}/{name}").select("content").collect() for name in names)
         tables = (table for rows in files for table in tables_of(bytes(rows[0][0])))
-        digest = content_digest(self.manifest.columns, tables)
-        return [] if digest == self.manifest.content_sha256 else [WRONG_ROWS]
+        return [*column_faults(self.manifest, self.rows().columns), *row_faults(self.manifest, tables)]
 
     def checked_items(self) -> "DataFrame":
         """Return the items of each history, if the rows have the columns of their kind and nothing is missing."""
@@ -222,17 +274,29 @@ class ClusterRelease:
         return distinct_items(rows)
 
     def check_belongs(self, private: str) -> RunRecord:
-        """Return the run record of a private folder; refuse one that was made for other rows."""
+        """Refuse a private folder that was made for other rows than the manifest names; return its record."""
         path = f"{location_uri(private)}/{RUN_FILE}"
         run = read_run(private, lambda: self._storage.read(path) if self._storage.exists(path) else b"")
         check_belongs(private, run, self.manifest.content_sha256)
         return run
 
-    def private_tables(self, private: str) -> tuple["DataFrame", "DataFrame"]:
-        """Return the membership, and `history, term` of everybody's profiles, from the private folder."""
-        self.check_belongs(private)
-        folder, read = location_uri(private), self.spark.read
-        return read.parquet(f"{folder}/{MEMBERSHIP}"), read.parquet(f"{folder}/{PROFILES}").select("history", "term")
+    def private_side(self, private: str) -> tuple[RunRecord, "DataFrame", "DataFrame", list[str]]:
+        """Return the record of the run, the membership and everybody's profiles, and what these contradict."""
+        run, folder, read = self.check_belongs(private), location_uri(private), self.spark.read
+        membership, pairs = read.parquet(f"{folder}/{MEMBERSHIP}"), read.parquet(f"{folder}/{PROFILES}")
+        names, columns = ("histories", "terms", "pairs"), ("DISTINCT history", "DISTINCT term", "1")
+        before = dict(zip(names, _count(pairs, *columns), strict=True))
+        before["occurrences"] = int(pairs.selectExpr("SUM(count)").collect()[0][0] or 0)
+        before["people"] = _count(membership.join(pairs, "history", "semi"), "DISTINCT person")[0]
+        wrong = wrong_counts(before, self.manifest.counts["before"], "private folder", "before")
+        return run, membership, pairs, run_faults(run, self.manifest) + wrong
+
+    def frozen_groups(self, private: str) -> tuple[int, ...]:
+        """Return the groups that are published as in an earlier release; a release made on a cluster has none."""
+        people = self.spark.read.parquet(f"{location_uri(private)}/{CONTRIBUTORS}")
+        if "is_frozen" not in people.columns:
+            return ()
+        return tuple(row[0] for row in people.where("is_frozen").select("release_id").distinct().collect())
 
 
 def _digest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from queryveil.core.results import Verdict
 from queryveil.engines import LogSource, open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
-from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.kinds.private_folder import TAXONOMY, PrivateFolder
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.logs.options import CleaningOptions, ReadingOptions
+from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE
 from queryveil.release.reader import Release, load_release
-from queryveil.release.verification import collect_evidence, refuse_inapplicable_claim, verify_claim
+from queryveil.release.signing import signature_faults
+from queryveil.release.verification import collect_evidence, conclude, refuse_inapplicable_claim, verify_claim
 from queryveil.workflows.requests import VerifyRequest, arrow_table
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
@@ -37,15 +39,16 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     claim = None if request.claim is None else resolve("guarantee", request.claim)
     if isinstance(release, Path) and release.is_dir():
         private = None if request.private is None else Path(request.private)
-        return verify_release(load_release(release), claim, private, request.places, progress)
+        return verify_release(load_release(release), claim, private, request.places, request.key, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
     if claim is None:
         raise InputError(
             "a file that is not a queryveil release claims nothing by itself; name a guarantee by --claim."
         )
-    if request.private is not None:
-        raise InputError("--private goes with a queryveil release, not with another file; leave it out.")
+    for flag, value in (("--private", request.private), ("--key", request.key)):
+        if value is not None:
+            raise InputError(f"{flag} goes with a queryveil release, not with another file; leave it out.")
     return verify_file(release, claim, request.reading, request.places, progress)
 
 
@@ -54,17 +57,41 @@ def verify_release(
     claim: ResolvedName | None = None,
     private: Path | None = None,
     places: Path | None = None,
+    key: Path | None = None,
     progress: Progress = silent,
 ) -> Verdict:
-    """Return whether a release keeps a claim, its own unless given, and is what its manifest and private folder say."""
-    claim = release.manifest.claim if claim is None else claim
+    """Return whether a release keeps a claim, its own unless given, and is what its manifest and private folder say.
+
+    With a public key it must also be signed by who has the private one.
+    """
+    manifest = release.manifest
+    claim = manifest.claim if claim is None else claim
     refuse_inapplicable_claim(claim, release.kind)
-    evidence, faults = collect_evidence(release, None if private is None else PrivateFolder(private))
-    made_with = (release.manifest.lists or {}).get("places") or ""
-    missing = _add_word_lists(evidence, claim, places, made_with)
+    folder = None if private is None else PrivateFolder(private)
+    evidence, faults = collect_evidence(release, folder)
+    if key is not None:
+        signature = release.path / SIGNATURE_FILE
+        signed = (release.path / MANIFEST_FILE).read_bytes()
+        faults += signature_faults(key, signed, signature.read_bytes() if signature.is_file() else None)
+    if folder is not None and manifest.cleaning.meaning is not None:
+        add_network(evidence, folder, manifest.cleaning.meaning["network"], progress)
+    missing = _add_word_lists(evidence, claim, places, (manifest.lists or {}).get("places") or "")
     if missing:
-        return Verdict(str(claim), "unchecked", "nothing", reason=missing)
-    return verify_claim(claim, release.kind, evidence, faults=faults, progress=progress)
+        state: Literal["violated", "unchecked"] = "violated" if faults else "unchecked"
+        return Verdict(str(claim), state, "nothing", reason="; ".join((*faults, missing)))
+    verdict = verify_claim(claim, release.kind, evidence, faults=faults, progress=progress)
+    return conclude(verdict, manifest, is_vouched=private is not None or key is not None)
+
+
+def add_network(evidence: Evidence, private: PrivateFolder, name: str, progress: Progress) -> None:
+    """Let verifiers compare terms as the method did, by a taxonomy of the private folder if it was by a user's."""
+    from queryveil.semantics.network import Network
+
+    networks, taxonomy = declarations("network"), private.path / TAXONOMY
+    if name not in networks:
+        raise ReleaseError(f"there is no network {name!r} to compare terms by (cleaning); the release is damaged.")
+    given = taxonomy if taxonomy.is_file() else None
+    evidence.add(Network, lambda: networks[name].load()(private.log_profiles, given, progress))
 
 
 def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None, made_with: str | None) -> str:
@@ -82,7 +109,7 @@ def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None
 
     lists = load_lists(places)
     if places is not None and made_with is not None and hashlib.sha256(places.read_bytes()).hexdigest() != made_with:
-        raise InputError(f"--places: {places} is not the list that the release was made with; give that one or none.")
+        raise InputError(f"--places: {places} is not the list that the release was made with (lists); give that one.")
     evidence.add(PersonalWordLists, lambda: lists)
     return ""
 

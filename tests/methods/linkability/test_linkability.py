@@ -309,6 +309,37 @@ def test_nobody_is_put_with_people_less_alike_than_asked() -> None:
     assert grouped.summary["people who fit nowhere"] == 2
 
 
+def least_cosine(features: FeatureMatrix, grouped: Grouping) -> float:
+    """Return the lowest cosine of a member with the sum of its group's unit features, member by member."""
+    found: list[float] = []
+    unit = [
+        {
+            d: v / np.linalg.norm(features.values[a:b])
+            for d, v in zip(features.ids[a:b], features.values[a:b], strict=True)
+        }
+        for a, b in zip(features.indptr, features.indptr[1:], strict=False)
+    ]
+    for g in range(grouped.n_groups):
+        members = [unit[h] for h in np.flatnonzero(grouped.group == g)]
+        total = Counter[int]()
+        for each in members:
+            total.update(each)
+        length = math.sqrt(sum(v * v for v in total.values()))
+        found += [sum(v * total[d] for d, v in each.items()) / length for each in members]
+    return min(found)
+
+
+@pytest.mark.parametrize("principle", [*PRINCIPLES[:-1], "closeness, t=0.9"])
+@pytest.mark.parametrize("closest", ["centroid", "seed"])
+@pytest.mark.parametrize("exact_up_to", [0, 1000])
+def test_everybody_is_as_similar_as_asked_to_the_final_centroid(principle: str, closest: str, exact_up_to: int) -> None:
+    profiles = natural_log(600, 1, n_terms=400)
+    name = f"linkability(p=0.2, principle={principle}, closest={closest}, min_similarity=0.4, floor=1)"
+    grouped = made(profiles, name, exact_up_to=exact_up_to)
+    check(profiles, resolve("method", name), grouped)
+    assert least_cosine(features_of(profiles), grouped) >= 0.4 - 1e-9
+
+
 def test_a_person_without_a_term_that_is_common_enough_is_suppressed_and_counted() -> None:
     histories = [["a", "b"], ["c", "d"], ["a", "c"], ["b", "d"], ["mine"]]
     grouped = made(profiles_of(histories), "linkability(p=0.5)")

@@ -16,7 +16,15 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import IntArray
 from queryveil.kernels.grouping.greedy import FREE, LEFT_OVER, FeatureRows, collect_members
 from queryveil.kernels.grouping.kmeans import nearest_centres, number_dimensions, sum_parts
-from queryveil.methods.linkability.greedy import GroupingTask, group_rows, part_of, place_leftovers, without_gaps
+from queryveil.methods.linkability.greedy import (
+    GroupingTask,
+    group_rows,
+    part_of,
+    place_leftovers,
+    take_out_dissimilar,
+    without_gaps,
+    without_illegal,
+)
 
 BLOCK = 3_000  # rows, about
 EXACT_UP_TO = 2 * BLOCK
@@ -42,7 +50,7 @@ def group_all(
     if len(rows) <= exact_up_to:
         if len(rows):
             _group_blocks(task, [rows], rng, group, progress)
-        return without_gaps(group), [len(rows)]
+        return _finished(task, group), [len(rows)]
     pending, block, sizes = rows, BLOCK, list[int]()
     while len(pending):
         blocks = cut_into_blocks(task, pending, block, rng, progress)
@@ -55,7 +63,14 @@ def group_all(
         place_leftovers(task, group, lambda done: progress(_STAGE, done, task.n_rows))
     if task.is_open and task.prefers_similar:
         group = _regroup_loosest(task, without_gaps(group), rng, progress)
-    return without_gaps(group), sizes
+    return _finished(task, group), sizes
+
+
+def _finished(task: GroupingTask, group: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the groups numbered without gaps; if there is a least similarity, everybody has it to the final group."""
+    if task.is_open:
+        return without_gaps(group)
+    return without_illegal(task, take_out_dissimilar(task, group))
 
 
 def _regroup_loosest(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import gather_rows
@@ -144,6 +145,46 @@ def place_leftovers(task: GroupingTask, group: NDArray[np.int32], report: Report
         report(task.n_rows)
     if task.is_open and (group == greedy.LEFT_OVER).any():
         greedy.merge_leftovers(task.rows, task.rule, tally, greedy.collect_members(task.rows, group, len(groups.first)))
+
+
+def take_out_dissimilar(task: GroupingTask, group: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the groups without members less similar than `least` to the centroid, numbered as before.
+
+    Each round takes out the least similar member of every group that has such members, since the centroid of the others
+    is nearer to them; groups may become illegal.
+    """
+    rows, group = task.rows, group.copy()
+    if task.is_open or not (group >= 0).any():
+        return group
+    features = csr_array((rows.feature_values, rows.feature_ids, rows.feature_indptr), (task.n_rows, rows.n_dimensions))
+    members = np.flatnonzero(group >= 0)
+    while len(members):
+        numbers, place = np.unique(group[members], return_inverse=True)
+        belongs = csr_array((np.ones(len(members)), (place, np.arange(len(members)))))
+        sums = belongs @ features[members]
+        lengths = np.sqrt(sums.multiply(sums).sum(axis=1))
+        cosine = features[members].multiply(sums[place]).sum(axis=1) / np.maximum(lengths[place], np.finfo(float).tiny)
+        lowest = np.full(len(numbers), np.inf)
+        np.minimum.at(lowest, place, cosine)
+        is_loose = lowest < task.least
+        is_out = is_loose[place] & (cosine == lowest[place])
+        group[members[is_out]] = greedy.LEFT_OVER
+        members = members[is_loose[place] & ~is_out]
+    return group
+
+
+def without_illegal(task: GroupingTask, group: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the groups that are legal, numbered without gaps; members of others are in none."""
+    tally, group = greedy.empty_tally(task.n_entries), group.copy()
+    order = np.argsort(group, kind="stable")
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    for members in np.split(order, cuts):
+        for row in members.tolist():
+            greedy.count_row(tally, task.rows, row)
+        if not greedy.is_legal(tally, task.rule):
+            group[members] = greedy.LEFT_OVER
+        greedy.clear_tally(tally)
+    return without_gaps(group)
 
 
 def without_gaps(group: NDArray[np.int32]) -> NDArray[np.int32]:

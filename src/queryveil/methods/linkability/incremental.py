@@ -22,7 +22,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
 from queryveil.methods.linkability import principles
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all
-from queryveil.methods.linkability.greedy import task_of
+from queryveil.methods.linkability.greedy import take_out_dissimilar, task_of
 from queryveil.semantics.augmentation import FeatureMatrix
 
 _NO_GROUP = np.int32(-1)
@@ -51,12 +51,14 @@ def extend_groups(
     group = np.where(_is_in(is_dissolved, group), _NO_GROUP, group)
     alone = np.flatnonzero((group < 0) & usable)
     exact_up_to = len(alone) if method.word("blocks") == "none" else EXACT_UP_TO
-    new, _ = group_all(task_of(common, features, method), alone, rng, exact_up_to, progress)
+    task = task_of(common, features, method)
+    new, _ = group_all(task, alone, rng, exact_up_to, progress)
     group = np.where(new >= 0, before.n_groups + new, group)
     group = np.where((group >= before.n_groups) & _is_in(~keeps_promise(group), group), _NO_GROUP, group)
     closest, _ = _closest_groups(group, usable, features)
     joined = np.where(closest >= 0, closest, group)
     group = np.where((group < 0) & _is_in(~keeps_promise(joined), joined), _NO_GROUP, joined).astype(np.int32)
+    group = take_out_dissimilar(task, group).clip(_NO_GROUP)
     is_frozen = _is_frozen(group, before, method)
     is_frozen[: len(is_dissolved)] &= ~is_dissolved
     made = _publish_groups(common, group, before, is_frozen, method)
