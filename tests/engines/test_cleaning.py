@@ -183,5 +183,5 @@ def test_the_account_says_where_rows_and_people_went() -> None:
     assert printed[-3:] == [
         "4 queries without a term left out (empty, or without letters and digits): −4 rows, −2 people",
         "1 history (user)",
-        "1 queries left (1 people)",
+        "1 query left (1 people)",
     ]
