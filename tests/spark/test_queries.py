@@ -83,7 +83,7 @@ def test_kept_columns_are_verified_as_on_one_machine(compiled: "SparkSession", t
     assert verdict.state == "violated"
     assert "24 rows have a time that is not of the form time:day" in verdict.reason
     assert "12 values of the column url are of fewer than 13 people" in verdict.reason
-    assert "says something else of the kept columns than the private folder" in verdict.reason
+    assert "the private folder recorded another manifest (kept)" in verdict.reason
 
 
 def test_a_query_that_is_missing_or_invented_is_found_with_the_private_folder(

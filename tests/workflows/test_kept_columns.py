@@ -212,7 +212,7 @@ def test_another_record_of_kept_columns_is_found(log: Path, tmp_path: Path) -> N
     for kept in ({"columns": ["time"], "floor": K}, {"columns": ["time:day"], "floor": 1}):
         seal(tmp_path, kept=kept)
         verdict = queryveil.verify(tmp_path / "out", private=tmp_path / "private")
-        assert "the manifest says something else of the kept columns than the private folder" in verdict.reason
+        assert "the private folder recorded another manifest (kept)" in verdict.reason
     seal(tmp_path, kept={"columns": ["time:day"], "floor": 1_000})
     assert "fewer than 1,000 histories" in queryveil.verify(tmp_path / "out").reason
 
@@ -274,12 +274,14 @@ def test_a_floor_singles_out_nobody_by_one_value(log: Path, tmp_path: Path) -> N
 
 
 def test_columns_that_are_not_there_cannot_be_measured(log: Path, tmp_path: Path) -> None:
-    done = release(log, tmp_path, ["time:day"])
+    heading, *lines = log.read_text().splitlines()
+    distinct = {tuple(line.split("\t")[:2]): line for line in lines}  # without times nothing more is merged
+    (tmp_path / "distinct.tsv").write_text("\n".join((heading, *distinct.values())) + "\n")
+    done = release(tmp_path / "distinct.tsv", tmp_path, ["time:day"])
     with pytest.raises(InputError, match="the release tells no url; only one made with --keep url does"):
-        queryveil.measure(done.release, log, measures=["unique(m=1, by=url)"])
+        queryveil.measure(done.release, tmp_path / "distinct.tsv", measures=["unique(m=1, by=url)"])
     plain = tmp_path / "plain.csv"
-    lines = [line.split("\t")[:2] for line in log.read_text().splitlines()[1:]]
-    plain.write_text("user,query\n" + "\n".join(",".join(line) for line in lines) + "\n")
+    plain.write_text("user,query\n" + "\n".join(map(",".join, distinct)) + "\n")
     with pytest.raises(InputError, match="the log has no time; name its column"):
         queryveil.measure(done.release, plain, measures=["unique(m=1, by=time)"])
 

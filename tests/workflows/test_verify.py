@@ -206,7 +206,7 @@ def test_a_stronger_claim_than_holds_is_found(release: Folders) -> None:
     assert (verdict.claim, verdict.state) == ("km(k=5, m=2)", "violated")
     assert verdict.counterexample is not None
     assert verdict.counterexample.support == 4
-    assert "the manifest has method, promise, limits, floor that do not go with the guarantee" in verdict.reason
+    assert "the manifest has method, promise, floor that do not go with the guarantee" in verdict.reason
 
 
 def test_a_weaker_claim_can_be_checked(made: Folders) -> None:
