@@ -213,7 +213,7 @@ def problem_of(profiles: Profiles, k: int) -> GrowthProblem:
 def empty_log(problem: GrowthProblem) -> tuple[GrowingLog, Tree]:
     """Return a log of which nothing is kept, and supports to match."""
     tree = problem.tree._replace(support2=np.zeros_like(problem.tree.support2))
-    return problem.log_keeping(np.zeros(len(problem.place), np.bool_)), tree
+    return problem.log_keeping(np.zeros(len(problem.position), np.bool_)), tree
 
 
 def check_supports(profiles: Profiles, mask: Mask, tree: Tree, k: int) -> People:
@@ -265,7 +265,7 @@ def test_supports_equal_a_recount_after_deleting_and_improving(
     )
     mask, _ = delete(profiles, people, tree, rule, silent)
     check_supports(profiles, mask, tree, k)
-    log = problem.log_keeping(mask[problem.place])
+    log = problem.log_keeping(mask[problem.position])
     for _ in range(2):
         order = rng.permutation(problem.n_terms)
         grow_terms(problem, log, tree, rng.lognormal(size=len(problem.gain)), order, silent)
@@ -277,8 +277,8 @@ def test_supports_equal_a_recount_after_deleting_and_improving(
 @given(logs(), KS)
 def test_postings_and_potentials_match_reference_implementation(profiles: Profiles, k: int) -> None:
     people, tree = counted(profiles, k)
-    start, history, place = (a.tolist() for a in term_postings(profiles.indptr, profiles.ids, len(people)))
-    found = [list(zip(history[a:b], place[a:b], strict=True)) for a, b in pairwise(start)]
+    start, history, position = (a.tolist() for a in term_postings(profiles.indptr, profiles.ids, len(people)))
+    found = [list(zip(history[a:b], position[a:b], strict=True)) for a, b in pairwise(start)]
     assert found == holders_of(rows(profiles), len(people))
     gain = profiles.counts.astype(np.float64)
     potential = np.zeros(len(gain))
@@ -287,8 +287,8 @@ def test_postings_and_potentials_match_reference_implementation(profiles: Profil
     assert potential.tolist() == potentials_of(rows(profiles), profiles.owner.tolist(), k, gain.tolist(), len(people))
 
 
-def nonempty_subsets(places: Sequence[int]) -> chain[tuple[int, ...]]:
-    return chain.from_iterable(combinations(places, size) for size in range(1, len(places) + 1))
+def nonempty_subsets(positions: Sequence[int]) -> chain[tuple[int, ...]]:
+    return chain.from_iterable(combinations(positions, size) for size in range(1, len(positions) + 1))
 
 
 @settings(max_examples=150)
@@ -318,9 +318,9 @@ def test_reinsertion_is_maximal_for_m_above_2(profiles: Profiles, k: int, m: int
     aim = objective(target, profiles, TERM_VALUES)
     kept = _enforce_larger_combinations(profiles, grown, [rule], aim, silent)
     assert verifies(profiles, kept, k, m)
-    for place in np.flatnonzero(~kept):  # also what the grown log had not kept
+    for position in np.flatnonzero(~kept):  # also what the grown log had not kept
         more = kept.copy()
-        more[place] = True
+        more[position] = True
         assert not is_anonymous(rows(profiles.select(more)), profiles.owner.tolist(), k, m)
 
 

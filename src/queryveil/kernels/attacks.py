@@ -217,8 +217,8 @@ def _most_raised(
 @jit
 def holds(row: NDArray[np.int32], item: int) -> bool:
     """Return whether an ascending row has an item."""
-    place = np.searchsorted(row, item)
-    return bool(place < len(row) and row[place] == item)
+    position = np.searchsorted(row, item)
+    return bool(position < len(row) and row[position] == item)
 
 
 COULD_HAVE_STAYED, BLOCKED, SHOWN = 0, 1, 2

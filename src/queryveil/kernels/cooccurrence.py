@@ -12,16 +12,16 @@ def _insert(ids: NDArray[np.int32], strengths: NDArray[np.float64], n: int, new:
 
     A full list loses its last.
     """
-    place = n
-    while place > 0:
-        above = strengths[place - 1]
-        if strength < above or (strength == above and new > ids[place - 1]):
+    position = n
+    while position > 0:
+        above = strengths[position - 1]
+        if strength < above or (strength == above and new > ids[position - 1]):
             break
-        if place < len(ids):
-            ids[place], strengths[place] = ids[place - 1], above
-        place -= 1
-    if place < len(ids):
-        ids[place], strengths[place] = new, strength
+        if position < len(ids):
+            ids[position], strengths[position] = ids[position - 1], above
+        position -= 1
+    if position < len(ids):
+        ids[position], strengths[position] = new, strength
         return min(n + 1, len(ids))
     return n
 

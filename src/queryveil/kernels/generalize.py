@@ -45,10 +45,10 @@ def _make_trie(n_slots: int) -> Trie:
 def _find_slot(trie: Trie, key: int) -> int:
     """Return the slot of a key, or the free one where it would be put."""
     mask = len(trie.keys) - 1
-    place = (key ^ (key >> 29) ^ (key >> 13)) & mask
-    while trie.keys[place] != -1 and trie.keys[place] != key:
-        place = (place + 1) & mask
-    return place
+    position = (key ^ (key >> 29) ^ (key >> 13)) & mask
+    while trie.keys[position] != -1 and trie.keys[position] != key:
+        position = (position + 1) & mask
+    return position
 
 
 @jit
@@ -59,8 +59,8 @@ def _grow_trie(trie: Trie) -> Trie:
     grown.before[:n], grown.last[:n], grown.size[0] = trie.before[:n], trie.last[:n], n
     for i in range(len(trie.keys)):
         if trie.keys[i] != -1:
-            place = _find_slot(grown, trie.keys[i])
-            grown.keys[place], grown.numbers[place] = trie.keys[i], trie.numbers[i]
+            position = _find_slot(grown, trie.keys[i])
+            grown.keys[position], grown.numbers[position] = trie.keys[i], trie.numbers[i]
     return grown
 
 
@@ -68,11 +68,11 @@ def _grow_trie(trie: Trie) -> Trie:
 def _add_child(trie: Trie, number: int, child: int) -> tuple[Trie, int]:
     """Return the trie, with more room if it is needed, and the number of a set with one more child."""
     key = number << 32 | child
-    place = _find_slot(trie, key)
-    if trie.keys[place] != -1:
-        return trie, trie.numbers[place]
+    position = _find_slot(trie, key)
+    if trie.keys[position] != -1:
+        return trie, trie.numbers[position]
     n = trie.size[0]
-    trie.keys[place], trie.numbers[place] = key, n
+    trie.keys[position], trie.numbers[position] = key, n
     trie.before[n], trie.last[n], trie.size[0] = number, child, n + 1
     return _grow_trie(trie) if 2 * trie.size[0] > len(trie.keys) else trie, n
 
@@ -126,8 +126,8 @@ def look_up(held: Holdings, members: NDArray[np.int64], node: int) -> tuple[NDAr
     children, gains = np.empty(len(members), np.int64), np.empty(len(members), np.int64)
     for i in range(len(members)):
         begin, end = held.indptr[members[i]], held.indptr[members[i] + 1]
-        place = begin + np.searchsorted(held.nodes[begin:end], node)
-        children[i], gains[i] = held.children[place], held.gains[place]
+        position = begin + np.searchsorted(held.nodes[begin:end], node)
+        children[i], gains[i] = held.children[position], held.gains[position]
     return children, gains
 
 

@@ -16,11 +16,11 @@ def gather(
         starts[h + 1] += 1
     for h in range(n_histories):
         starts[h + 1] += starts[h]
-    place = starts[:-1].copy()
+    position = starts[:-1].copy()
     terms = np.empty(len(term), np.int32)
     for i in range(len(term)):
-        terms[place[history[i]]] = term[i]
-        place[history[i]] += 1
+        terms[position[history[i]]] = term[i]
+        position[history[i]] += 1
     return starts, terms
 
 
@@ -33,22 +33,22 @@ def sort_rows(
     Two counting sorts: histories by rank, then ranks, ascending, by history.
     """
     n_histories = len(starts) - 1
-    place = np.zeros(n_ranks + 1, np.int64)
+    position = np.zeros(n_ranks + 1, np.int64)
     for t in terms:
-        place[rank[t] + 1] += 1
+        position[rank[t] + 1] += 1
     for r in range(n_ranks):
-        place[r + 1] += place[r]
+        position[r + 1] += position[r]
     holder = np.empty(len(terms), np.int32)
     for h in range(n_histories):
         for i in range(starts[h], starts[h + 1]):
             r = rank[terms[i]]
-            holder[place[r]] = h
-            place[r] += 1  # in the end where the next rank begins
+            holder[position[r]] = h
+            position[r] += 1  # in the end where the next rank begins
     ranks, counts = np.empty(len(terms), np.int32), np.empty(len(terms), np.int32)
     end = starts[:-1].copy()
     i = 0
     for r in range(n_ranks):
-        while i < place[r]:
+        while i < position[r]:
             h = holder[i]
             i += 1
             if end[h] > starts[h] and ranks[end[h] - 1] == r:
@@ -86,25 +86,25 @@ def first_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[
     keys = np.zeros(len(offsets) - 1, np.uint64)
     for text in range(len(keys)):
         for i in range(8):
-            place = offsets[text] + i
-            keys[text] = keys[text] << np.uint64(8) | np.uint64(data[place] if place < offsets[text + 1] else 0)
+            position = offsets[text] + i
+            keys[text] = keys[text] << np.uint64(8) | np.uint64(data[position] if position < offsets[text + 1] else 0)
     return keys
 
 
 @jit
 def by_falling(values: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sort an order by descending value with a stable counting sort, leaving out values of 0."""
-    place = np.zeros(values.max() + 1, np.int64)
+    position = np.zeros(values.max() + 1, np.int64)
     for value in values:
-        place[value] += 1
+        position[value] += 1
     n_used = 0
-    for value in range(len(place) - 1, 0, -1):
-        place[value], n_used = n_used, n_used + place[value]
+    for value in range(len(position) - 1, 0, -1):
+        position[value], n_used = n_used, n_used + position[value]
     falling = np.empty(n_used, np.int64)
     for i in order:
         if values[i] > 0:
-            falling[place[values[i]]] = i
-            place[values[i]] += 1
+            falling[position[values[i]]] = i
+            position[values[i]] += 1
     return falling
 
 
@@ -128,11 +128,11 @@ def cosines(
         first, end = profile_indptr[profile], profile_indptr[profile + 1]
         for pair in range(first, end):
             scattered[profile_ids[pair]] = profile_weights[pair]
-        for place in range(len(documents)):
+        for position in range(len(documents)):
             total = 0.0
-            document = documents[place]
+            document = documents[position]
             for pair in range(indptr[document], indptr[document + 1]):
                 total += np.float64(weights[pair]) * np.float64(scattered[ids[pair]])  # float() would stay single here
-            out[profile, place] = total
+            out[profile, position] = total
         for pair in range(first, end):
             scattered[profile_ids[pair]] = 0.0

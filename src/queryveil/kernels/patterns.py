@@ -46,17 +46,17 @@ def pair_codes(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     codes: NDArray[np.uint64],
-    place: NDArray[np.int64],
-    n_places: int,
+    position: NDArray[np.int64],
+    n_positions: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the number of rows of every pair of entries that have a place, and the XOR of their codes."""
-    support, code = np.zeros((n_places, n_places), np.int64), np.zeros((n_places, n_places), np.uint64)
-    held = np.empty(n_places, np.int64)
+    """Return the number of rows of every pair of entries that have a position, and the XOR of their codes."""
+    support, code = np.zeros((n_positions, n_positions), np.int64), np.zeros((n_positions, n_positions), np.uint64)
+    held = np.empty(n_positions, np.int64)
     for row in range(len(indptr) - 1):
         n_held = 0
         for i in range(indptr[row], indptr[row + 1]):
-            if place[ids[i]] >= 0:
-                held[n_held] = place[ids[i]]
+            if position[ids[i]] >= 0:
+                held[n_held] = position[ids[i]]
                 n_held += 1
         for one in range(n_held):
             for other in range(one):
@@ -77,9 +77,9 @@ class Table(NamedTuple):
 
 @jit
 def make_table(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], place: NDArray[np.int64], support: NDArray[np.int64]
+    indptr: NDArray[np.int64], ids: NDArray[np.int32], position: NDArray[np.int64], support: NDArray[np.int64]
 ) -> Table:
-    """Return the table of the entries that have a place, of which the supports are given."""
+    """Return the table of the entries that have a position, of which the supports are given."""
     n_rows = len(indptr) - 1
     bits = np.zeros((len(support), (n_rows + 63) // 64), np.uint64)
     row_indptr, row_ids = np.zeros(n_rows + 1, np.int64), np.empty(support.sum(), np.int32)
@@ -87,7 +87,7 @@ def make_table(
     for row in range(n_rows):
         word, bit = row >> 6, np.uint64(1) << np.uint64(row & 63)
         for i in range(indptr[row], indptr[row + 1]):
-            entry = place[ids[i]]
+            entry = position[ids[i]]
             if entry >= 0:
                 bits[entry, word] |= bit
                 row_ids[end] = entry
@@ -158,9 +158,9 @@ def is_within(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
 
 
 @jit
-def has(bits: NDArray[np.uint64], place: int) -> bool:
+def has(bits: NDArray[np.uint64], position: int) -> bool:
     """Return whether a bit is set."""
-    return bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1) != np.uint64(0)
+    return bits[position >> 6] >> np.uint64(position & 63) & np.uint64(1) != np.uint64(0)
 
 
 @jit

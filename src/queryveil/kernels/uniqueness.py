@@ -59,7 +59,7 @@ def _is_elsewhere(crowd: Crowd, me: int, terms: NDArray[np.int32]) -> bool:
 
 @jit
 def _skip(values: NDArray[np.int32], begin: int, end: int, wanted: int) -> int:
-    """Return the first place from `begin` on whose value is at least the wanted one, by exponential search."""
+    """Return the first position from `begin` on whose value is at least the wanted one, by exponential search."""
     step = 1
     while begin + step < end and values[begin + step] < wanted:
         begin += step
@@ -81,8 +81,8 @@ def _holds(row: NDArray[np.int32], terms: NDArray[np.int32]) -> bool:
     for j in range(len(terms) - 1, -1, -1):  # the rarest first: it is the least likely to be there
         if terms[j] < 0:
             break
-        place = np.searchsorted(row[:end], terms[j])
-        if place == end or row[place] != terms[j]:
+        position = np.searchsorted(row[:end], terms[j])
+        if position == end or row[position] != terms[j]:
             return False
-        end = place
+        end = position
     return True

@@ -200,8 +200,8 @@ def shared_with_others(
     indptr = indptr_of(np.append(lengths, 0))
     owner_of = np.append(owner.indices.to_numpy(), -1).astype(np.int32)
     crowd = Crowd(indptr, ids[order], owner_of, *postings(indptr, ids[order], len(rank)))
-    place = {person: i for i, person in enumerate(owner.dictionary.to_pylist())}
-    first = np.full(len(place) + 1, len(lengths), np.int64)  # a history of each owner; for other owners the last
+    position = {person: i for i, person in enumerate(owner.dictionary.to_pylist())}
+    first = np.full(len(position) + 1, len(lengths), np.int64)  # a history of each owner; for other owners the last
     first[owner.indices.to_numpy()] = np.arange(len(lengths))
     number = dict(zip(words.dictionary.to_pylist(), rank.tolist(), strict=True))
     m = max((len(terms) for _, terms in drawn), default=1)
@@ -210,7 +210,7 @@ def shared_with_others(
         held = sorted(number.get(term, -1) for term in terms)
         if held[0] >= 0:
             known.append(i)
-            histories.append(first[place.get(person, -1)])
+            histories.append(first[position.get(person, -1)])
             combinations.append([-1] * (m - len(held)) + held)
     drawn_terms = np.array(combinations, np.int32).reshape(len(known), m)
     alone = find_alone(crowd, np.array(histories, np.int64), drawn_terms)

@@ -87,7 +87,7 @@ def best(
     found = {"paper": published, **found}
     kept = {name: objective.kept_share(mask) for name, mask in found.items()}
     if rule.m == 2 and max(kept, key=lambda name: kept[name]) == "paper":
-        log = problem.log_keeping(published[problem.place])
+        log = problem.log_keeping(published[problem.position])
         improve(problem, log, own, problem.by_gain, progress)
         found["paper, improved"] = problem.mask(log)
         kept["paper, improved"] = objective.kept_share(found["paper, improved"])
@@ -111,7 +111,7 @@ class GrowthProblem:
     start: IntArray  # (n_terms + 1,): where the pairs of each term begin
     term: NDArray[np.int32]  # (pairs,)
     history: NDArray[np.int32]  # (pairs,)
-    place: IntArray  # (pairs,): the position of each in the log
+    position: IntArray  # (pairs,): the position of each in the log
     pair_of: IntArray  # (pairs of the log,): the inverse; -1 for terms that are not considered
     gain: FloatArray  # (pairs,)
     by_length: IntArray  # histories, the longest first
@@ -136,7 +136,7 @@ class GrowthProblem:
     def mask(self, log: GrowingLog) -> Mask:
         """Return which pairs of the log are kept."""
         mask = np.zeros(len(self.pair_of), np.bool_)
-        mask[self.place[log.kept]] = True
+        mask[self.position[log.kept]] = True
         return mask
 
     def without(self, log: GrowingLog, tree: Tree, is_removed: Mask) -> tuple[GrowingLog, Tree]:
@@ -155,8 +155,8 @@ class GrowthProblem:
         pair = pair[np.argsort(self.history[pair], kind="stable")]
         history = self.history[pair]
         size = np.bincount(history, minlength=self.profiles.n_histories).astype(np.int64)
-        place = ranges(indptr[:-1], size)
-        kept_terms[place], pair_at[place] = self.term[pair], pair
+        position = ranges(indptr[:-1], size)
+        kept_terms[position], pair_at[position] = self.term[pair], pair
         return GrowingLog(
             indptr=indptr,
             owner=owner,
@@ -177,12 +177,12 @@ class GrowthProblem:
 
 def growth_problem(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: FloatArray) -> GrowthProblem:
     """Return the problem of growing an anonymous log; the gain is that of each pair of the log."""
-    start, history, place = term_postings(profiles.indptr, profiles.ids, n_terms)
+    start, history, position = term_postings(profiles.indptr, profiles.ids, n_terms)
     pair_of = np.full(len(profiles.ids), -1, np.int64)
-    pair_of[place] = np.arange(len(place))
+    pair_of[position] = np.arange(len(position))
     term = row_numbers(start, np.int32)
     by_length = np.argsort(-np.diff(profiles.indptr), kind="stable")
-    by_gain = np.argsort(-np.bincount(term, weights=gain[place], minlength=n_terms), kind="stable")
+    by_gain = np.argsort(-np.bincount(term, weights=gain[position], minlength=n_terms), kind="stable")
     potential = np.zeros(len(profiles.ids))
     cuts = np.linspace(0, profiles.n_histories, _RUNS + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(_WORKERS) as threads:
@@ -190,7 +190,7 @@ def growth_problem(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: F
         work = [threads.submit(add_potentials, *rows, *run, potential) for run in pairwise(cuts)]
         for run in work:
             run.result()
-    arrays = (start, term, history, place, pair_of, gain[place], by_length, by_gain, potential[place])
+    arrays = (start, term, history, position, pair_of, gain[position], by_length, by_gain, potential[position])
     return GrowthProblem(profiles, k, tree, n_terms, *arrays)
 
 
@@ -275,7 +275,7 @@ def _grow_best(
     If one of the starts keeps enough to be promising, terms are removed from the log that is best by the guide and
     inserted again in a varied order, as often as the size of the log allows.
     """
-    log, tree = problem.log_keeping(np.zeros(len(problem.place), np.bool_)), problem.tree
+    log, tree = problem.log_keeping(np.zeros(len(problem.position), np.bool_)), problem.tree
     most = furthest = -np.inf, 0.0
     masks, guide_log, guide_tree, number = [problem.mask(log)], log, tree, 0
     while number < len(starts) or (number < len(starts) + problem.n_varied and most[0] >= promising):
@@ -284,8 +284,8 @@ def _grow_best(
         else:
             order, weight = starts[0]
             is_removed = rng.random(problem.n_terms) < rng.uniform(*_REMOVED)
-            place = np.arange(1, len(order) + 1) * np.exp(_SPREAD * rng.standard_normal(len(order)))
-            order = order[np.argsort(place, kind="stable")]
+            position = np.arange(1, len(order) + 1) * np.exp(_SPREAD * rng.standard_normal(len(order)))
+            order = order[np.argsort(position, kind="stable")]
             weight = weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
         log, tree = problem.without(guide_log, guide_tree, is_removed)
         grow_terms(problem, log, tree, weight, order[is_removed[order]], progress)

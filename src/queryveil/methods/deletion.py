@@ -59,14 +59,14 @@ def delete(
     n_infrequent = int(np.count_nonzero(~log.kept))  # pairs of infrequent terms, which the first pass deletes
     support1 = support.astype(np.int32)
     mask = np.zeros(len(log.ids), np.bool_)
-    place = np.arange(len(log.ids))  # the position in the mask of each pair that is still in the log
+    position = np.arange(len(log.ids))  # the position in the mask of each pair that is still in the log
     scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support1), rule.m)
     is_simple_case = rule.m == 2 and rule.target != FIS and are_distinct(log.owner)
     general = None if is_simple_case else 1
     passes, now, n_deleted = 0, 0, len(log.ids)
     while n_deleted:
         if n_deleted > len(log.ids) // 8:  # later passes need not skip deleted pairs
-            place, ids = place[log.kept], log.ids[log.kept]
+            position, ids = position[log.kept], log.ids[log.kept]
             indptr = select_entries(log.indptr, log.kept)
             log = log._replace(indptr=indptr, ids=ids, kept=np.ones(len(ids), np.bool_))
         passes += 1
@@ -76,7 +76,7 @@ def delete(
             progress(f"deleting terms, pass {passes}", history, len(log.checked))
             history, now, n_now = delete_in_histories(log, tree, rule, support1, history, now, BUDGET, scratch, general)
             n_deleted += n_now
-    mask[place[log.kept]] = True
+    mask[position[log.kept]] = True
     # No infrequent combination is left, but supports below k were not updated to the end; their true value is 0.
     tree.support2[tree.support2 < rule.k] = 0
     return mask, passes

@@ -71,10 +71,10 @@ def _name_cut(
 ) -> PublishedRow:
     """Return the names of a cut with counts and levels; nodes of the same name and level add up."""
     is_shown = is_public[cut]
-    keys, place = np.unique(
+    keys, position = np.unique(
         np.stack((number[cut[is_shown]].astype(np.int64), steps[is_shown])), axis=1, return_inverse=True
     )
-    counts = np.bincount(place.ravel(), weights=shared[is_shown], minlength=keys.shape[1]).astype(np.int64)
+    counts = np.bincount(position.ravel(), weights=shared[is_shown], minlength=keys.shape[1]).astype(np.int64)
     return keys[0].astype(np.int32), counts, keys[1]
 
 
@@ -186,8 +186,8 @@ def _fill_up(
     people = set(owner[members[rest]].tolist())
     groups = list(large)
     for i in sorted(range(len(groups)), key=lambda i: (-count_owners(owner, members[groups[i]]), i)):
-        persons, place = np.unique(owner[members[groups[i]]], return_inverse=True)
-        price = np.bincount(place, weights=lost[groups[i]])
+        persons, position = np.unique(owner[members[groups[i]]], return_inverse=True)
+        price = np.bincount(position, weights=lost[groups[i]])
         spare = len(persons) - k
         for j in np.argsort(price, kind="stable").tolist():
             if len(people) >= k or spare == 0:

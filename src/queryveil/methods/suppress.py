@@ -32,15 +32,15 @@ def run(task: MethodTask) -> PublishedVocabularies:
     labels: dict[bytes, int] = {}
     label = np.array([labels.setdefault(each, len(labels)) for each in vocabularies], np.int64)
     cell = label[row_numbers(left.indptr)] * np.int64(max(n_terms, 1)) + left.ids
-    _, place = np.unique(cell, return_inverse=True)
+    _, position = np.unique(cell, return_inverse=True)
     shared = np.full(len(left.ids), np.iinfo(np.int32).max, np.int32)
-    np.minimum.at(shared, place, left.counts)
+    np.minimum.at(shared, position, left.counts)
     task.progress("suppressing", 1, 1)
     published = PublishedVocabularies(
         profiles.vocabulary,
         left.indptr,
         left.ids,
-        shared[place],
+        shared[position],
         np.zeros(len(left.ids), np.int32),
         summary={"terms left": n_terms, "terms deleted": len(profiles.vocabulary) - n_terms},
     )

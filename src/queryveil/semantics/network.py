@@ -162,12 +162,12 @@ def lowest_common_ancestor(terms: Ancestry, chosen: NDArray[np.int32]) -> tuple[
     starts = terms.indptr[chosen] if are_nouns else terms.middle[chosen]
     ends = terms.middle[chosen] if are_nouns else terms.indptr[chosen + 1]
     entries = ranges(starts, ends - starts)
-    nodes, place = np.unique(terms.nodes[entries], return_inverse=True)
+    nodes, position = np.unique(terms.nodes[entries], return_inverse=True)
     highest = np.zeros(len(nodes), np.int64)
-    np.maximum.at(highest, place, terms.heights[entries])
-    is_common = np.bincount(place, minlength=len(nodes)) == len(chosen)
+    np.maximum.at(highest, position, terms.heights[entries])
+    is_common = np.bincount(position, minlength=len(nodes)) == len(chosen)
     if not is_common.any():
         return None
-    total = np.bincount(place, terms.heights[entries], minlength=len(nodes))
+    total = np.bincount(position, terms.heights[entries], minlength=len(nodes))
     best = np.lexsort((nodes, highest, total, ~is_common))[0]
     return int(nodes[best]), int(highest[best])

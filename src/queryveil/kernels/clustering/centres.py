@@ -79,7 +79,7 @@ class Centre(NamedTuple):
 class Columns(NamedTuple):
     """The terms of a vocabulary that a centre may be matched with."""
 
-    place: NDArray[np.int64]  # (columns,): position among all pairs
+    position: NDArray[np.int64]  # (columns,): position among all pairs
     word: NDArray[np.int64]  # (columns,): column of `Centre.sums`
     room: NDArray[np.int64]  # (columns,): occurrences
 
@@ -204,17 +204,17 @@ def unmatched_cost(centre: Centre, bags: Bags, t: int) -> int:
 def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
     """Return the terms of a vocabulary that are near some bag."""
     begin, end = bags.indptr[t], bags.indptr[t + 1]
-    place, word = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
+    position, word = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
     n_columns = 0
     for i in range(begin, end):
         w = bags.word[bags.ids[i]]  # −1, with a reach of 0, if the network does not know it
-        place[n_columns], word[n_columns] = i, w
+        position[n_columns], word[n_columns] = i, w
         n_columns += reach[w] > 0  # otherwise it is overwritten
-    place = place[:n_columns]
+    position = position[:n_columns]
     room = np.empty(n_columns, np.int64)
     for c in range(n_columns):
-        room[c] = bags.counts[place[c]]
-    return Columns(place, word[:n_columns], room)
+        room[c] = bags.counts[position[c]]
+    return Columns(position, word[:n_columns], room)
 
 
 @jit
@@ -260,13 +260,13 @@ def distance_to_cluster(
     Only the sums of distances of the vocabulary's own words are computed.
     """
     begin, end = bags.indptr[t], bags.indptr[t + 1]
-    place = begin + np.flatnonzero(bags.word[bags.ids[begin:end]] >= 0)
-    sums = np.zeros((cluster.n_known, len(place)), cache.sums.dtype)
+    position = begin + np.flatnonzero(bags.word[bags.ids[begin:end]] >= 0)
+    sums = np.zeros((cluster.n_known, len(position)), cache.sums.dtype)
     for b in range(cluster.n_known):
-        for c in range(len(place)):
+        for c in range(len(position)):
             for term in cluster.terms[b]:
                 away = cache.rows[slots[c], bags.word[term]]
                 is_apart = away == FAR or sums[b, c] == apart(sums)
                 sums[b, c] = apart(sums) if is_apart else sums[b, c] + away
-    columns = Columns(place, np.arange(len(place)), bags.counts[place].astype(np.int64))
+    columns = Columns(position, np.arange(len(position)), bags.counts[position].astype(np.int64))
     return distance(make_centre(cluster, sums, bags, rule), bags, t, columns, -NO_LIMIT, most)[0]

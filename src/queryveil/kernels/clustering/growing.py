@@ -143,9 +143,9 @@ def _join(
         bag = np.uint64(0)  # the sum of its terms' numbers, which does not depend on their order
         for term in terms[b]:
             bag += mix(np.uint64(term + 1))
-        for c in range(len(columns.place)):
+        for c in range(len(columns.position)):
             if sides.cost[b, c] < 0:
-                drawn = mix(bag + np.uint64(3) * mix(np.uint64(bags.ids[columns.place[c]] + 1)))
+                drawn = mix(bag + np.uint64(3) * mix(np.uint64(bags.ids[columns.position[c]] + 1)))
                 sides.cost[b, c] = sides.cost[b, c] * scale + np.int64(
                     drawn >> np.uint64(1) >> np.uint64(63 - tie_bits)
                 )
@@ -153,13 +153,13 @@ def _join(
     rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
     amounts = np.zeros(len(sides.taken), np.int64)
     n_pairs = 0
-    for c in range(len(columns.place)):
+    for c in range(len(columns.position)):
         begin = n_pairs
-        for row in np.sort(sides.taken[sides.place[c] : sides.place[c + 1]]):
+        for row in np.sort(sides.taken[sides.position[c] : sides.position[c + 1]]):
             if row == NONE:
                 continue
             if n_pairs == begin or rows[n_pairs - 1] != row:
-                rows[n_pairs], joined[n_pairs] = row, bags.ids[columns.place[c]]
+                rows[n_pairs], joined[n_pairs] = row, bags.ids[columns.position[c]]
                 n_pairs += 1
             amounts[n_pairs - 1] += 1
     return rows[:n_pairs], joined[:n_pairs], amounts[:n_pairs]

@@ -87,7 +87,7 @@ def match_terms(
     sides = make_sides(cost, counts.astype(np.int64), room)
     finish(sides)
     for j in range(len(wanted)):
-        for t in range(sides.place[j], sides.place[j] + sides.used[j]):
+        for t in range(sides.position[j], sides.position[j] + sides.used[j]):
             amount[sides.taken[t], j] += 1
     return amount
 

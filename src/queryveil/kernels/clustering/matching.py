@@ -23,7 +23,7 @@ class Sides(NamedTuple):
     left: NDArray[np.int64]  # (rows,): occurrences not matched yet
     room: NDArray[np.int64]  # (columns,): occurrences
     used: NDArray[np.int64]  # (columns,): how many of these are matched
-    place: NDArray[np.int64]  # (columns + 1,): where the occurrences of a column begin in `taken`
+    position: NDArray[np.int64]  # (columns + 1,): where the occurrences of a column begin in `taken`
     taken: NDArray[np.int32]  # (column occurrences,): the matched row, used ones of a column first
     u: NDArray[np.int64]  # (rows,): dual prices
     v: NDArray[np.int64]  # (columns,)
@@ -46,11 +46,11 @@ class Search(NamedTuple):
 def make_sides(cost: NDArray[np.int64], supply: NDArray[np.int64], room: NDArray[np.int64]) -> Sides:
     """Return a matching problem of which nothing is matched yet."""
     n_rows, n_columns = cost.shape
-    place = np.zeros(n_columns + 1, np.int64)
-    place[1:] = np.cumsum(room)
-    taken = np.full(place[n_columns], NONE, np.int32)
+    position = np.zeros(n_columns + 1, np.int64)
+    position[1:] = np.cumsum(room)
+    taken = np.full(position[n_columns], NONE, np.int32)
     used, v = np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64)
-    return Sides(cost, supply.copy(), room, used, place, taken, np.zeros(n_rows, np.int64), v)
+    return Sides(cost, supply.copy(), room, used, position, taken, np.zeros(n_rows, np.int64), v)
 
 
 @jit
@@ -103,7 +103,7 @@ def _match_greedily(sides: Sides) -> int:
                 break
             if costs[column] == lowest and used[column] < room[column]:
                 amount = min(left[row], room[column] - used[column])
-                first = sides.place[column] + used[column]
+                first = sides.position[column] + used[column]
                 sides.taken[first : first + amount] = row
                 used[column] += amount
                 left[row] -= amount
@@ -129,7 +129,7 @@ def _augment(sides: Sides, search: Search, source: int) -> int:
     amount = _width(sides, search, last, source)
     if end != NONE:
         amount = min(amount, sides.room[end] - sides.used[end])
-        begin = sides.place[end] + sides.used[end]
+        begin = sides.position[end] + sides.used[end]
         sides.taken[begin : begin + amount] = last
         sides.used[end] += amount
     _shift(sides, search, last, source, amount)
@@ -163,7 +163,7 @@ def _shortest_path(sides: Sides, search: Search, source: int) -> tuple[int, int,
             return end, search.from_row[end], shortest, n_tree, n_reached
         closed[end], search.reached[n_reached] = _FAR, end
         n_reached += 1
-        for t in range(sides.place[end], sides.place[end + 1]):
+        for t in range(sides.position[end], sides.position[end + 1]):
             row = np.int64(sides.taken[t])
             if not search.in_tree[row]:
                 search.in_tree[row], search.distance[row], search.from_column[row] = True, shortest, end
@@ -197,7 +197,7 @@ def _width(sides: Sides, search: Search, row: int, source: int) -> int:
     amount = sides.left[source]
     while row != source:
         column, held = search.from_column[row], 0
-        for t in range(sides.place[column], sides.place[column + 1]):
+        for t in range(sides.position[column], sides.position[column + 1]):
             held += sides.taken[t] == row
         amount = min(amount, held)
         row = search.from_row[column]
@@ -206,10 +206,10 @@ def _width(sides: Sides, search: Search, row: int, source: int) -> int:
 
 @jit
 def _shift(sides: Sides, search: Search, row: int, source: int, amount: int) -> None:
-    """Move `amount` occurrences along a path: each row on it gives up places to the row before it."""
+    """Move `amount` occurrences along a path: each row on it gives up occurrences to the row before it."""
     while row != source:
         column, moved = search.from_column[row], 0
-        t = sides.place[column]
+        t = sides.position[column]
         while moved < amount:
             if sides.taken[t] == row:
                 sides.taken[t] = search.from_row[column]

@@ -126,17 +126,17 @@ def nearest(
     best, found, n_more = NO_LIMIT, np.int64(-1), _FIRST
     while len(waiting):
         some = _lowest(waiting, bounds, n_more)
-        for place in some:
-            if bounds[place] <= best and not centre.is_maximum:
-                bound = _lower_bound(centre, cells, bags, alive[place], reach, prices, best)
-                bounds[place] = max(bounds[place], bound)
-        for place in some[np.argsort(bounds[some], kind="mergesort")]:
-            if bounds[place] < best or (bounds[place] == best and place < found):
-                columns = columns_of(bags, alive[place], reach)
-                away, is_done = distance(centre, bags, alive[place], columns, -NO_LIMIT, best)
-                if is_done and (away < best or (away == best and place < found)):
-                    best, found = away, place
-            bounds[place] = NO_LIMIT
+        for position in some:
+            if bounds[position] <= best and not centre.is_maximum:
+                bound = _lower_bound(centre, cells, bags, alive[position], reach, prices, best)
+                bounds[position] = max(bounds[position], bound)
+        for position in some[np.argsort(bounds[some], kind="mergesort")]:
+            if bounds[position] < best or (bounds[position] == best and position < found):
+                columns = columns_of(bags, alive[position], reach)
+                away, is_done = distance(centre, bags, alive[position], columns, -NO_LIMIT, best)
+                if is_done and (away < best or (away == best and position < found)):
+                    best, found = away, position
+            bounds[position] = NO_LIMIT
         waiting = np.flatnonzero(bounds <= best)
         n_more *= _MORE
         if len(waiting) > n_more:
@@ -146,11 +146,11 @@ def nearest(
 
 
 @jit
-def _lowest(places: NDArray[np.int64], bounds: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return the `n` places with the lowest bounds, the lowest first."""
-    if len(places) > n:  # sorting them all would take longer
-        places = places[bounds[places] <= np.partition(bounds[places], n)[n]]
-    return places[np.argsort(bounds[places], kind="mergesort")][:n]
+def _lowest(positions: NDArray[np.int64], bounds: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return the `n` positions with the lowest bounds, the lowest first."""
+    if len(positions) > n:  # sorting them all would take longer
+        positions = positions[bounds[positions] <= np.partition(bounds[positions], n)[n]]
+    return positions[np.argsort(bounds[positions], kind="mergesort")][:n]
 
 
 @jit
@@ -170,7 +170,7 @@ def _raise_bounds(
     centre: Centre,
     bags: Bags,
     alive: NDArray[np.int64],
-    places: NDArray[np.int64],  # positions in `alive`
+    positions: NDArray[np.int64],  # positions in `alive`
     prices: NDArray[np.int64],
     bounds: NDArray[np.int64],  # (alive,)
 ) -> NDArray[np.int32]:
@@ -184,7 +184,7 @@ def _raise_bounds(
         return reach
     gain = _gains(centre, bags, savings, reach)
     paid = (integer_prices * centre.units).sum()
-    for a in places:
+    for a in positions:
         t = alive[a]
         total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
         for i in range(bags.indptr[t], bags.indptr[t + 1]):
@@ -248,8 +248,8 @@ def _lower_bounds(
             break
         bounds[n_large] = unmatched_cost(centre, bags, t) - _greedy_saving(centre, bags, t, choices, left, touched)
         n_large += 1
-    places = 1 + np.flatnonzero(bounds[1:n_large] >= least)
-    return places[np.argsort(-bounds[places], kind="mergesort")]
+    positions = 1 + np.flatnonzero(bounds[1:n_large] >= least)
+    return positions[np.argsort(-bounds[positions], kind="mergesort")]
 
 
 @jit

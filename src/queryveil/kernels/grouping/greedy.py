@@ -100,7 +100,7 @@ def invert_rows(
     chosen: NDArray[np.int32],
     start: NDArray[np.int64],  # output: (ids + 1,)
     post_row: NDArray[np.int32],  # output: (pairs,)
-    post_place: NDArray[np.int64],  # output: (pairs,)
+    post_position: NDArray[np.int64],  # output: (pairs,)
 ) -> None:
     """Write the inverted index of chosen CSR rows: for every id the rows that have it, and where."""
     start[:] = 0
@@ -111,22 +111,22 @@ def invert_rows(
     at = start[:-1].copy()
     for row in chosen:
         for j in range(indptr[row], indptr[row + 1]):
-            post_row[at[ids[j]]], post_place[at[ids[j]]] = row, j
+            post_row[at[ids[j]]], post_position[at[ids[j]]] = row, j
             at[ids[j]] += 1
 
 
 @jit
 def build_index(rows: FeatureRows, state: GreedyState) -> None:
     """Build the inverted index of the features of rows without a group."""
-    free, place, n_free = state.free, np.empty(len(state.post_row), np.int64), 0
+    free, position, n_free = state.free, np.empty(len(state.post_row), np.int64), 0
     for i in range(state.counters[N_INDEXED]):
         if state.group[free[i]] == FREE:
             free[n_free] = free[i]
             n_free += 1
     state.counters[N_INDEXED] = n_free
-    invert_rows(rows.feature_indptr, rows.feature_ids, free[:n_free], state.post_start, state.post_row, place)
+    invert_rows(rows.feature_indptr, rows.feature_ids, free[:n_free], state.post_start, state.post_row, position)
     for i in range(state.post_start[-1]):
-        state.post_value[i] = rows.feature_values[place[i]]
+        state.post_value[i] = rows.feature_values[position[i]]
 
 
 @jit

@@ -24,11 +24,11 @@ def nearest_centres(
     for i in range(len(which)):
         score[:] = 0.0
         for j in range(rows.feature_indptr[which[i]], rows.feature_indptr[which[i] + 1]):
-            place = number[rows.feature_ids[j]]
-            if place >= 0:
+            position = number[rows.feature_ids[j]]
+            if position >= 0:
                 value = np.float32(rows.feature_values[j])
                 for c in range(n_centres):
-                    score[c] += value * centres[place, c]
+                    score[c] += value * centres[position, c]
         part[i] = np.argmax(score)
 
 

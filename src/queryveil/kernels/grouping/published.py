@@ -45,7 +45,7 @@ class GroupCandidates(NamedTuple):
     change: NDArray[np.float64]  # (rows, 2): what it adds beyond that
     post_start: NDArray[np.int64]  # (entries + 1,)
     post_row: NDArray[np.int32]  # (pairs,): free rows that hold an entry
-    post_place: NDArray[np.int64]  # (pairs,): position of the pair
+    post_position: NDArray[np.int64]  # (pairs,): position of the pair
 
 
 @jit
@@ -61,15 +61,15 @@ def find_candidates(rows: greedy.FeatureRows, weights: EntryWeights, size: int) 
                 alone[row, 1] += weights.weight[j] ** 2
     held, unit, weight = np.zeros(n_entries, np.int64), np.zeros(n_entries), np.zeros(n_entries)
     start, post_row = np.zeros(n_entries + 1, np.int64), np.empty(n_pairs, np.int32)
-    change, post_place = np.zeros((n_rows, 2)), np.empty(n_pairs, np.int64)
-    return GroupCandidates(most, held, unit, weight, alone, change, start, post_row, post_place)
+    change, post_position = np.zeros((n_rows, 2)), np.empty(n_pairs, np.int64)
+    return GroupCandidates(most, held, unit, weight, alone, change, start, post_row, post_position)
 
 
 @jit
 def _index_entries(rows: greedy.FeatureRows, state: greedy.GreedyState, found: GroupCandidates) -> None:
     """Build the inverted index of the entries of free rows."""
     free = state.free[: state.counters[greedy.N_INDEXED]]
-    invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_place)
+    invert_rows(rows.indptr, rows.ids, free, found.post_start, found.post_row, found.post_position)
 
 
 @jit
@@ -78,8 +78,8 @@ def _correct(found: GroupCandidates, weights: EntryWeights, entry: int, sign: fl
     held, most, a, r = found.held[entry], found.most[entry], found.unit[entry], found.weight[entry]
     change = found.change
     for i in range(found.post_start[entry], found.post_start[entry + 1]):
-        row, place = found.post_row[i], found.post_place[i]
-        unit, weight = weights.unit[place], weights.weight[place]
+        row, position = found.post_row[i], found.post_position[i]
+        unit, weight = weights.unit[position], weights.weight[position]
         if held < most:
             change[row, 0] += sign * (a * weight + unit * r)
             change[row, 1] += sign * 2 * r * weight

@@ -41,18 +41,18 @@ def _compare(rule: Rule, support1: NDArray[np.int32], t: int, other: int) -> flo
 
 @jit
 def _select_deletion(
-    rule: Rule, support1: NDArray[np.int32], current: NDArray[np.int32], places: NDArray[np.int64], n: int
+    rule: Rule, support1: NDArray[np.int32], current: NDArray[np.int32], positions: NDArray[np.int64], n: int
 ) -> int:
-    """Return the place of the term to delete from a combination (places ascending)."""
+    """Return the position of the term to delete from a combination (positions ascending)."""
     if rule.target == RANDOM:
-        return places[_draw(rule, n)] if n > 1 else places[0]
-    worst, n_tied = places[0], 1
+        return positions[_draw(rule, n)] if n > 1 else positions[0]
+    worst, n_tied = positions[0], 1
     for i in range(1, n):
-        difference = _compare(rule, support1, current[places[i]], current[worst])
+        difference = _compare(rule, support1, current[positions[i]], current[worst])
         n_tied = n_tied + 1 if difference == 0 else 1 if difference < 0 else n_tied
         # Of n tied terms each is chosen with probability 1/n: the last one replaces the others that often.
         if difference < 0 or (difference == 0 and (not rule.has_random_ties or _draw(rule, n_tied) == 0)):
-            worst = places[i]
+            worst = positions[i]
     return worst
 
 
@@ -65,19 +65,19 @@ def _delete(
     h: int,
     n: int,
     s: Scratch,
-    place: int,
+    position: int,
     general: int | None,
 ) -> None:
     """Delete one term; for target `fis` the supports of the remaining terms are updated at once."""
-    log.kept[s.where[place]] = False
+    log.kept[s.where[position]] = False
     if general is not None and rule.target == FIS:
         n_rest = 0
         for i in range(n):
-            if i == place or not s.is_deleted[i]:
-                s.rest[n_rest], s.is_rest_deleted[n_rest] = s.current[i], i == place
+            if i == position or not s.is_deleted[i]:
+                s.rest[n_rest], s.is_rest_deleted[n_rest] = s.current[i], i == position
                 n_rest += 1
         update(log, tree, rule, support1, h, s.rest, n_rest, s.is_rest_deleted, -1, False, s)
-    s.is_deleted[place] = True
+    s.is_deleted[position] = True
 
 
 @jit
@@ -103,7 +103,7 @@ def _delete_infrequent_pairs(
     Frequent pairs are skipped a word of bits at a time.
     """
     kept, utility = log.kept, rule.utility
-    current, where, is_deleted, common, positions = s.current, s.where, s.is_deleted, s.common, s.positions
+    current, where, is_deleted, common, indices = s.current, s.where, s.is_deleted, s.common, s.indices
     frequent, rarer, words = s.pairs.frequent, s.pairs.rarer, (n + 63) >> 6
     is_plain = rule.target == UTILITY and not rule.has_random_ties
     n_deleted = 0
@@ -122,8 +122,8 @@ def _delete_infrequent_pairs(
                     is_deleted[deleted] = True
                     kept[where[deleted]] = False
                 else:
-                    positions[0], positions[1] = i, j
-                    deleted = _select_deletion(rule, support1, current, positions, 2)
+                    indices[0], indices[1] = i, j
+                    deleted = _select_deletion(rule, support1, current, indices, 2)
                     _delete(log, tree, rule, support1, h, n, s, deleted, general)
                 if deleted == j:
                     rarer[word] ^= ONE << np.uint64(j & 63)
@@ -149,30 +149,30 @@ def _mark_triples(tree: Tree, k: int, n_candidates: int, s: Scratch) -> int:
     """Mark the frequent triples of candidates whose rarest term has to be tested; return the work done."""
     start2, term2, support2 = tree.start2, tree.term2, tree.support2
     start3, term3, support3 = tree.start3, tree.term3, tree.support3
-    candidates, candidate_at, place_of, frequent = s.candidates, s.candidate_at, s.place_of, s.triples
+    candidates, candidate_at, position_of, frequent = s.candidates, s.candidate_at, s.position_of, s.triples
     rarest, common = s.rarest, s.common
-    places2, nodes2, places3, nodes3 = s.places[0], s.nodes[0], s.places[1], s.nodes[1]
+    positions2, nodes2, positions3, nodes3 = s.positions[0], s.nodes[0], s.positions[1], s.nodes[1]
     words = (n_candidates + 63) >> 6
     frequent[: n_candidates * n_candidates * words] = np.uint64(0)
     work = n_candidates * n_candidates * words
     for c in range(n_candidates):
-        place_of[candidates[c]] = c
+        position_of[candidates[c]] = c
     for c in range(n_candidates):
         if not rarest[candidate_at[c]]:
             continue
         word, bit = c >> 6, ONE << np.uint64(c & 63)
-        n2 = children(start2, term2, candidates[c], candidates, c, place_of, places2, nodes2)
+        n2 = children(start2, term2, candidates[c], candidates, c, position_of, positions2, nodes2)
         for i in range(n2):
-            b, node = places2[i], nodes2[i]
+            b, node = positions2[i], nodes2[i]
             if support2[node] < k or not common[candidate_at[b]]:
                 continue
-            n3 = children(start3, term3, node, candidates, b, place_of, places3, nodes3)
+            n3 = children(start3, term3, node, candidates, b, position_of, positions3, nodes3)
             work += b
             for j in range(n3):
                 if support3[nodes3[j]] >= k:
-                    frequent[(places3[j] * n_candidates + b) * words + word] |= bit
+                    frequent[(positions3[j] * n_candidates + b) * words + word] |= bit
     for c in range(n_candidates):
-        place_of[candidates[c]] = -1
+        position_of[candidates[c]] = -1
     return work
 
 
@@ -181,7 +181,7 @@ def _delete_unmarked_triples(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, n_candidates: int, s: Scratch
 ) -> int:
     """Delete a term of every triple that was not marked, in lexicographic order; return how many."""
-    candidate_at, is_deleted, rarest, common, positions = s.candidate_at, s.is_deleted, s.rarest, s.common, s.positions
+    candidate_at, is_deleted, rarest, common, indices = s.candidate_at, s.is_deleted, s.rarest, s.common, s.indices
     frequent, rarer, words = s.triples, s.pairs.rarer, (n_candidates + 63) >> 6
     rarer[:words] = np.uint64(0)
     for c in range(n_candidates):
@@ -201,8 +201,8 @@ def _delete_unmarked_triples(
                 while bits and not (is_deleted[candidate_at[a]] or is_deleted[candidate_at[b]]):
                     c = (word << 6) + lowest(bits)
                     bits &= bits - ONE
-                    positions[0], positions[1], positions[2] = a, b, c
-                    deleted = _select_deletion(rule, support1, s.candidates, positions, 3)
+                    indices[0], indices[1], indices[2] = a, b, c
+                    deleted = _select_deletion(rule, support1, s.candidates, indices, 3)
                     _delete(log, tree, rule, support1, h, n, s, candidate_at[deleted], 1)
                     rarer[deleted >> 6] &= ~(ONE << np.uint64(deleted & 63))
                     n_deleted += 1
@@ -212,13 +212,13 @@ def _delete_unmarked_triples(
 @jit
 def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, size: int) -> bool:
     """Return whether the chosen combination of three or four terms has support ≥ k."""
-    node = pair_nodes[s.positions[size - 2], s.positions[size - 1]]
+    node = pair_nodes[s.indices[size - 2], s.indices[size - 1]]
     if node < 0:
         return False
-    node = find_node(tree.term3, tree.start3[node], tree.start3[node + 1], s.candidates[s.positions[size - 3]])
+    node = find_node(tree.term3, tree.start3[node], tree.start3[node + 1], s.candidates[s.indices[size - 3]])
     if size == 3 or node < 0:
         return node >= 0 and tree.support3[node] >= k
-    node = find_node(tree.term4, tree.start4[node], tree.start4[node + 1], s.candidates[s.positions[0]])
+    node = find_node(tree.term4, tree.start4[node], tree.start4[node + 1], s.candidates[s.indices[0]])
     return node >= 0 and tree.support4[node] >= k
 
 
@@ -226,8 +226,8 @@ def _is_frequent(tree: Tree, k: int, pair_nodes: NDArray[np.int64], s: Scratch, 
 def _first_skippable(s: Scratch, size: int) -> int:
     """Return the first place of the chosen combination whose term is deleted or need not be tested, or -1."""
     for i in range(size):
-        place = s.candidate_at[s.positions[i]]
-        if s.is_deleted[place] or not (s.rarest[place] if i == size - 1 else s.common[place]):
+        position = s.candidate_at[s.indices[i]]
+        if s.is_deleted[position] or not (s.rarest[position] if i == size - 1 else s.common[position]):
             return i
     return -1
 
@@ -249,18 +249,18 @@ def _delete_infrequent_larger(
             t = s.candidates[j]
             pair_nodes[i, j] = find_node(tree.term2, tree.start2[t], tree.start2[t + 1], s.candidates[i])
     for i in range(size):
-        s.positions[i] = i
+        s.indices[i] = i
     n_deleted, work = 0, n_candidates * n_candidates
     has_next = True
     while has_next:
         work += 1
         skip = _first_skippable(s, size)
         if skip >= 0:
-            has_next = advance(s.positions, size, n_candidates, skip)
+            has_next = advance(s.indices, size, n_candidates, skip)
         elif _is_frequent(tree, rule.k, pair_nodes, s, size):
-            has_next = advance(s.positions, size, n_candidates, size - 1)
+            has_next = advance(s.indices, size, n_candidates, size - 1)
         else:
-            deleted = _select_deletion(rule, support1, s.candidates, s.positions, size)
+            deleted = _select_deletion(rule, support1, s.candidates, s.indices, size)
             _delete(log, tree, rule, support1, h, n, s, s.candidate_at[deleted], 1)
             n_deleted += 1
     return n_deleted, work
@@ -293,7 +293,7 @@ def _anonymize_history(
     n_deleted = _delete_infrequent_terms(log, tree, rule, support1, h, n, s, general)
     work = n
     if rule.m > 1:
-        work += list_pairs(tree, rule.k, s.current, n, s.is_deleted, s.rarest, s.place_of, s.pairs)
+        work += list_pairs(tree, rule.k, s.current, n, s.is_deleted, s.rarest, s.position_of, s.pairs)
         n_deleted += _delete_infrequent_pairs(log, tree, rule, support1, h, n, s, general)
     is_listed = is_first_time and rule.m > 1 and n <= LISTED
     person = log.owner[h]

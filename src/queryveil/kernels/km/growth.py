@@ -47,13 +47,13 @@ def term_postings(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return, for every term below n_terms, the histories that hold it, ascending, and where in the log."""
     start, history = postings(indptr, ids, n_terms)
-    end, place = start[:-1].copy(), np.empty(len(history), np.int64)
+    end, position = start[:-1].copy(), np.empty(len(history), np.int64)
     for i in range(len(ids)):
         t = ids[i]
         if t < n_terms:
-            place[end[t]] = i
+            position[end[t]] = i
             end[t] += 1
-    return start, history, place
+    return start, history, position
 
 
 @jit
@@ -69,7 +69,7 @@ def add_potentials(
 ) -> None:
     """Add to every pair of the histories `first` to `end` − 1 the gain of all compatible terms there."""
     start, term = tree.start2, tree.term2
-    place_of = np.full(n_terms, -1, np.int64)
+    position_of = np.full(n_terms, -1, np.int64)
     for h in range(first, end):
         begin = indptr[h]
         for j in range(begin, indptr[h + 1]):
@@ -80,7 +80,7 @@ def add_potentials(
             low, high = start[t], start[t + 1]
             if high - low <= 20 * (j - begin):
                 for node in range(low, high):
-                    i = place_of[term[node]]
+                    i = position_of[term[node]]
                     if i >= begin:  # others are left over from earlier histories
                         potential[i] += gain[j]
                         potential[j] += gain[i]
@@ -89,7 +89,7 @@ def add_potentials(
                     if find_node(term, low, high, ids[i]) >= 0:
                         potential[i] += gain[j]
                         potential[j] += gain[i]
-            place_of[t] = j
+            position_of[t] = j
 
 
 @jit
@@ -340,7 +340,7 @@ def grow(
     """Grow the log by the terms of the order, from `first` on, until the budget of work is used up.
 
     `start, history` are the postings of terms; a history may delete terms for one of more `weight` (one per pair).
-    Return the next place in the order.
+    Return the next position in the order.
     """
     kept, accepts = log.kept, log.accepts
     work = 0

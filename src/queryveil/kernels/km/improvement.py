@@ -30,7 +30,7 @@ class SelectionScratch(NamedTuple):
     conflicts_with: NDArray[np.bool_]  # (LISTED, LISTED)
     all_false: NDArray[np.bool_]
     all_true: NDArray[np.bool_]
-    place_of: NDArray[np.int32]  # (terms,): -1 between calls
+    position_of: NDArray[np.int32]  # (terms,): -1 between calls
     pairs: TermPairs
 
 
@@ -146,7 +146,7 @@ def reselect(
 
     `pair_of` maps each place of the log to its pair in the order by term, -1 for terms that are not considered.
     Histories of people who have several, and very long ones, do not change. `is_dropped` marks the terms that a
-    changed history does not keep. Return the next place in the order.
+    changed history does not keep. Return the next position in the order.
     """
     work = 0
     turn = first
@@ -162,7 +162,7 @@ def reselect(
         n, n_kept = _load_candidates(log, ids, pair_of, h, k, s)
         if n == n_kept:
             continue
-        work += n * n + list_pairs(tree, k, s.current, n, s.all_false, s.all_true, s.place_of, s.pairs)
+        work += n * n + list_pairs(tree, k, s.current, n, s.all_false, s.all_true, s.position_of, s.pairs)
         if _find_conflicts(log.support1, tree.support2, k, n, s) and _choose_terms(gain, n, s) > 0:
             _apply_selection(log, tree.support2, h, n, s)
             for i in range(log.indptr[h], log.indptr[h + 1]):
@@ -184,45 +184,45 @@ def make_selection_scratch(longest: int, n_terms: int) -> SelectionScratch:
         conflicts_with=np.empty((n, n), np.bool_),
         all_false=np.zeros(n, np.bool_),
         all_true=np.ones(n, np.bool_),
-        place_of=np.full(n_terms, -1, np.int32),
+        position_of=np.full(n_terms, -1, np.int32),
         pairs=make_term_pairs(n),
     )
 
 
 @jit
 def _count_frequent_with(
-    tree: Tree, k: int, m: int, current: NDArray[np.int32], n: int, place: int, scratch: Scratch
+    tree: Tree, k: int, m: int, current: NDArray[np.int32], n: int, position: int, scratch: Scratch
 ) -> int:
-    """Count the frequent combinations of two to m of the current terms that contain the one at a place."""
-    place_of = scratch.place_of
-    places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
+    """Count the frequent combinations of two to m of the current terms that contain the one at a position."""
+    position_of = scratch.position_of
+    positions2, positions3, positions4 = scratch.positions[0], scratch.positions[1], scratch.positions[2]
     nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
     for i in range(n):
-        place_of[current[i]] = i
+        position_of[current[i]] = i
     found = 0
-    for c in range(place, n):
-        n2 = children(tree.start2, tree.term2, current[c], current, c, place_of, places2, nodes2)
+    for c in range(position, n):
+        n2 = children(tree.start2, tree.term2, current[c], current, c, position_of, positions2, nodes2)
         for i in range(n2):
-            b = places2[i]
-            if b < place < c or tree.support2[nodes2[i]] < k:
-                continue  # terms descend in the tree, so the place cannot follow
-            found += b == place or c == place
+            b = positions2[i]
+            if b < position < c or tree.support2[nodes2[i]] < k:
+                continue  # terms descend in the tree, so the position cannot follow
+            found += b == position or c == position
             if m < 3:
                 continue
-            n3 = children(tree.start3, tree.term3, nodes2[i], current, b, place_of, places3, nodes3)
+            n3 = children(tree.start3, tree.term3, nodes2[i], current, b, position_of, positions3, nodes3)
             for j in range(n3):
-                a = places3[j]
-                if (a < place < b) or tree.support3[nodes3[j]] < k:
+                a = positions3[j]
+                if (a < position < b) or tree.support3[nodes3[j]] < k:
                     continue
-                found += a == place or b == place or c == place
+                found += a == position or b == position or c == position
                 if m < 4:
                     continue
-                n4 = children(tree.start4, tree.term4, nodes3[j], current, a, place_of, places4, nodes4)
+                n4 = children(tree.start4, tree.term4, nodes3[j], current, a, position_of, positions4, nodes4)
                 for x in range(n4):
-                    holds = a == place or b == place or c == place or places4[x] == place
+                    holds = a == position or b == position or c == position or positions4[x] == position
                     found += holds and tree.support4[nodes4[x]] >= k
     for i in range(n):
-        place_of[current[i]] = -1
+        position_of[current[i]] = -1
     return found
 
 
@@ -235,11 +235,11 @@ def _reinsert_into(
     for i in begin + np.argsort(-gain[begin:end]):
         if log.kept[i] or gain[i] < 0 or support1[log.ids[i]] < rule.k:
             continue
-        n, place = 0, -1
+        n, position = 0, -1
         for j in range(begin, end):
             if log.kept[j] or j == i:
                 s.current[n], s.is_deleted[n] = log.ids[j], j == i
-                place = n if j == i else place
+                position = n if j == i else position
                 n += 1
         others = n - 1
         needed = others
@@ -247,7 +247,7 @@ def _reinsert_into(
             needed += others * (others - 1) // 2
         if rule.m > 3:
             needed += others * (others - 1) * (others - 2) // 6
-        if _count_frequent_with(tree, rule.k, rule.m, s.current, n, place, s) == needed:
+        if _count_frequent_with(tree, rule.k, rule.m, s.current, n, position, s) == needed:
             update(log, tree, rule, support1, h, s.current, n, s.is_deleted, 1, False, s)
             log.kept[i] = True
 

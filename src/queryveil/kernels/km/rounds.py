@@ -67,24 +67,24 @@ def combinations(
         n_all += n_combinations(len(masked_positions(indptr, mask, h)), size)
     high, low = np.empty(n_all, np.int64), np.empty(n_all, np.int64)
     whose = np.empty(n_all, np.int32)
-    positions, terms = np.empty(4, np.int64), np.empty(4, np.int32)
+    indices, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
     for h in range(len(indptr) - 1):
         places = masked_positions(indptr, mask, h)
         if len(places) < size:
             continue
         for i in range(size):
-            positions[i] = i
+            indices[i] = i
         while True:
             is_queried = False
             for i in range(size):
-                terms[i] = ids[places[positions[i]]]
-                is_queried = is_queried or queried[places[positions[i]]]
+                terms[i] = ids[places[indices[i]]]
+                is_queried = is_queried or queried[places[indices[i]]]
             if is_queried:
                 high[n], low[n] = key_of(terms, size)
                 whose[n] = owner[h]
                 n += 1
-            if not advance(positions, size, len(places), size - 1):
+            if not advance(indices, size, len(places), size - 1):
                 break
     return high[:n], low[:n], whose[:n]
 
@@ -117,25 +117,25 @@ def _list_matches(
     is_infrequent: NDArray[np.bool_],
 ) -> int:
     """List the combinations of a history that are among the keys, as far as they fit; return how many there are."""
-    positions, terms = np.empty(4, np.int64), np.empty(4, np.int32)
+    indices, terms = np.empty(4, np.int64), np.empty(4, np.int32)
     n = 0
     for size in range(1, max_size + 1):
         if len(places) < size:
             break
         for i in range(size):
-            positions[i] = i
+            indices[i] = i
         while True:
             for i in range(size):
-                terms[i] = ids[places[positions[i]]]
+                terms[i] = ids[places[indices[i]]]
             wanted_high, wanted_low = key_of(terms, size)
             place = find_key(high, low, wanted_high, wanted_low)
             if place >= 0:
                 if n < len(members):
                     for i in range(4):
-                        members[n, i] = positions[i] if i < size else -1
+                        members[n, i] = indices[i] if i < size else -1
                     is_infrequent[n] = total[place] < k
                 n += 1
-            if not advance(positions, size, len(places), size - 1):
+            if not advance(indices, size, len(places), size - 1):
                 break
     return n
 
@@ -260,16 +260,16 @@ def _are_all_listed(
     terms: NDArray[np.int32],
 ) -> bool:
     """Return whether a term's combinations with up to `max_size` − 1 kept terms are all among the keys."""
-    positions = np.empty(4, np.int64)
+    indices = np.empty(4, np.int64)
     for others in range(max_size):
         if len(places) < others:
             break
         for i in range(others):
-            positions[i] = i
+            indices[i] = i
         while True:
             n, is_in = 0, False
             for i in range(others):
-                term = ids[places[positions[i]]]
+                term = ids[places[indices[i]]]
                 if not is_in and ids[candidate] < term:
                     terms[n] = ids[candidate]
                     n, is_in = n + 1, True
@@ -280,7 +280,7 @@ def _are_all_listed(
             wanted_high, wanted_low = key_of(terms, others + 1)
             if find_key(high, low, wanted_high, wanted_low) < 0:
                 return False
-            if others == 0 or not advance(positions, others, len(places), others - 1):
+            if others == 0 or not advance(indices, others, len(places), others - 1):
                 break
     return True
 

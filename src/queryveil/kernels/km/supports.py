@@ -19,7 +19,7 @@ LISTED = 1024  # terms of the longest history whose frequent pairs are listed: b
 MARKED = 256  # terms of the longest history whose frequent triples are marked: bounds the room
 ONE = np.uint64(1)
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # its 64 windows of 6 bits are all different
-_PLACES = np.argsort(np.array([(0x03F79D71B4CB0A89 << place & (1 << 64) - 1) >> 58 for place in range(64)]))
+_PLACES = np.argsort(np.array([(0x03F79D71B4CB0A89 << position & (1 << 64) - 1) >> 58 for position in range(64)]))
 
 
 class Tree(NamedTuple):
@@ -60,14 +60,14 @@ def postings(
             start[t + 1] += 1
     for t in range(n_terms):
         start[t + 1] += start[t]
-    place = start[:-1].copy()
+    position = start[:-1].copy()
     history = np.empty(start[n_terms], np.int32)
     for h in range(len(indptr) - 1):
         for i in range(indptr[h], indptr[h + 1]):
             t = ids[i]
             if t < n_terms:
-                history[place[t]] = h
-                place[t] += 1
+                history[position[t]] = h
+                position[t] += 1
     return start, history
 
 
@@ -149,29 +149,29 @@ def _distribute(
     bound: int,
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
-    place_of: NDArray[np.int32],
-    n_places: int,  # term → its place among the frequent ones, -1 elsewhere
+    position_of: NDArray[np.int32],
+    n_positions: int,  # term → its position among the frequent ones, -1 elsewhere
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return, for every frequent term, which of these histories hold it."""
-    start = np.zeros(n_places + 1, np.int64)
+    start = np.zeros(n_positions + 1, np.int64)
     for h in histories:
         for i in range(indptr[h], indptr[h + 1]):
             if ids[i] >= bound:
                 break
-            if place_of[ids[i]] >= 0:
-                start[place_of[ids[i]] + 1] += 1
-    for j in range(n_places):
+            if position_of[ids[i]] >= 0:
+                start[position_of[ids[i]] + 1] += 1
+    for j in range(n_positions):
         start[j + 1] += start[j]
-    place = start[:-1].copy()
-    holding = np.empty(start[n_places], np.int32)
+    position = start[:-1].copy()
+    holding = np.empty(start[n_positions], np.int32)
     for h in histories:
         for i in range(indptr[h], indptr[h + 1]):
             if ids[i] >= bound:
                 break
-            j = place_of[ids[i]]
+            j = position_of[ids[i]]
             if j >= 0:
-                holding[place[j]] = h
-                place[j] += 1
+                holding[position[j]] = h
+                position[j] += 1
     return start, holding
 
 
@@ -282,11 +282,11 @@ def join_levels(parts: Sequence[tuple[Level, Level, Level]]) -> Tree:
 
 
 class TermPairs(NamedTuple):
-    """Scratch space for the pairs of one history, allocated once; terms are given by their places in it."""
+    """Scratch space for the pairs of one history, allocated once; terms are given by their positions in it."""
 
-    frequent: NDArray[np.uint64]  # (n, words): bit j of row i says that places i < j are a frequent pair
-    rarer: NDArray[np.uint64]  # (words,): bit j says that place j is still there and looked at as the rarer term
-    first: NDArray[np.int32]  # the listed pairs: places first < second, and their node in the tree
+    frequent: NDArray[np.uint64]  # (n, words): bit j of row i says that positions i < j are a frequent pair
+    rarer: NDArray[np.uint64]  # (words,): bit j says that position j is still there and looked at as the rarer term
+    first: NDArray[np.int32]  # the listed pairs: positions first < second, and their node in the tree
     second: NDArray[np.int32]
     node: NDArray[np.int64]
     size: NDArray[np.int64]  # (1,): pairs listed
@@ -312,14 +312,14 @@ def find_node(term: NDArray[np.int32], low: int, high: int, t: int) -> int:
 
 
 @jit
-def advance(positions: NDArray[np.int64], size: int, n: int, last: int) -> bool:
-    """Move to the next combination in lexicographic order that differs at place `last` or before; False at the end."""
+def advance(indices: NDArray[np.int64], size: int, n: int, last: int) -> bool:
+    """Move to the next combination in lexicographic order that differs at index `last` or before; False at the end."""
     i = last
     while i >= 0:
-        if positions[i] + (size - i) < n:
-            positions[i] += 1
+        if indices[i] + (size - i) < n:
+            indices[i] += 1
             for j in range(i + 1, size):
-                positions[j] = positions[j - 1] + 1
+                indices[j] = indices[j - 1] + 1
             return True
         i -= 1
     return False
@@ -332,11 +332,11 @@ def children(
     parent: int,
     current: NDArray[np.int32],
     n: int,
-    place_of: NDArray[np.int32],
-    places: NDArray[np.int32],
+    position_of: NDArray[np.int32],
+    positions: NDArray[np.int32],
     nodes: NDArray[np.int64],
 ) -> int:
-    """Write the places and nodes of those of the first n current terms that are children of a parent.
+    """Write the positions and nodes of those of the first n current terms that are children of a parent.
 
     Either the children are looked up among the terms or the terms among the children, whichever are fewer.
     """
@@ -344,15 +344,15 @@ def children(
     found = 0
     if high - low <= 20 * n:
         for node in range(low, high):
-            place = place_of[term[node]]
-            if place >= 0:
-                places[found], nodes[found] = place, node
+            position = position_of[term[node]]
+            if position >= 0:
+                positions[found], nodes[found] = position, node
                 found += 1
         return found
-    for place in range(n):
-        node = find_node(term, low, high, current[place])
+    for position in range(n):
+        node = find_node(term, low, high, current[position])
         if node >= 0:
-            places[found], nodes[found] = place, node
+            positions[found], nodes[found] = position, node
             found += 1
     return found
 
@@ -365,7 +365,7 @@ def list_pairs(
     n: int,
     is_deleted: NDArray[np.bool_],
     rarest: NDArray[np.bool_],
-    place_of: NDArray[np.int32],
+    position_of: NDArray[np.int32],
     pairs: TermPairs,
 ) -> int:
     """List the pairs that are in the tree and mark the frequent ones, only with some terms as the rarer one.
@@ -380,7 +380,7 @@ def list_pairs(
     rarer[:words] = np.uint64(0)
     found = work = 0
     for j in range(n):
-        place_of[current[j]] = j
+        position_of[current[j]] = j
         if not rarest[j]:
             continue
         word, bit = j >> 6, ONE << np.uint64(j & 63)
@@ -391,7 +391,7 @@ def list_pairs(
         if high - low <= 20 * j:
             work += high - low
             for node in range(low, high):
-                i = place_of[term[node]]
+                i = position_of[term[node]]
                 if i >= 0:
                     if support[node] >= k:
                         frequent[i * words + word] |= bit
@@ -409,7 +409,7 @@ def list_pairs(
                         first[found], second[found], node_of[found] = i, j, node
                         found += 1
     for j in range(n):
-        place_of[current[j]] = -1
+        position_of[current[j]] = -1
     pairs.size[0] = found
     return work
 

@@ -48,15 +48,15 @@ class Scratch(NamedTuple):
     rarest: NDArray[np.bool_]  # which of them can be the rarest of a combination to test
     common: NDArray[np.bool_]  # which of them can be another term of it
     pairs: TermPairs
-    triples: NDArray[np.uint64]  # (candidates, candidates, words): bit c of row (a, b): places a < b < c are frequent
+    triples: NDArray[np.uint64]  # (candidates, candidates, words): bit c of (a, b): positions a < b < c are frequent
     candidates: NDArray[np.int32]  # terms that can be in a larger combination to test
-    candidate_at: NDArray[np.int64]  # the place of each of those in `current`
-    positions: NDArray[np.int64]  # (4,): places in `candidates` of the combination tested, ascending
+    candidate_at: NDArray[np.int64]  # the position of each of those in `current`
+    indices: NDArray[np.int64]  # (4,): positions in `candidates` of the combination tested, ascending
     combination: NDArray[np.int32]  # (4,): the terms of the combination whose support is lowered, the rarest first
     rest: NDArray[np.int32]  # terms still kept, for target `fis`
     is_rest_deleted: NDArray[np.bool_]
-    place_of: NDArray[np.int32]  # (terms,): the place of a current term, -1 elsewhere
-    places: NDArray[np.int32]  # (3, longest): children found, per size
+    position_of: NDArray[np.int32]  # (terms,): the position of a current term, -1 elsewhere
+    positions: NDArray[np.int32]  # (3, longest): children found, per size
     nodes: NDArray[np.int64]  # (3, longest)
 
 
@@ -73,12 +73,12 @@ def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
         triples=np.empty(marked * marked * ((marked + 63) >> 6), np.uint64),
         candidates=np.empty(longest, np.int32),
         candidate_at=np.empty(longest, np.int64),
-        positions=np.zeros(4, np.int64),
+        indices=np.zeros(4, np.int64),
         combination=np.zeros(4, np.int32),
         rest=np.empty(longest, np.int32),
         is_rest_deleted=np.zeros(longest, np.bool_),
-        place_of=np.full(n_terms, -1, np.int32),
-        places=np.empty((3, longest), np.int32),
+        position_of=np.full(n_terms, -1, np.int32),
+        positions=np.empty((3, longest), np.int32),
         nodes=np.empty((3, longest), np.int64),
     )
 
@@ -151,8 +151,8 @@ def update(
     `is_listed` says that `scratch.pairs` already lists the pairs of the terms.
     """
     # Bind tuple fields to locals before the loops: each access would cost an update of reference counts.
-    place_of, combination = scratch.place_of, scratch.combination
-    places2, places3, places4 = scratch.places[0], scratch.places[1], scratch.places[2]
+    position_of, combination = scratch.position_of, scratch.combination
+    positions2, positions3, positions4 = scratch.positions[0], scratch.positions[1], scratch.positions[2]
     nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
     first, second, node_of = scratch.pairs.first, scratch.pairs.second, scratch.pairs.node
     n_listed = scratch.pairs.size[0]
@@ -165,7 +165,7 @@ def update(
     # A combination with an infrequent pair stays infrequent and needs no count, unless `fis` needs its degrees.
     min_support = 0 if rule.target == FIS else rule.k
     for i in range(n):
-        place_of[current[i]] = i
+        position_of[current[i]] = i
     first_changed = 0
     while not is_changed[first_changed]:
         first_changed += 1
@@ -184,13 +184,13 @@ def update(
         if is_listed:
             while listed < n_listed and second[listed] <= c:
                 if second[listed] == c:
-                    places2[n2], nodes2[n2] = first[listed], node_of[listed]
+                    positions2[n2], nodes2[n2] = first[listed], node_of[listed]
                     n2 += 1
                 listed += 1
         else:
-            n2 = children(start2, term2, current[c], current, c, place_of, places2, nodes2)
+            n2 = children(start2, term2, current[c], current, c, position_of, positions2, nodes2)
         for i in range(n2):
-            b, node2 = places2[i], nodes2[i]
+            b, node2 = positions2[i], nodes2[i]
             if support2[node2] < min_support:
                 continue
             combination[1] = current[b]
@@ -201,9 +201,9 @@ def update(
                     _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 2)
             if m < 3 or not (changed2 or first_changed < b):
                 continue
-            n3 = children(start3, term3, node2, current, b, place_of, places3, nodes3)
+            n3 = children(start3, term3, node2, current, b, position_of, positions3, nodes3)
             for j in range(n3):
-                a, node3 = places3[j], nodes3[j]
+                a, node3 = positions3[j], nodes3[j]
                 combination[2] = current[a]
                 changed3 = changed2 or is_changed[a]
                 if changed3 and not (has_several and _is_elsewhere(log, h, combination, 3)):
@@ -212,16 +212,16 @@ def update(
                         _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 3)
                 if m < 4:
                     continue
-                n4 = children(start4, term4, node3, current, a, place_of, places4, nodes4)
+                n4 = children(start4, term4, node3, current, a, position_of, positions4, nodes4)
                 for x in range(n4):
-                    if changed3 or is_changed[places4[x]]:
-                        combination[3] = current[places4[x]]
+                    if changed3 or is_changed[positions4[x]]:
+                        combination[3] = current[positions4[x]]
                         if not (has_several and _is_elsewhere(log, h, combination, 4)):
                             support4[nodes4[x]] += by
                             if support4[nodes4[x]] == infrequent_at:
                                 _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 4)
     for i in range(n):
-        place_of[current[i]] = -1
+        position_of[current[i]] = -1
 
 
 @jit

@@ -51,8 +51,8 @@ class WeightedIds:
         groups = 0 if len(self.sizes) == 1 else groups
         sizes, power, low = self.sizes[groups], 1 - self.law.exponent, self.law.shift + 0.5
         floor = low**power
-        place = (floor + uniform * ((sizes + low) ** power - floor)) ** (1 / power)
-        ranks = np.minimum((place - low).astype(np.int64), sizes - 1)
+        position = (floor + uniform * ((sizes + low) ** power - floor)) ** (1 / power)
+        ranks = np.minimum((position - low).astype(np.int64), sizes - 1)
         return np.asarray(self.starts[groups] + ranks)
 
 

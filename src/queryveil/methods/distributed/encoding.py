@@ -159,11 +159,11 @@ class Piece:
 
     def select(self, people: NDArray[np.int64]) -> "Piece":
         """Return some of the people, in the order given."""
-        indptr, place = gather_rows(self.indptr, people)
-        feature_indptr, feature_place = gather_rows(self.feature_indptr, people)
+        indptr, position = gather_rows(self.indptr, people)
+        feature_indptr, feature_position = gather_rows(self.feature_indptr, people)
         columns: Row = {"person": self.person[people], "indptr": indptr, "feature_indptr": feature_indptr}
-        columns |= {name: getattr(self, name)[place] for name in ("ids", "weights", "holders", "totals")}
-        columns |= {name: getattr(self, name)[feature_place] for name in ("dimensions", "values")}
+        columns |= {name: getattr(self, name)[position] for name in ("ids", "weights", "holders", "totals")}
+        columns |= {name: getattr(self, name)[feature_position] for name in ("dimensions", "values")}
         return Piece(**columns)
 
     def rows(self) -> tuple[FeatureRows, NDArray[np.int32]]:

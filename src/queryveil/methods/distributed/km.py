@@ -117,8 +117,8 @@ class SparkExchange:
         def count(row: encoding.Row) -> dict[str, Any]:
             block, wanted = encoding.read_block(row), np.array(terms, np.int32)
             chosen = block.kept & np.isin(block.ids, wanted)
-            place = np.searchsorted(wanted, block.ids[chosen])
-            counts = np.bincount(place, weights=block.counts[chosen], minlength=len(wanted)).astype(np.int64)
+            position = np.searchsorted(wanted, block.ids[chosen])
+            counts = np.bincount(position, weights=block.counts[chosen], minlength=len(wanted)).astype(np.int64)
             return {"term": wanted, "n": counts}
 
         counted = encoding.explode_rows(self.state, "term INT, n LONG", count).groupBy("term").sum("n")

@@ -81,17 +81,17 @@ def task_of(
 def part_of(task: GroupingTask, which: NDArray[np.int64]) -> GroupingTask:
     """Return the task of grouping some of the rows, with entries and dimensions renumbered."""
     rows, weights, rule = task.rows, task.weights, task.rule
-    indptr, place = gather_rows(rows.indptr, which)
-    feature_indptr, feature_place = gather_rows(rows.feature_indptr, which)
-    ids, feature_ids = rows.ids[place], rows.feature_ids[feature_place]
+    indptr, position = gather_rows(rows.indptr, which)
+    feature_indptr, feature_position = gather_rows(rows.feature_indptr, which)
+    ids, feature_ids = rows.ids[position], rows.feature_ids[feature_position]
     entries = renumber(ids, np.full(task.n_entries, -1, np.int32))
     n_dimensions = len(renumber(feature_ids, np.full(rows.n_dimensions, -1, np.int32)))
     if weights is not None:
-        weights = EntryWeights(weights.weight[place], weights.unit[place], weights.highest[entries])
+        weights = EntryWeights(weights.weight[position], weights.unit[position], weights.highest[entries])
     if rule.kind == greedy.CLOSENESS:
         rule = rule._replace(share=rule.share[entries])
     part = greedy.FeatureRows(
-        indptr, ids, feature_indptr, feature_ids, rows.feature_values[feature_place], n_dimensions
+        indptr, ids, feature_indptr, feature_ids, rows.feature_values[feature_position], n_dimensions
     )
     return replace(task, rows=part, rule=rule, n_entries=len(entries), weights=weights)
 
@@ -159,17 +159,17 @@ def take_out_dissimilar(task: GroupingTask, group: NDArray[np.int32]) -> NDArray
     features = csr_array((rows.feature_values, rows.feature_ids, rows.feature_indptr), (task.n_rows, rows.n_dimensions))
     members = np.flatnonzero(group >= 0)
     while len(members):
-        numbers, place = np.unique(group[members], return_inverse=True)
-        belongs = csr_array((np.ones(len(members)), (place, np.arange(len(members)))))
+        numbers, index = np.unique(group[members], return_inverse=True)
+        belongs = csr_array((np.ones(len(members)), (index, np.arange(len(members)))))
         sums = belongs @ features[members]
         lengths = np.sqrt(sums.multiply(sums).sum(axis=1))
-        cosine = features[members].multiply(sums[place]).sum(axis=1) / np.maximum(lengths[place], np.finfo(float).tiny)
+        cosine = features[members].multiply(sums[index]).sum(axis=1) / np.maximum(lengths[index], np.finfo(float).tiny)
         lowest = np.full(len(numbers), np.inf)
-        np.minimum.at(lowest, place, cosine)
+        np.minimum.at(lowest, index, cosine)
         is_loose = lowest < task.least
-        is_out = is_loose[place] & (cosine == lowest[place])
+        is_out = is_loose[index] & (cosine == lowest[index])
         group[members[is_out]] = greedy.LEFT_OVER
-        members = members[is_loose[place] & ~is_out]
+        members = members[is_loose[index] & ~is_out]
     return group
 
 

@@ -165,10 +165,10 @@ def _is_legal(common: Profiles, group: Groups, published: Grouping, method: Reso
     keys = cells.group * n_entries + cells.entry
     of_group: IntArray = row_numbers(published.indptr)
     wanted = of_group * n_entries + published.ids
-    place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+    position = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     holders = 0 * wanted
     if len(keys):
-        holders = np.where((published.ids >= 0) & (keys[place] == wanted), cells.holders[place], 0)
+        holders = np.where((published.ids >= 0) & (keys[position] == wanted), cells.holders[position], 0)
     legal = (members >= principles.smallest_group(method.real("p"))) & (np.diff(published.indptr) > 0)
     legal &= np.bincount(of_group, holders == 0, minlength=n_groups) == 0
     legal &= _satisfies_principle(common, published, of_group, holders, members, method)

@@ -150,7 +150,7 @@ def _publish_vocabularies(
 ) -> PublishedVocabularies:
     """Return the typical vocabulary of its cluster for every history."""
     terms = tuple(sorted({name for vocabulary in typical for name, _ in vocabulary}))
-    number = {name: place for place, name in enumerate(terms)}
+    number = {name: position for position, name in enumerate(terms)}
     rows: list[list[tuple[int, int, int]]] = [[] for _ in range(profiles.n_histories)]
     for cluster, vocabulary in zip(clusters, typical, strict=True):
         row = sorted((number[name], level, count) for (name, level), count in vocabulary.items())

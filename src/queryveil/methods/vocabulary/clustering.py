@@ -87,9 +87,9 @@ def cluster_vocabularies(bags: Bags, cache: DistanceCache, rule: ClusteringRule,
     cache = cache._replace(sums=sums_of_type(most_members, rule.eps))
     for done, t in enumerate(alive.tolist()):
         progress(_STAGE, len(bags.sizes) - len(alive) + done, len(bags.sizes))
-        place = _nearest(clusters, bags, cache, rule, t)
-        centre = centre_of(clusters[place], bags, cache, rule)
-        clusters[place], _ = add_member(clusters[place], centre, bags, t)
+        position = _nearest(clusters, bags, cache, rule, t)
+        centre = centre_of(clusters[position], bags, cache, rule)
+        clusters[position], _ = add_member(clusters[position], centre, bags, t)
     return clusters
 
 
@@ -98,8 +98,8 @@ def _nearest(clusters: list[Cluster], bags: Bags, cache: DistanceCache, rule: Cl
     word = bags.word[bags.ids[bags.indptr[t] : bags.indptr[t + 1]]]
     slots = slots_of(cache, word[word >= 0])
     best, found = NO_LIMIT, 0
-    for place, cluster in enumerate(clusters):
+    for position, cluster in enumerate(clusters):
         away = distance_to_cluster(cluster, rule, bags, t, cache, slots, best)
         if away < best:
-            best, found = away, place
+            best, found = away, position
     return found
