@@ -93,7 +93,7 @@ def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: 
     sentence = refused(capsys, log, method="suppress(k=2)")
     assert "the method suppress has no Spark form (km" in sentence
     assert "there is only target=logsize" in refused(capsys, log, method="km(k=4, m=2, target=clicks)")
-    assert "there is only ties=last" in refused(capsys, log, method="km(k=4, m=2, algorithm=paper, ties=random)")
+    assert "there is only algorithm=best" in refused(capsys, log, method="km(k=4, m=2, algorithm=paper)")
     with pytest.raises(InputError, match="there is only blocks=auto"):
         require_spark_support("method", resolve("method", "linkability(p=0.4, blocks=none)"))
 

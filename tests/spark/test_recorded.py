@@ -38,7 +38,7 @@ RELEASES: dict[str, tuple[str, Options]] = {
     "km-m1": ("km(k=3, m=1)", {}),
     "km": ("km(k=3, m=2)", {}),
     "km-m3": ("km(k=3, m=3)", {"history": "session", "scrub": False}),
-    "km-paper": ("km(k=3, m=2, algorithm=paper)", {"history": "day", "partition_by": "country"}),
+    "km-partition": ("km(k=3, m=2)", {"history": "day", "partition_by": "country"}),
     "queries": ("query_k(k=3)", {"stop_words": "english", "duplicates": "keep"}),
     "queries-share": ("query_k(share=0.3)", {"history": "day", "charset": "paper"}),
     "groups": ("linkability(p=0.4)", {}),
@@ -70,7 +70,7 @@ def test_results_are_those_recorded(engine: Options, tmp_path: Path) -> None:
     write_inputs(tmp_path)
     found = {name: made_release(name, tmp_path, engine) for name in RELEASES}
     found |= {f"verify-{name}": {"verdict": verdict} for name, verdict in verdicts(tmp_path, engine)}
-    found |= {f"measure-{name}": scores(name, tmp_path, engine) for name in ("km-paper", "queries")}
+    found |= {f"measure-{name}": scores(name, tmp_path, engine) for name in ("km-partition", "queries")}
     if os.environ.get("RECORD") == "write":
         save("spark", found)
     assert differences(load("spark"), found) == []

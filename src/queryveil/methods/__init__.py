@@ -35,7 +35,7 @@ KM = Method(
     guarantee="km",
     kinds=("histories", "log"),
     inputs=("term_values", "weaker_release"),
-    spark_only={"target": "logsize", "ties": "last", "ranking": "frequency"},
+    spark_only={"target": "logsize", "algorithm": "best"},
 )
 
 _BOUND, *_PRINCIPLES = guarantees.LINKABILITY.parameters
