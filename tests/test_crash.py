@@ -61,7 +61,9 @@ def test_an_interrupt_at_any_moment_leaves_nothing_but_what_stood(tmp_path: Path
 
 
 def test_the_command_survives_kills_throughout(tmp_path: Path, log: Path) -> None:
-    assert survey(tmp_path, "command", str(log), "29")["command"] > 100
+    assert (
+        survey(tmp_path, "command", str(log), "13")["command"] > 60
+    )  # changes of files, at every 13th of which it dies
 
 
 def command(log: Path, out: Path, private: Path, *more: str) -> list[str]:

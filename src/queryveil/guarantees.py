@@ -54,7 +54,7 @@ class Guarantee(Declaration):
         return math.ceil(1 / claim.real("p") * (1 - ROUNDING)) if "p" in claim.values else 1
 
     def caution(self, claim: ResolvedName | None = None) -> str:
-        """Return in a few words what a claim, or every claim of the guarantee, is if that is no anonymity."""
+        """Return a short label if a claim, or every claim of the guarantee, gives no anonymity; "" if it does."""
         if not self.is_anonymity:
             return CONTENT_FILTER
         if claim is None or not {"k", "p"} & set(claim.values):
@@ -66,7 +66,7 @@ class Guarantee(Declaration):
         return claim.integer("m") if "m" in claim.values else self.shared_items
 
     def floor(self, claim: ResolvedName, parameters: Mapping[str, Value]) -> int:
-        """Return how many people must hold what is published, unless a method's parameters name it the crowd."""
+        """Return how many people must hold each published term: the method's `floor`, else the smallest crowd."""
         return int(parameters.get("floor", self.smallest_crowd(claim)))
 
     def is_no_stronger(self, weaker: ResolvedName, claim: ResolvedName) -> bool:

@@ -47,3 +47,11 @@ def test_a_change_of_any_kernel_file_compiles_anew(tmp_path: Path) -> None:
     with (package / "kernels" / "patterns.py").open("a") as file:  # a helper of other kernels might have changed
         file.write("# changed\n")
     assert run(package, tmp_path / "cache") == (result, 0, 1)
+
+
+def test_a_cache_that_others_can_write_is_not_used(tmp_path: Path) -> None:
+    """Cached code is executed, so nobody else may be able to put it there."""
+    (tmp_path / "cache" / "queryveil").mkdir(parents=True)
+    (tmp_path / "cache" / "queryveil").chmod(0o777)
+    run(copied(tmp_path / "first"), tmp_path / "cache")
+    assert not list((tmp_path / "cache" / "queryveil").rglob("*.nbc"))

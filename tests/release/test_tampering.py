@@ -253,8 +253,8 @@ def test_a_vocabulary_that_is_not_of_the_people_behind_it_is_found(release: Fold
     assert rows != table
     replace_rows(out, private, rows)
     assert queryveil.verify(out).holds  # as many people share every vocabulary as before
-    assert "stand for nothing, or for less, in the history behind them" in outcome(out, private)[1]
+    assert "have no counterpart in the history behind them, or too few" in outcome(out, private)[1]
     doubled = table.set_column(2, "count", pa.array([9 * n for n in table["count"].to_pylist()], pa.int32()))
     replace_rows(out, private, doubled)
     assert queryveil.verify(out).holds
-    assert "stand for nothing, or for less, in the history behind them" in outcome(out, private)[1]
+    assert "have no counterpart in the history behind them, or too few" in outcome(out, private)[1]

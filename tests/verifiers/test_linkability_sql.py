@@ -86,7 +86,7 @@ def test_weights_are_those_of_the_profiles_unless_a_group_is_frozen(
     people: list[Person], shrink: float, representative: str, error: float, frozen: tuple[int, ...]
 ) -> None:
     people = [(group, {term: 1.0 + len(term) + i % 3 for term in terms}) for i, (group, terms) in enumerate(people)]
-    parameters: dict[str, float | str] = {"shrink": shrink, "representative": representative}
+    parameters: dict[str, float | str] = {"p": 1.0, "shrink": shrink, "representative": representative}
     rows: list[Row] = []
     for group in (2, 5):
         members = [terms for g, terms in people if g == group and terms]

@@ -242,13 +242,16 @@ def test_reasons_read_well() -> None:
     assert Fate(1, "tea", 2, False, ("tea",), 1, 1).sentence(5) == "only 1 person in the log has it, and 5 are needed"
     pair = Fate(1, "tea", 2, False, ("milk", "tea"), 3, 1200)
     beginning = "3 people of the 5 needed would have it together with milk (1,200 in the log); "
-    assert pair.sentence(5) == beginning + "of this history it was given up so that other terms could stay"
+    assert pair.sentence(5) == beginning + "it was removed from this history so that other terms could be kept"
     caused = replace(pair, cause=("salt", "tea"), people_of_cause=2)
-    assert caused.sentence(5) == beginning + "this history had it together with salt, as only 2 people in the log"
+    assert (
+        caused.sentence(5)
+        == beginning + "in this history it occurs together with salt, a combination that only 2 people in the log have"
+    )
     alone = Fate(1, "tea", 2, False, ("tea",), 1, 29, ("salt", "tea"), 1, 29, 25)
     assert alone.sentence(5) == (
         "1 person of the 5 needed would have it (29 in the log); 25 of the 29 who lost it had it in a pair too rare in "
-        "the log; this history had it together with salt, as only 1 person in the log"
+        "the log; in this history it occurs together with salt, a combination that only 1 person in the log has"
     )
     assert Fate(1, "tea", 2, False).sentence(5) == COULD_STAY
     assert Fate(1, "tea", 2, True).sentence(5) == "kept"

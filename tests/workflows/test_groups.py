@@ -373,3 +373,11 @@ def test_a_claim_of_another_kind_is_refused(tmp_path: Path, log: Path) -> None:
     with pytest.raises(InputError, match="no claim about groups"):
         queryveil.verify(done.release, claim="km(k=2, m=1)", private=done.private)
     assert queryveil.verify(done.release, claim="linkability(p=1)", private=done.private).holds
+
+
+def test_a_weaker_claim_about_shrunk_weights_holds(tmp_path: Path) -> None:
+    """How far weights were shrunk follows from the p of the run, not from that of the claim."""
+    queryveil.generate(tmp_path / "log.tsv", users=120, seed=2)
+    made: Any = {"private": tmp_path / "private", "seed": 1}
+    queryveil.anonymize(tmp_path / "log.tsv", "linkability(p=0.3, shrink=0.5)", tmp_path / "out", **made)
+    assert queryveil.verify(tmp_path / "out", claim="linkability(p=0.6)", private=tmp_path / "private").holds

@@ -98,7 +98,8 @@ def test_coarse_forms_are_those_of_the_log(log: Path, tmp_path: Path) -> None:
     logged = [line.split("\t") for line in log.read_text().splitlines()[1:]]
 
     def bucket(rank: str) -> str:
-        return "1" if int(rank) <= 1 else "2-3" if int(rank) <= 3 else "4-10" if int(rank) <= 10 else "11+"
+        names = {1: "1", 2: "2-3", 3: "2-3"} | dict.fromkeys(range(4, 11), "4-10")
+        return names.get(int(rank), "11+" if int(rank) > 10 else "")
 
     times = {(line[0], datetime.fromisoformat(f"{line[2][:10]} 00:00:00")) for line in logged}
     urls = {(line[0], urlsplit(line[4]).hostname.removeprefix("www.")) for line in logged if line[4]}  # type: ignore[union-attr]
@@ -278,7 +279,7 @@ def test_columns_that_are_not_there_cannot_be_measured(log: Path, tmp_path: Path
     distinct = {tuple(line.split("\t")[:2]): line for line in lines}  # without times nothing more is merged
     (tmp_path / "distinct.tsv").write_text("\n".join((heading, *distinct.values())) + "\n")
     done = release(tmp_path / "distinct.tsv", tmp_path, ["time:day"])
-    with pytest.raises(InputError, match="the release tells no url; only one made with --keep url does"):
+    with pytest.raises(InputError, match="the release has no url; only one made with --keep url has"):
         queryveil.measure(done.release, tmp_path / "distinct.tsv", measures=["unique(m=1, by=url)"])
     plain = tmp_path / "plain.csv"
     plain.write_text("user,query\n" + "\n".join(map(",".join, distinct)) + "\n")

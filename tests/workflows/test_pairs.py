@@ -256,3 +256,24 @@ def test_a_release_of_groups_is_refused_and_the_kinds_are_named(
     assert run([*command, "--private", str(tmp_path / "private")]) == 2
     expected = "the measure spi applies to releases of kind queries or log or histories, not groups"
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "measure {release} --against {log} --private {private} --measure spi --people {release}/people.csv",
+        "profiles {log} --out {release}/profiles.csv",
+        "attack {release} --against {log} --private {private} --out {release}/data/page.html",
+        "compare {log} --method km(k=2,m=1) --out {release}/page.html",
+        "generate {release}/log.tsv --users 100",
+    ],
+)
+def test_nothing_is_written_into_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    log, release, private = tmp_path / "log.tsv", tmp_path / "out", tmp_path / "private"
+    queryveil.generate(log, users=100, seed=1)
+    queryveil.anonymize(log, "query_k(k=2)", release, private=private)
+    before = sorted(release.rglob("*"))
+    words = [word.format(log=log, release=release, private=private) for word in command.split(" ")]
+    assert run(words) == 2
+    assert f"would lie inside the release {release} and spoil it" in capsys.readouterr().err
+    assert sorted(release.rglob("*")) == before

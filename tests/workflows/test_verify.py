@@ -153,7 +153,7 @@ def test_a_change_that_breaks_no_claim_is_still_found(release: Folders) -> None:
     verdict = queryveil.verify(out)
     assert (verdict.state, verdict.counterexample) == ("violated", None)
     assert verdict.reason == f"{DATA} has been changed since it was released"
-    assert "the rows that are there keep the claim" in verdict.sentence()
+    assert verdict.sentence().endswith("Its rows keep km(k=4, m=2).")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,22 @@ def test_a_stronger_claim_than_holds_is_found(release: Folders) -> None:
     assert (verdict.claim, verdict.state) == ("km(k=5, m=2)", "violated")
     assert verdict.counterexample is not None
     assert verdict.counterexample.support == 4
-    assert "the manifest has method, promise, floor that do not go with the guarantee" in verdict.reason
+    assert "the manifest has method, promise, floor that cannot be of a release under km(k=5, m=2)" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("method", "after", "name"),
+    [
+        ("km(k=4, m=2, floor=many)", {}, "method"),
+        (CLAIM, {"people": 10**6, "histories": 10**6}, "counts"),
+        (CLAIM, {"people": 10**6}, "counts"),
+    ],
+)
+def test_what_no_run_states_is_named(release: Folders, method: str, after: dict[str, int], name: str) -> None:
+    out, _ = release
+    counts = json.loads((out / "manifest.json").read_text())["counts"]
+    change_manifest(out, method=method, counts={**counts, "after": counts["after"] | after})
+    assert f"the manifest has {name} that cannot be of a release under {CLAIM}" in queryveil.verify(out).reason
 
 
 def test_a_weaker_claim_can_be_checked(made: Folders) -> None:
@@ -473,7 +488,7 @@ def test_a_taxonomy_is_kept_in_the_private_folder_for_verifiers(tmp_path: Path) 
     assert (private / "taxonomy.csv").read_bytes() == taxonomy.read_bytes()
     assert (private / "taxonomy.csv").stat().st_mode & 0o077 == 0
     text_file(private / "taxonomy.csv", "wine,goods\nvino,other\nother,goods\nboots,goods\nshoes,other\n")
-    assert "stand for nothing" in queryveil.verify(out, private=private).reason
+    assert "have no counterpart in the history behind them" in queryveil.verify(out, private=private).reason
     (private / "taxonomy.csv").unlink()
     with pytest.raises(InputError, match="taxonomy"):
         queryveil.verify(out, private=private)

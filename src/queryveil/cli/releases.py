@@ -66,6 +66,8 @@ def verify(verdict: Verdict, request: requests.VerifyRequest, as_json: bool) -> 
         print_json(verdict.record())
     else:
         typer.echo("\n".join((verdict.sentence(), *(f"warning: {warning}" for warning in verdict.warnings))))
+        if request.key is not None and verdict.holds:
+            typer.echo(f"The manifest is signed by the key {request.key}.")
     return _CODES[verdict.state]
 
 

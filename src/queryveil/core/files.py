@@ -23,6 +23,7 @@ from typing import Any
 
 from queryveil.core.errors import OutputError
 
+MANIFEST_FILE = "manifest.json"  # a folder that has it is a release
 PREFIX = ".queryveil-"
 _LOCK = "lock"
 _ATTEMPTS, _PAUSE = 25, 0.02  # seconds; whoever removes abandoned ones holds a lock for less
@@ -117,8 +118,16 @@ def _discard(folder: Path, lock: int, recover: Recover | None) -> None:
         os.close(lock)
 
 
+def refuse_inside_release(path: Path) -> None:
+    """Refuse to write into the folder of a release, where it would be published with it."""
+    around = next((folder for folder in path.resolve().parents if (folder / MANIFEST_FILE).is_file()), None)
+    if around is not None:
+        raise OutputError(f"{path} would lie inside the release {around} and spoil it; choose another place.")
+
+
 def check_new_file(out: Path, *, overwrite: bool) -> None:
     """Raise an error before any work is done if a file cannot or must not be written."""
+    refuse_inside_release(out)
     if out.is_dir():
         raise OutputError(f"{out} is a folder; give the name of a file.")
     if out.exists() and not overwrite:

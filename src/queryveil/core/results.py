@@ -57,7 +57,7 @@ class Verdict:
             more = f", and {others:,} more {what} fall short" if others > 0 else ""
             parts.append(f"{self.counterexample} (counting {counted}){more}")
         elif self.checked and not self.violations:
-            parts.append("the rows that are there keep the claim")
+            return f"The release is not as it was made: {self.reason}. Its rows keep {self.claim}."
         return f"{self.claim} is violated: {'; '.join(parts)}."
 
     def record(self) -> dict[str, Any]:

@@ -16,8 +16,9 @@ FORMS: Mapping[str, Mapping[str, str]] = {  # column → form → SQL of it; the
     | {unit: f"CAST(date_trunc('{unit}', time) AS TIMESTAMP)" for unit in ("minute", "hour", "day")},
     "rank": {
         "raw": "NULLIF(rank, '')",
-        "bucket": f"CASE WHEN rank IN ('1', '2-3', '4-10', '11+') THEN rank WHEN {_RANK} <= 1 THEN '1' "
-        f"WHEN {_RANK} <= 3 THEN '2-3' WHEN {_RANK} <= 10 THEN '4-10' WHEN {_RANK} > 10 THEN '11+' END",
+        "bucket": f"CASE WHEN rank IN ('1', '2-3', '4-10', '11+') THEN rank WHEN {_RANK} < 1 THEN NULL "
+        f"WHEN {_RANK} = 1 THEN '1' WHEN {_RANK} <= 3 THEN '2-3' WHEN {_RANK} <= 10 THEN '4-10' "
+        f"WHEN {_RANK} > 10 THEN '11+' END",
     },
     "url": {"raw": "NULLIF(url, '')", "domain": f"NULLIF(regexp_extract(LOWER(url), '{_HOST}', 4), '')"},
 }

@@ -1,6 +1,6 @@
 """Compiled inner loops; nothing else in queryveil imports numba.
 
-A kernel takes typed arrays and returns arrays. `jit` is the one door to numba, and opens it when a kernel is first
+A kernel takes typed arrays and returns arrays. `jit` is the only use of numba, which is imported when a kernel is first
 called: importing a kernel costs nothing. For input so small that starting numba would take longer than the work,
 `uncompiled` runs the same functions as plain Python.
 """
@@ -28,11 +28,9 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel."""
-        if _IS_DISABLED:
+        if _IS_DISABLED or _is_uncompiled.get():
             with np.errstate(over="ignore"):  # hashes wrap around, as they do in machine code
                 return self.function(*arguments)
-        if _is_uncompiled.get():
-            return self.function(*arguments)
         return self.compiled()(*arguments)
 
     def compiled(self, *, is_entry: bool = True) -> Callable[..., Any]:
@@ -69,7 +67,7 @@ _is_uncompiled: ContextVar[bool] = ContextVar("_is_uncompiled", default=False)
 
 @contextmanager
 def uncompiled(is_wanted: bool = True) -> Iterator[None]:
-    """Run kernels as plain Python inside the block, if that is wanted; those compiled already stay so."""
+    """Run kernels as plain Python inside the block, if that is wanted; threads begun in it run them compiled."""
     token = _is_uncompiled.set(is_wanted)
     try:
         yield

@@ -6,6 +6,7 @@ kernel files and no path, so a reinstalled or second copy of the same version fi
 
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -30,12 +31,18 @@ def _cache_folder() -> Path:
         bases.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
     for base in bases:
         try:
-            (base / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (base / name).mkdir(mode=0o700, exist_ok=True)
         except OSError:
             continue
-        if os.access(base / name, os.W_OK) and (base / name).stat().st_uid == os.getuid():
+        if _is_only_ours(base) and _is_only_ours(base / name):
             return base / name
     return Path(tempfile.mkdtemp(prefix="queryveil-cache-"))
+
+
+def _is_only_ours(folder: Path) -> bool:
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 class KernelCacheLocator(_CacheLocator):

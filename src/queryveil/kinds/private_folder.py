@@ -99,7 +99,8 @@ def bind(folder: Path, content_sha256: str, manifest_sha256: Mapping[str, str]) 
 def write_contributors(folder: Path, group_of: Mapping[str, int], frozen: Sequence[int]) -> None:
     """Write whose terms are in what is published of each group, and which groups are published as before."""
     schema, groups = pa.schema({**_CONTRIBUTORS_TYPES, **_FROZEN_TYPE}), list(group_of.values())
-    is_frozen = [group in frozen for group in groups]
+    frozen_groups = set(frozen)
+    is_frozen = [group in frozen_groups for group in groups]
     table = pa.table({"person": list(group_of), "release_id": groups, "is_frozen": is_frozen}, schema=schema)
     write_file(folder / CONTRIBUTORS, parquet_bytes(table), 0o600)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from queryveil.core import files
 from queryveil.core.errors import OutputError
-from queryveil.release.manifest import MANIFEST_FILE
 
 NEW, ASIDE = "new", "aside"
 EXISTS = "{} exists already; choose another place, or replace it with --force."
@@ -98,9 +97,7 @@ def prepare_target(place: Path, needed: str, *, force: bool) -> Path:
         raise OutputError(f"cannot write {place}: {parent} is a file, not a folder; choose another place.")
     if not parent.is_dir():
         raise OutputError(f"cannot write {place}: there is no folder {parent}; make it first.")
-    around = next((folder for folder in place.resolve().parents if (folder / MANIFEST_FILE).is_file()), None)
-    if around is not None:
-        raise OutputError(f"{place} would lie inside the release {around} and spoil it; choose another place.")
+    files.refuse_inside_release(place)
     if not os.access(parent, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write {place}: the folder {parent} is not yours to write; choose another.")
     recover_all(parent)

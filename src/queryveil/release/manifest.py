@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from queryveil._version import __version__
+from queryveil.core import files
 from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
 from queryveil.core.names import ResolvedName, Value, declarations, parse, resolve
 from queryveil.engines import Step
 from queryveil.engines.kept_columns import KeptColumns
 from queryveil.logs.options import CleaningOptions
 
-MANIFEST_FILE, SIGNATURE_FILE = "manifest.json", "manifest.sig"
+MANIFEST_FILE, SIGNATURE_FILE = files.MANIFEST_FILE, "manifest.sig"
 _DIGEST, _VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
 _COUNTS = {**dict.fromkeys(("people", "histories", "terms", "pairs", "occurrences"), int), "*": int}
 _FORMS: Mapping[str, Any] = {  # see `_has_form`
@@ -156,8 +157,8 @@ def load_manifest(release: Path) -> Manifest:
         raise ReleaseError(
             f"{release} has no {MANIFEST_FILE}, so it is not a finished release; check the path."
         ) from None
-    except OSError:
-        raise ReleaseError(f"{path} cannot be read as JSON; the release is damaged.") from None
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}; check its permissions.") from None
     return decode_manifest(path, data)
 
 

@@ -93,10 +93,10 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
         faults += column_faults(manifest, rows.column_names)
     if check_rows and not faults:
         faults += row_faults(manifest, (rows,))
-    return Release(path, manifest, rows, (*altered_fields(manifest), *faults))
+    return Release(path, manifest, rows, (*manifest_faults(manifest), *faults))
 
 
-def altered_fields(manifest: Manifest) -> list[str]:
+def manifest_faults(manifest: Manifest) -> list[str]:
     """Return whether fields of a manifest are not what its own digests say."""
     altered = ", ".join(manifest.altered_fields())
     return [f"the manifest was changed after it was written: fields_sha256 does not fit {altered}"] if altered else []

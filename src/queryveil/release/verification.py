@@ -19,7 +19,7 @@ from queryveil.kinds.base import Counts, Kind, kind_of, wrong_counts
 from queryveil.kinds.private_folder import PrivateFolder, RunRecord
 from queryveil.release.kept_columns import check_kept_columns
 from queryveil.release.manifest import Manifest
-from queryveil.release.reader import Release, altered_fields
+from queryveil.release.reader import Release, manifest_faults
 
 WRONG_PARTITION = "released histories are in another partition than the private folder has them in"
 
@@ -88,7 +88,7 @@ def collect_evidence(release: Release, private: PrivateFolder | None) -> tuple[E
     evidence = kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Manifest, lambda: manifest)
     faults, counts = [*release.faults, *claim_faults(manifest)], manifest.counts
-    is_intact = len(release.faults) == len(altered_fields(manifest))
+    is_intact = len(release.faults) == len(manifest_faults(manifest))  # files and rows are what the manifest lists
     if is_intact:  # a damaged release has other rows anyway
         faults += wrong_counts(kind.count_rows(evidence), counts["after"], "rows")
     if private is not None:
@@ -108,27 +108,34 @@ def claim_faults(manifest: Manifest) -> list[str]:
     """Return where a manifest contradicts the guarantee that it claims; the sentences of other versions may differ."""
     claim, guarantee, kind = manifest.claim, guarantee_of(manifest.claim), kind_of(manifest.kind)
     given, partition = manifest.parameters, manifest.partition
+    has_floor = type(given.get("floor", 1)) is int
+    before, after = manifest.counts["before"], manifest.counts["after"]
     promise, limits = guarantee.sentences(claim)
     if manifest.queryveil != __version__:
-        promise, limits = manifest.promise, manifest.limits  # see `conclude`
+        promise, limits = manifest.promise, manifest.limits  # see `require_known_sentences`
     made = ((claim.values.get(each.name), given.get(each.name, each.default)) for each in guarantee.parameters)
     wrong = {
-        "method": any(stated is not None and stated != claimed for claimed, stated in made),
+        "method": not has_floor or any(stated is not None and stated != claimed for claimed, stated in made),
         "promise": manifest.promise != promise,
         "limits": manifest.limits != limits,
-        "floor": manifest.floor != guarantee.floor(claim, given),
+        "floor": has_floor and manifest.floor != guarantee.floor(claim, given),
         "uncovered_columns": not {*manifest.uncovered_columns} <= {*kind.keepable},
         "partition": ("" if partition is None else partition.column) != manifest.cleaning.cleaning().partition_by,
+        "counts": any(after[name] > before[name] for name in ("people", "histories"))
+        or any(counts["people"] > counts["histories"] for counts in (before, after)),
         "lists": (manifest.lists is not None) != ("word_lists" in guarantee.inputs),
     }
     names = ", ".join(name for name in wrong if wrong[name])
-    return [f"the manifest has {names} that do not go with the guarantee {claim}"] if names else []
+    return [f"the manifest has {names} that cannot be of a release under {claim}"] if names else []
 
 
-def conclude(verdict: Verdict, manifest: Manifest, *, is_vouched: bool) -> Verdict:
-    """Return the verdict, unchecked if only the manifest itself vouches for sentences that this version has not."""
+def require_known_sentences(verdict: Verdict, manifest: Manifest, *, is_authenticated: bool) -> Verdict:
+    """Return the verdict, or `unchecked` if promise and limits are in other words than this version's.
+
+    They are accepted if a private folder or a signature authenticates the manifest.
+    """
     promise, limits = guarantee_of(manifest.claim).sentences(manifest.claim)
-    if not verdict.holds or is_vouched or (manifest.promise, manifest.limits) == (promise, limits):
+    if not verdict.holds or is_authenticated or (manifest.promise, manifest.limits) == (promise, limits):
         return verdict
     reason = f"its promise and limits are in the words of version {manifest.queryveil}, and nothing vouches for them"
     return replace(verdict, state="unchecked", reason=f"{reason}; give --private or --key, or verify with that version")

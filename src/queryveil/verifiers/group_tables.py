@@ -118,7 +118,7 @@ class SqlGroupFinder:
         mean, in_log = ("held", "held_in_log") if is_union else ("members", str(self._totals.people))
         moved = f"{double(repr(pull))} / members * (weight_in_log / {in_log} - total / {mean})"
         cells = f"(SELECT cells.*, total / {mean} + {moved} AS value FROM {self._cells} AS cells) AS weighed"
-        frozen = "".join(f" AND group_id <> {group}" for group in self._frozen)
+        frozen = f" AND group_id NOT IN ({', '.join(map(str, self._frozen))})" if self._frozen else ""
         rule = f"ABS(weight - value) > {double(repr(WEIGHT_TOLERANCE))} * (1 + value){frozen}"
         return self._worst(_ROW, cells, rule, _IN_ORDER)
 

@@ -43,7 +43,8 @@ NOT_OF_EVERY_TERM = (
     "over groups. For publication take principle=belief or principle=posterior, which bound every term."
 )
 WHAT_IS_BOUNDED = {
-    "mean": "an average over the terms of a group",
+    "mean": "on an average over the terms of a group",
+    "global mean": "on how many terms a group has",
     "diversity": "on how diverse the terms of a group are",
     "closeness": "on a sum over the terms of a group",
 }
@@ -69,7 +70,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     members = evidence.get(GroupMembers)
     below = count_dissimilar(members.group, evidence.get(Profiles), network, parameters, floor)
     reason = f"{below:,} members are less similar than {parameters['min_similarity']} to the centroid of their group"
-    return replace(verdict, state="violated", reason=reason) if below else verdict
+    return replace(verdict, state="violated", violations=below, reason=reason) if below else verdict
 
 
 def check_groups(
@@ -103,7 +104,8 @@ def check_findings(
         return Verdict(str(claim), "violated", "people", finder.n_rows, *found)
     if finder.n_rows == 0:
         return Verdict(str(claim), "unchecked", "people", reason=NO_ROWS)
-    bounded = WHAT_IS_BOUNDED.get(claim.word("principle"))
+    is_global = claim.word("principle") == "mean" and claim.word("average") == "global"
+    bounded = WHAT_IS_BOUNDED.get("global mean" if is_global else claim.word("principle"))
     warnings = (NOT_OF_EVERY_TERM.format(bounded, 100 * finder.worst_share()),) if bounded else ()
     return Verdict(str(claim), "holds", "people", finder.n_rows, warnings=warnings)
 
@@ -137,7 +139,7 @@ def _faults(
     else:
         raise InternalError(f"there is no check of the principle {principle}; please report this.")
     if parameters is not None:
-        pull = float(parameters.get("shrink", 0)) * least
+        pull = float(parameters.get("shrink", 0)) * math.ceil(1 / exact(float(parameters["p"])))  # not the claim's p
         other = finder.other_weights(pull, is_union=parameters.get("representative") == "union")
         weight = f"the term {other.term!r} of group {other.group} has another weight than the profiles of"
         yield from fault_of(other, f"{weight} its members give")

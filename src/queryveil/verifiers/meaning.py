@@ -3,8 +3,9 @@
 Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010. A term as typed stands for
 terms at most `eps` edges away, a list of terms (`typical=bags`) for terms that near to each of them, and a generalised
 term for those below it. Without `eps` terms are not exchanged but generalised, by the first sense of a term and the
-first hypernym of each node. Each published occurrence must stand for one of the history behind it, and enough people
-of the log must hold what a published term stands for.
+first hypernym of each node. Each row is checked by itself: the history behind it must hold at least as many occurrences
+that the row may stand for as the row publishes, where one occurrence may support several rows. Enough people of the log
+must hold what a published term stands for.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from queryveil.semantics.tree import ANY, PARTS, UNKNOWN
 IntArray = NDArray[np.int64]
 
 
-def find_strange_terms(
+def count_unsupported_terms(
     released: ReleasedVocabularies,
     history_of: IntArray,
     profiles: Profiles,
@@ -29,7 +30,7 @@ def find_strange_terms(
     parameters: Mapping[str, object],
     floor: int,
 ) -> tuple[int, int]:
-    """Return how many rows stand for nothing, or too little, in their history, and how many terms too few people hold.
+    """Return how many rows their history does not support, and how many published terms too few people hold.
 
     `history_of` gives the history of the profiles behind every released one; `parameters` are those of the run.
     """
@@ -38,18 +39,19 @@ def find_strange_terms(
     names, name = np.unique(np.stack((released.ids, released.levels)), axis=1, return_inverse=True)
     by_name = np.argsort(name.ravel(), kind="stable")
     bounds = np.searchsorted(name.ravel()[by_name], np.arange(names.shape[1] + 1))
-    n_strange = n_rare = 0
+    lengths = np.diff(profiles.indptr)
+    n_unsupported = n_rare = 0
     for number, (term, level) in enumerate(names.T.tolist()):
         rows = by_name[bounds[number] : bounds[number + 1]]
-        is_meant, n_people = meanings.find(released.terms[term], level)
-        starts, sizes = profiles.indptr[behind[rows]], np.diff(profiles.indptr)[behind[rows]]
+        may_stand_for, n_people = meanings.find(released.terms[term], level)
+        starts, sizes = profiles.indptr[behind[rows]], lengths[behind[rows]]
         before = np.cumsum(sizes) - sizes
         pairs = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
-        meant = np.where(is_meant[profiles.ids[pairs]], profiles.counts[pairs], 0)
+        meant = np.where(may_stand_for[profiles.ids[pairs]], profiles.counts[pairs], 0)
         total = np.concatenate((np.zeros(1, np.int64), np.cumsum(meant)))
-        n_strange += int(np.count_nonzero(total[before + sizes] - total[before] < released.counts[rows]))
+        n_unsupported += int(np.count_nonzero(total[before + sizes] - total[before] < released.counts[rows]))
         n_rare += n_people < floor
-    return n_strange, n_rare
+    return n_unsupported, n_rare
 
 
 class TermMeanings:
@@ -68,14 +70,14 @@ class TermMeanings:
         """Return which terms a name published at a level may stand for, and how many people it may be of."""
         if level == 0 or self._has_lists:
             parts = [self._number.get(part, -1) for part in (name.split("|") if level else [name])]
-            people = min(self._holders[part] if part >= 0 else 0 for part in parts)
+            people = min(self._holder_counts[part] if part >= 0 else 0 for part in parts)
             return np.logical_and.reduce([self._near(part) for part in parts]), int(people)
         below, heights = self._below(name)
-        is_below, is_meant = np.zeros((2, len(self._words)), np.bool_)
-        is_below[below], is_meant[below[heights <= level]] = True, True
-        is_owner = np.zeros(len(self._profiles.owner), np.bool_)
-        is_owner[self._profiles.owner_per_pair()[is_below[self._profiles.ids]]] = True
-        return is_meant, int(np.count_nonzero(is_owner))
+        may_stand_for = np.zeros(len(self._words), np.bool_)
+        may_stand_for[below[heights <= level]] = True
+        indptr, owners = self._owners_by_term
+        held = [owners[indptr[term] : indptr[term + 1]] for term in np.unique(below).tolist()]
+        return may_stand_for, len(np.unique(np.concatenate(held))) if held else 0
 
     def _near(self, term: int) -> NDArray[np.bool_]:
         """Return which terms are the given one (−1: none is), or at most `eps` edges from it."""
@@ -83,19 +85,19 @@ class TermMeanings:
         if term < 0:
             return is_near
         if self._eps is not None and self._words[term] >= 0:
-            indptr, middle, nodes, heights = self._above
+            indptr, middle, nodes, heights = self._ancestors_by_term
             is_noun = middle > indptr[:-1]
-            for place in range(indptr[term], indptr[term + 1]):
-                holders, up = self._holders_of(nodes[place])
+            for position in range(indptr[term], indptr[term + 1]):
+                terms, edges_up = self._terms_below(nodes[position])
                 # two terms that can both be nouns are compared as nouns only
-                is_compared = (place < middle[term]) | ~(is_noun[term] & is_noun[holders])
-                is_near[holders[is_compared & (up + heights[place] <= self._eps)]] = True
+                is_compared = (position < middle[term]) | ~(is_noun[term] & is_noun[terms])
+                is_near[terms[is_compared & (edges_up + heights[position] <= self._eps)]] = True
         is_near[term] = True
         return is_near
 
     def _below(self, name: str) -> tuple[IntArray, IntArray]:
         """Return the terms below the nodes of a name, and how many edges they are below."""
-        found = [self._holders_of(node) for node in self._nodes_named.get(name, ())]
+        found = [self._terms_below(node) for node in self._nodes_named.get(name, ())]
         if self._eps is None and name in (ANY, UNKNOWN, *PARTS):
             is_known = self._words >= 0
             part = self._network.parts[self._network.senses[self._network.sense_indptr[self._words * is_known]]]
@@ -108,17 +110,25 @@ class TermMeanings:
         return np.concatenate(terms), np.concatenate(heights)
 
     @cached_property
-    def _holders(self) -> IntArray:
+    def _holder_counts(self) -> IntArray:
         """Return how many people hold each term."""
         return self._profiles.holder_counts()
 
-    def _holders_of(self, node: int) -> tuple[IntArray, IntArray]:
+    @cached_property
+    def _owners_by_term(self) -> tuple[IntArray, NDArray[np.int32]]:
+        """Return the owners of the histories that hold each term, as rows."""
+        ids = self._profiles.ids
+        order = np.argsort(ids, kind="stable")
+        bounds = np.searchsorted(ids[order], np.arange(len(self._words) + 1))
+        return bounds, self._profiles.owner_per_pair()[order]
+
+    def _terms_below(self, node: int) -> tuple[IntArray, IntArray]:
         """Return the terms that have a node above them, and by how many edges."""
-        indptr, terms, heights = self._index
+        indptr, terms, heights = self._terms_by_ancestor
         return terms[indptr[node] : indptr[node + 1]], heights[indptr[node] : indptr[node + 1]]
 
     @cached_property
-    def _above(self) -> tuple[IntArray, IntArray, NDArray[np.int32], IntArray]:
+    def _ancestors_by_term(self) -> tuple[IntArray, IntArray, NDArray[np.int32], IntArray]:
         """Return the nodes above every term as rows, with the end of the nouns in each row and the edges up to each."""
         if self._eps is not None:
             above = ancestry_of(self._network, self._words, limit=self._eps)
@@ -137,9 +147,9 @@ class TermMeanings:
         return indptr, indptr[1:], nodes, np.zeros(len(nodes), np.int64)
 
     @cached_property
-    def _index(self) -> tuple[IntArray, IntArray, IntArray]:
+    def _terms_by_ancestor(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the terms below every node as rows, with the edges to each."""
-        indptr, _, nodes, heights = self._above
+        indptr, _, nodes, heights = self._ancestors_by_term
         order = np.argsort(nodes, kind="stable")
         terms = np.repeat(np.arange(len(self._words)), np.diff(indptr))
         bounds = np.searchsorted(nodes[order], np.arange(self._network.n_nodes + 1))

@@ -19,7 +19,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network
-from queryveil.verifiers.meaning import find_strange_terms
+from queryveil.verifiers.meaning import count_unsupported_terms
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
@@ -42,13 +42,15 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     parameters, network = evidence.find(MethodParameters), evidence.find(Network)
     if not verdict.holds or owners is None or parameters is None or network is None:
         return verdict
-    strange, rare = find_strange_terms(
+    unsupported, rare = count_unsupported_terms(
         released, owners.history, evidence.get(Profiles), network, parameters.values, floor
     )
-    reason = f"{strange:,} published terms stand for nothing, or for less, in the history behind them"
-    if not strange:
-        reason = f"{rare:,} published terms stand for those of fewer than {floor:,} people of the log"
-    return replace(verdict, state="violated", reason=reason) if strange or rare else verdict
+    if not unsupported and not rare:
+        return verdict
+    reason = f"{unsupported:,} published terms have no counterpart in the history behind them, or too few"
+    if not unsupported:
+        reason = f"{rare:,} published terms stand for terms that fewer than {floor:,} people of the log hold"
+    return replace(verdict, state="violated", violations=unsupported or rare, reason=reason)
 
 
 def _as_vocabularies(released: ReleasedHistories) -> ReleasedVocabularies:
@@ -93,8 +95,8 @@ def check_vocabularies(
     typed = [released.terms[term] for term in np.unique(released.ids[released.levels == 0]).tolist()]
     rare = 0 if holders is None else sum(holders.get(term, 0) < floor for term in typed)
     if rare:
-        reason = f"{rare:,} published terms are those of fewer than {floor:,} people of the log"
-        return Verdict(str(claim), "violated", counted, len(crowds), reason=reason)
+        reason = f"{rare:,} published terms are held by fewer than {floor:,} people of the log"
+        return Verdict(str(claim), "violated", counted, len(crowds), rare, reason=reason)
     return Verdict(str(claim), "holds", counted, len(crowds))
 
 

@@ -169,7 +169,7 @@ def build_inputs(
 
 
 def _meanings(release: Release, profiles: Profiles, number: dict[str, int], taxonomy: Path | None) -> IntArray | None:
-    """Return the numbers of names that stand for several terms and of these terms, in pairs; None without such names.
+    """Return columns of a name that stands for several terms and one of these, or −1 last; None without such names.
 
     A list stands for its parts, a more general term for all below it in the network that the release was made with.
     """
@@ -387,7 +387,8 @@ def _run(
                 raise
             failed[str(each)] = str(error).removeprefix(f"{each} ").removesuffix(".").removesuffix("; leave it out")
     if not results:
-        raise InputError(f"no attack could be run; {next(iter(failed.items()), ('', ''))[1]}.")
+        reason = next(iter(failed.values()), "none goes with this release")
+        raise InputError(f"no attack could be run: {reason}; see queryveil list attacks.")
     return results, failed
 
 
@@ -399,11 +400,11 @@ def default_attacks(release: Release) -> list[ResolvedName]:
         for name, each in declarations("attack").items()
     ]
     attacks = [resolve("attack", name) for name in names]
-    unit = published_unit(release.manifest)
+    unit = published_time_precision(release.manifest)
     return [replace(each, values={**each.values, "unit": unit}) if _is_finer(each, unit) else each for each in attacks]
 
 
-def published_unit(manifest: Manifest) -> str:
+def published_time_precision(manifest: Manifest) -> str:
     """Return how precise the times of a release are."""
     forms = {column.name: column.form for column in (manifest.kept or NOTHING_KEPT).columns}
     return forms.get("time", "raw").replace("raw", "second")
@@ -420,8 +421,8 @@ def _problem(attack: ResolvedName, release: Release) -> str:
     if not declared.applies_to(kind):
         return f"it applies to releases of kind {' or '.join(declared.kinds)}, and this one is of kind {kind.name}"
     if declared.needs in KEEPABLE and declared.needs not in release.rows.column_names:
-        return f"the release tells no {PLURALS[declared.needs]}; only one made with --keep {declared.needs} does"
-    unit = published_unit(release.manifest)
+        return f"the release has no {PLURALS[declared.needs]}; only one made with --keep {declared.needs} has"
+    unit = published_time_precision(release.manifest)
     if _is_finer(attack, unit):
         return f"the release tells times by the {unit}; take unit={unit}, or a coarser one"
     if declared.guarantee not in ("", claim.declaration.name):

@@ -280,10 +280,10 @@ class Fate:
         if self.lost is not None:
             said += f"; {self.lost_in_pairs:,} of the {self.lost:,} who lost it had it in a pair too rare in the log"
         if self.people_of_cause is None:
-            return f"{said}; of this history it was given up so that other terms could stay"
-        return (
-            f"{said}; this history had it{self._with(self.cause)}, as only {_people(self.people_of_cause)} in the log"
-        )
+            return f"{said}; it was removed from this history so that other terms could be kept"
+        verb = "has" if self.people_of_cause == 1 else "have"
+        cause = f"a combination that only {_people(self.people_of_cause)} in the log {verb}"
+        return f"{said}; in this history it occurs{self._with(self.cause)}, {cause}"
 
     def _with(self, combination: tuple[str, ...]) -> str:
         others = [term for term in combination if term != self.term]

@@ -36,7 +36,7 @@ def refuse_other_counts(manifest: Manifest, found: Counts) -> None:
 
 
 def find_people(membership: pa.Table, profiles: Profiles, *, is_ordered: bool) -> IntArray:
-    """Return the number in the log of the person behind every history of the private folder, -1 for none.
+    """Return the number in the log of the person behind every history of the private folder.
 
     If it is ordered, the log must have the same histories in the same order.
     """
@@ -46,8 +46,8 @@ def find_people(membership: pa.Table, profiles: Profiles, *, is_ordered: bool) -
         raise InputError(
             "--against: nobody in this log is behind the release; give the log that the release was made from."
         )
-    is_whole = len(np.unique(found[found >= 0])) == profiles.n_people
-    if not is_whole or (is_ordered and not np.array_equal(found, profiles.owner)):
+    is_same = bool((found >= 0).all()) and len(np.unique(found)) == profiles.n_people
+    if not is_same or (is_ordered and not np.array_equal(found, profiles.owner)):
         raise InputError(
             "--against: this is not the log that the release was made from, other people are in it; give that one."
         )

@@ -29,7 +29,7 @@ from queryveil.measures.utility.retention import RetentionCounts
 from queryveil.methods.distributed.blocks import PEOPLE, block_of
 from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.release.manifest import MANIFEST_FILE
-from queryveil.release.reader import altered_fields
+from queryveil.release.reader import manifest_faults
 from queryveil.workflows import log_pairs
 from queryveil.workflows.measure import check_measure, needs_model, take_measures
 from queryveil.workflows.original_log import refuse_other_counts
@@ -75,7 +75,7 @@ def _open(spark: "SparkSession", request: MeasureRequest, stack: ExitStack, prog
         folder = ClusterRelease(spark, release)
         if folder.kind.needs_private:
             raise InputError(f"{release} is of kind {folder.kind.name}, which has no Spark form; use --engine local.")
-        faults = [*altered_fields(folder.manifest), *folder.file_faults()]
+        faults = [*manifest_faults(folder.manifest), *folder.file_faults()]
         if faults:
             raise InputError(f"{release}: {faults[0]}; verify the release before measuring it.")
         if private is not None:

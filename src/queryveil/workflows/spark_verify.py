@@ -35,14 +35,14 @@ from queryveil.kinds.private_folder import (
 )
 from queryveil.methods.base import Method
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, Manifest, decode_manifest
-from queryveil.release.reader import NOT_LISTED, altered_fields, column_faults, file_faults, row_faults
+from queryveil.release.reader import NOT_LISTED, column_faults, file_faults, manifest_faults, row_faults
 from queryveil.release.signing import signature_faults
 from queryveil.release.spark_writer import tables_of
 from queryveil.release.verification import (
     WRONG_PARTITION,
     claim_faults,
-    conclude,
     refuse_inapplicable_claim,
+    require_known_sentences,
     run_faults,
     verify_claim,
 )
@@ -85,14 +85,15 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
         claim = claim or manifest.claim
         refuse_inapplicable_claim(claim, kind)
         require_spark_support("guarantee", claim)
-        faults = [*altered_fields(manifest), *claim_faults(manifest)]
+        faults = [*manifest_faults(manifest), *claim_faults(manifest)]
         if request.key is not None:
             faults += signature_faults(request.key, folder.read(MANIFEST_FILE) or b"", folder.read(SIGNATURE_FILE))
         evidence, found = (_check_groups if kind.needs_private else _check_histories)(folder, private, stack)
         faults += found
         evidence.add(Manifest, lambda: manifest)
         verdict = verify_claim(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
-        return conclude(verdict, manifest, is_vouched=private is not None or request.key is not None)
+        is_authenticated = private is not None or request.key is not None
+        return require_known_sentences(verdict, manifest, is_authenticated=is_authenticated)
 
 
 def _check_groups(folder: "ClusterRelease", private: str | None, _: ExitStack) -> tuple[Evidence, list[str]]:

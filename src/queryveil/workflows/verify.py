@@ -21,7 +21,12 @@ from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE
 from queryveil.release.reader import Release, load_release
 from queryveil.release.signing import signature_faults
-from queryveil.release.verification import collect_evidence, conclude, refuse_inapplicable_claim, verify_claim
+from queryveil.release.verification import (
+    collect_evidence,
+    refuse_inapplicable_claim,
+    require_known_sentences,
+    verify_claim,
+)
 from queryveil.workflows.requests import VerifyRequest, arrow_table
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
@@ -62,17 +67,20 @@ def verify_release(
 ) -> Verdict:
     """Return whether a release keeps a claim, its own unless given, and is what its manifest and private folder say.
 
-    With a public key it must also be signed by who has the private one.
+    With a public key, the signature of the manifest must verify against it.
     """
     manifest = release.manifest
     claim = manifest.claim if claim is None else claim
     refuse_inapplicable_claim(claim, release.kind)
     folder = None if private is None else PrivateFolder(private)
     evidence, faults = collect_evidence(release, folder)
+    unchecked: tuple[str, ...] = ()
     if key is not None:
         signature = release.path / SIGNATURE_FILE
         signed = (release.path / MANIFEST_FILE).read_bytes()
         faults += signature_faults(key, signed, signature.read_bytes() if signature.is_file() else None)
+    elif (release.path / SIGNATURE_FILE).exists():
+        unchecked = (f"{SIGNATURE_FILE} was not checked; give the signer's public key by --key.",)
     if folder is not None and manifest.cleaning.meaning is not None:
         add_network(evidence, folder, manifest.cleaning.meaning["network"], progress)
     missing = _add_word_lists(evidence, claim, places, (manifest.lists or {}).get("places") or "")
@@ -80,7 +88,8 @@ def verify_release(
         state: Literal["violated", "unchecked"] = "violated" if faults else "unchecked"
         return Verdict(str(claim), state, "nothing", reason="; ".join((*faults, missing)))
     verdict = verify_claim(claim, release.kind, evidence, faults=faults, progress=progress)
-    return conclude(verdict, manifest, is_vouched=private is not None or key is not None)
+    verdict = replace(verdict, warnings=(*verdict.warnings, *unchecked))
+    return require_known_sentences(verdict, manifest, is_authenticated=private is not None or key is not None)
 
 
 def add_network(evidence: Evidence, private: PrivateFolder, name: str, progress: Progress) -> None:

@@ -33,8 +33,8 @@ from queryveil.measures.base import Comparison, Ownership
 COMBINATIONS_PER_CALL = 5_000  # takes less than a second, so that an interrupt is noticed
 MOST_HISTORIES = 100_000  # sampled: the 95 % interval is at most 0.62 percentage points wide
 EMPTY = "the release has no {}"
-PER_HISTORY = "people have several; others who hold the terms are other people"
-HISTORIES_COUNTED = "which are one person's is known, in the release, only with --private"
+PER_HISTORY = "a person may have several histories; only other people who hold the terms count"
+HISTORIES_COUNTED = "histories are counted as people; --private tells which are the same person's"
 
 
 def measure_uniqueness(
@@ -55,7 +55,7 @@ def _measure_kept_column(
     """Return the share of histories that m of their times, ranks or URLs single out; the log may be closed already."""
     name, m, kept = measure.word("by"), measure.integer("m"), evidence.find(KeptValues)
     if kept is None or name not in kept.table.column_names:
-        raise InputError(f"{measure}: the release tells no {name}; only one made with --keep {name} does.")
+        raise InputError(f"{measure}: the release has no {name}; only one made with --keep {name} has.")
     log, before = evidence.find(QueryLog), None
     if log is not None:
         (column,) = (column for column in log.source.keep if column.name == name)
