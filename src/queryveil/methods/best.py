@@ -5,11 +5,12 @@ history may trade terms for one of greater weight. Weight = gain · √potential
 terms of that history that are compatible with the term. Then terms are reselected (`kernels.km.improvement`) and grown
 again, by gain alone, while that helps. All this is for combinations of two and never breaks the guarantee on the way.
 For m above 2, Algorithm 1 deletes the larger infrequent combinations of the grown log, and terms are reinserted.
-Algorithm 1 also runs alone, on a core of its own, and the better result is taken.
+Algorithm 1 also runs alone, on a core of its own, and the better result is taken. So that no other target keeps more of
+what this one is about, the log is also grown in the order of others where that may help (docs/decisions/0040).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -40,10 +41,11 @@ _LARGE, _SAMPLED = 100_000, 16  # histories of a large log, of which every 16th 
 _MIN_GAIN = 0.005  # minimum gain, as a share, for which another round is made
 _MAX_TRIES = 64
 _TRIED_WORK = 12_000_000  # pairs of history and term, and _PER_HISTORY for each history, in all tries after the first …
-_PER_HISTORY = 100  # … which gain most where few people have long histories
+_PER_HISTORY = 100  # … which gain most where few people have long histories …
+_PER_PAIR = 18  # … or so much for each pair, if histories are so short that this is less
 _REMOVED = 0.2, 0.6  # the smallest and the largest share of the terms that such a try removes and inserts again
 _SPREAD = 0.4  # of the random factors of its order and weights
-_SMALL = 8  # tries after the first: a log that allows so many is also grown in the order of other targets
+_SMALL = 16  # tries after the first: a log that allows so many is also grown in the order of other targets
 _PROMISING = 0.9  # share of the best result so far that makes another order worth more work
 _FEW_TRIPLES = 1_000_000  # up to so many frequent ones, Algorithm 1 is also tried by other rules
 _OTHER = "growth in another order"
@@ -70,16 +72,7 @@ def best(
         paper = pool.submit(delete, rows, people, own, rule, end_when_stopped)
         try:
             problem = growth_problem(rows, rule.k, tree, len(people), objective.gain)
-            grown, n_tries = _grow_in_all_orders(problem, objective, people, rule.m, rng, progress)
-            found = {name: masks[-1] for name, masks in grown.items()}
-            if rule.m > 2:
-                if problem.is_small and len(tree.term3) <= _FEW_TRIPLES:
-                    grown["paper, improved"] = [rows.ids < len(people)]
-                rules = _deletion_rules(rule, rows, objective, is_small=problem.is_small)
-                for name, masks in grown.items():
-                    usable = masks if problem.is_small else masks[-1:]
-                    tried = [_enforce_larger_combinations(rows, mask, rules, objective, progress) for mask in usable]
-                    found[name] = max(tried, key=objective.kept_share)
+            found, n_tries = _find_candidates(problem, objective, people, rule, rng, progress)
             published = paper.result()[0]
         except BaseException:
             stop.set()
@@ -120,8 +113,10 @@ class GrowthProblem:
 
     @property
     def n_varied(self) -> int:
-        """Return how often the size of the log allows to vary a grown log."""
-        return min(_MAX_TRIES, _TRIED_WORK // (len(self.gain) + _PER_HISTORY * self.profiles.n_histories))
+        """Return how many varied tries the size of the log allows."""
+        n_pairs = len(self.gain)
+        per_try = n_pairs + min(_PER_HISTORY * self.profiles.n_histories, _PER_PAIR * n_pairs)
+        return min(_MAX_TRIES, _TRIED_WORK // max(1, per_try))
 
     @property
     def is_small(self) -> bool:
@@ -226,6 +221,24 @@ def improve(problem: GrowthProblem, log: GrowingLog, tree: Tree, order: IntArray
         grow_terms(problem, log, tree, problem.gain, order[is_dropped[order]], progress)
 
 
+def _find_candidates(
+    problem: GrowthProblem,
+    objective: Objective,
+    people: IntArray,
+    rule: Rule,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[dict[str, Mask], int]:
+    """Return anonymous logs by how they were found, and how many were grown."""
+    grown, n_tries = _grow_in_all_orders(problem, objective, people, rule.m, rng, progress)
+    if rule.m > 2:
+        return _enforce_all(problem, grown, rule, objective, progress), n_tries
+    found = {name: masks[-1] for name, masks in grown.items()}
+    if problem.is_small and not objective.counts_occurrences:
+        found |= _enforce_all(problem, {}, rule, objective, progress)
+    return found, n_tries
+
+
 def _grow_in_all_orders(
     problem: GrowthProblem, objective: Objective, people: IntArray, m: int, rng: np.random.Generator, progress: Progress
 ) -> tuple[dict[str, list[Mask]], int]:
@@ -242,16 +255,15 @@ def _grow_in_all_orders(
         [(rarest_first, 1.0 / people[problem.term]), (rarest_first, problem.by_potential)],
     )
     own, *others = (rare, common) if objective.favours_rare_terms else (common, rare)
-    occurrences = problem.profiles.counts.astype(np.float64)
-    has_values = not np.array_equal(objective.gain, occurrences)
-    if problem.is_small and has_values:
-        plain = growth_problem(problem.profiles, problem.k, problem.tree, problem.n_terms, occurrences)
-        others.append((replace(objective, target="logsize", gain=occurrences), [(plain.by_gain, plain.by_potential)]))
+    if problem.is_small and not objective.counts_occurrences:
+        size = replace(objective, target="logsize", gain=problem.profiles.counts.astype(np.float64))
+        plain = growth_problem(problem.profiles, problem.k, problem.tree, problem.n_terms, size.gain)
+        others.append((size, [(plain.by_gain, plain.by_potential)]))
     same_rng = deepcopy(rng)  # so that a target tries what another one does with the same seed
     kept, masks, n_tries = _grow_best(problem, objective, *own, -np.inf, rng, progress)
     grown = {"growth": masks}
-    # At m = 2 no other order keeps more occurrences.
-    helps = m > 2 or (problem.is_small and (has_values or objective.favours_rare_terms))
+    # At m = 2 no order keeps more occurrences than that of the target.
+    helps = m > 2 or (problem.is_small and not objective.counts_occurrences)
     for guide, starts in others if helps else ():
         promising, starts = _PROMISING * kept, starts if problem.is_small else starts[:1]
         share, masks, n_more = _grow_best(problem, objective, guide, starts, promising, deepcopy(same_rng), progress)
@@ -282,13 +294,14 @@ def _grow_best(
         if number < len(starts):
             (order, weight), is_removed = starts[number], np.ones(problem.n_terms, np.bool_)
         else:
-            order, weight = starts[0]
             is_removed = rng.random(problem.n_terms) < rng.uniform(*_REMOVED)
-            position = np.arange(1, len(order) + 1) * np.exp(_SPREAD * rng.standard_normal(len(order)))
-            order = order[np.argsort(position, kind="stable")]
-            weight = weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
+            order, weight = _vary(*starts[0], rng)
         log, tree = problem.without(guide_log, guide_tree, is_removed)
         grow_terms(problem, log, tree, weight, order[is_removed[order]], progress)
+        if guide.target == "distinct":  # a missing term is worth more than any number of others
+            is_missing = log.support1 < problem.k
+            weight = is_missing[problem.term].astype(np.float64)
+            grow_terms(problem, log, tree, weight, np.flatnonzero(is_missing)[::-1].copy(), progress)
         improve(problem, log, tree, order, progress)
         mask = problem.mask(log)
         kept, guided = objective.kept_share(mask), guide.kept_share(mask)
@@ -298,6 +311,30 @@ def _grow_best(
             furthest, guide_log, guide_tree = guided, log, tree
         number += 1
     return most[0], masks, number
+
+
+def _vary(order: IntArray, weight: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+    """Return an order of terms and weights of pairs that differ at random from the given ones."""
+    rank = np.arange(1, len(order) + 1) * np.exp(_SPREAD * rng.standard_normal(len(order)))
+    return order[np.argsort(rank, kind="stable")], weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
+
+
+def _enforce_all(
+    problem: GrowthProblem, grown: Mapping[str, list[Mask]], rule: Rule, objective: Objective, progress: Progress
+) -> dict[str, Mask]:
+    """Return the best anonymous log that each kind of grown log leads to.
+
+    In small logs Algorithm 1 alone is tried too, by several rules and with terms reinserted.
+    """
+    rows, found = problem.profiles, {}
+    everything = {"paper, improved": [rows.ids < problem.n_terms]}
+    has_few = problem.is_small and len(problem.tree.term3) <= _FEW_TRIPLES
+    rules = _deletion_rules(rule, rows, objective, is_small=problem.is_small)
+    for name, masks in {**grown, **(everything if has_few else {})}.items():
+        usable = masks if problem.is_small else masks[-1:]
+        tried = [_enforce_larger_combinations(rows, mask, rules, objective, progress) for mask in usable]
+        found[name] = max(tried, key=objective.kept_share)
+    return found
 
 
 def _deletion_rules(rule: Rule, rows: Profiles, objective: Objective, *, is_small: bool) -> list[Rule]:
@@ -319,7 +356,7 @@ def _deletion_rules(rule: Rule, rows: Profiles, objective: Objective, *, is_smal
 def _enforce_larger_combinations(
     rows: Profiles, grown: Mask, rules: Sequence[Rule], objective: Objective, progress: Progress
 ) -> Mask:
-    """Return the kept pairs after no combination of three to m is infrequent, by the rule that keeps most."""
+    """Return the kept pairs when no combination is infrequent any more, by the rule that keeps most."""
     start = rows.select(grown)
     people = start.holder_counts()
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]

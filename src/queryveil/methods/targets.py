@@ -43,6 +43,11 @@ class Objective:
         """Return whether keeping many different terms matters more than keeping common ones."""
         return self.target in ("users", "distinct")
 
+    @property
+    def counts_occurrences(self) -> bool:
+        """Return whether the target is the log size."""
+        return not self.favours_rare_terms and np.array_equal(self.gain, self.profiles.counts)
+
     def kept_share(self, mask: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the share of the target that a result keeps, in percent, and its log size."""
         log_size = float(self.profiles.counts[mask].sum())
