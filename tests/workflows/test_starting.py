@@ -162,7 +162,7 @@ def change_counts(out: Path) -> None:
 def test_a_tampered_release_is_not_relied_on(folder: Path, tmp_path: Path, tamper: Callable[[Path], None]) -> None:
     shutil.copytree(folder / "weak", tmp_path / "weak")
     tamper(tmp_path / "weak")
-    with pytest.raises(InputError, match=r"cannot be relied on: km.* is violated"):
+    with pytest.raises(InputError, match=r"cannot be relied on: The release is not as it was made"):
         begin(folder, tmp_path / "out", start=tmp_path / "weak")
     assert [path.name for path in tmp_path.iterdir()] == ["weak"]
 
