@@ -109,11 +109,19 @@ def test_a_page_is_not_overwritten_without_force(
     assert page.read_text() != first
 
 
-@pytest.mark.parametrize("name", ["log.tsv", "release/report.html"])
-def test_force_replaces_nothing_but_a_page(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("log.tsv", "log.tsv is not a page of a comparison, so --force does not replace it"),
+        ("release/report.html", "would lie inside the release"),
+    ],
+)
+def test_force_replaces_nothing_but_a_page(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, reason: str
+) -> None:
     before = (folder / name).read_bytes()
     assert run(compare(folder, "--out", str(folder / name), "--force", method="km(k=2, m=1)")) == 2
-    one_sentence(capsys, f"{name} is not a page of a comparison, so --force does not replace it")
+    one_sentence(capsys, reason)
     assert (folder / name).read_bytes() == before
 
 
