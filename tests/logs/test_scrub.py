@@ -130,9 +130,9 @@ def test_several_identifiers_are_counted_by_kind() -> None:
     ],
 )
 def test_the_time_is_linear_in_the_length_of_a_query(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(scrub(text)[0]) <= len(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_the_engine_recognises_every_decimal_digit_that_scrub_does() -> None:
