@@ -60,7 +60,8 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert set(listed) == set(map(plural, CATEGORIES))
-    assert [p["name"] for p in listed["methods"][0]["parameters"]][:4] == ["k", "m", "target", "algorithm"]
+    names = ["k", "m", "target", "algorithm", "ties", "ranking"]
+    assert [p["name"] for p in listed["methods"][0]["parameters"]] == names
 
 
 def test_generate_prints_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

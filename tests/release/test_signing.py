@@ -1,6 +1,7 @@
 """Signed manifests: whoever has the public key can tell that the manifest is the one that was signed."""
 
 import builtins
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -73,7 +74,7 @@ def test_a_signed_release_holds_with_the_key_and_without(
     assert verify(capsys, out, "--key", key, "--private", out.parent / "secret")[0] == 0
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+@pytest.mark.skipif(not shutil.which("openssl") and "CI" not in os.environ, reason="openssl is not installed")
 def test_openssl_accepts_the_signature(signed: tuple[Path, Path]) -> None:
     out, key = signed
     files = ["-inkey", str(key), "-in", str(out / "manifest.json"), "-sigfile", str(out / "manifest.sig")]
