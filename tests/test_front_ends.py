@@ -1,6 +1,7 @@
 """The front ends offer the same options: those that the requests declare."""
 
 import inspect
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 import typer.main
 
 import queryveil
-from queryveil.cli import COMMANDS, app
+from queryveil.cli import COMMANDS, app, run
 from queryveil.core.options import OptionGroup
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Python API, where the command has one
@@ -22,6 +23,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "index": queryveil.index,
     "reproduce": queryveil.reproduce,
 }
+OF_THE_COMMAND_LINE = {"as_json", "config", "save_config", "dry_run"}
 ONLY_COMMANDS = {"sensitivity", "search", "serve", "list", "generate"}
 
 
@@ -43,7 +45,7 @@ def test_every_command_is_a_function_too_or_known_to_have_none() -> None:
 def test_the_options_of_a_command_are_those_of_its_request(name: str) -> None:
     options = {each.name: each for each in request_of(name).options() if not each.is_python_only}
     found = parameters(name)
-    assert set(found) - {"as_json"} == set(options)
+    assert set(found) - OF_THE_COMMAND_LINE == set(options)
     for option in options.values():
         assert found[option.name].required == option.is_required
         assert found[option.name].help.startswith(option.help)
@@ -71,3 +73,18 @@ def test_no_option_is_declared_twice_in_a_request(name: str) -> None:
 def test_helps_are_sentences() -> None:
     helps = [each.help for name in set(COMMANDS) - {"generate"} for each in request_of(name).options()]
     assert [text for text in helps if not text.endswith((".", "…"))] == []
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_example_of_a_command_is_a_valid_request(name: str) -> None:
+    program, command, *arguments = shlex.split(COMMANDS[name].example)  # type: ignore[attr-defined]
+    assert (program, command) == ("queryveil", name)
+    parsed: Any = typer.main.get_command(app)
+    context = parsed.commands[name].make_context(name, arguments)
+    values = {key: value for key, value in context.params.items() if key not in OF_THE_COMMAND_LINE}
+    assert isinstance(request_of(name).from_values(values), OptionGroup)
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    assert "Commands:\n  anonymize" in capsys.readouterr().out

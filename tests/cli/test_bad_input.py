@@ -97,13 +97,28 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "utf-16": (
         anonymize(log="utf16.tsv"),
-        "utf16.tsv holds NUL bytes, so it is not UTF-8 text; it looks like UTF-16: convert it "
-        "(iconv -f UTF-16 -t UTF-8).",
+        "utf16.tsv holds NUL bytes, so it is not UTF-8 text; it looks like UTF-16: give --encoding utf-16.",
     ),
     "latin-1": (
         anonymize(log="latin1.tsv"),
-        "latin1.tsv: 30 of 30 lines are bad and 1 may be; the first is line 2 (bytes that are not UTF-8); mend the "
-        "file, check --format and --columns, or raise --max-bad-lines.",
+        "latin1.tsv: 30 of 30 lines are bad and 1 may be; the first is line 2 (bytes that are not UTF-8, see "
+        "--encoding); mend the file, check --format and --columns, or raise --max-bad-lines.",
+    ),
+    "no such encoding": (
+        anonymize("--encoding", "latin-0", log="latin1.tsv"),
+        "--encoding: there is no text encoding 'latin-0'; name one such as latin-1, cp1252 or utf-16.",
+    ),
+    "wrong encoding": (
+        anonymize("--encoding", "utf-16", log="latin1.tsv"),
+        "latin1.tsv, line 1 has bytes that are not utf-16; check --encoding, or mend the file.",
+    ),
+    "no such configuration": (
+        anonymize("--config", "none.toml"),
+        "--config: none.toml cannot be read: No such file or directory; check the path.",
+    ),
+    "dry run on a cluster": (
+        anonymize("--dry-run", "--engine", "spark"),
+        "--dry-run tries the method on this machine; leave --engine and its options out.",
     ),
     "truncated gz": (
         anonymize(log="cut.tsv.gz"),
@@ -332,7 +347,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "unknown option": (anonymize("--sead", "1"), "No such option: --sead (Possible options: --seed)"),
     "unknown command": (["anonymise", "log.tsv"], "No such command 'anonymise'"),
     "no method": (["anonymize", "log.tsv", "--out", "out"], "--method"),
-    "no log": (["anonymize", *METHOD, "--out", "out"], "Missing argument 'log'"),
+    "no log": (["anonymize", *METHOD, "--out", "out"], "Missing argument 'LOG'"),
 }
 
 

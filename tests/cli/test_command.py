@@ -8,8 +8,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from queryveil.cli.command import command
-from queryveil.core.names import Flag, Integer, Real, Text
+from queryveil.cli.command import add_command, command, workflow_command
+from queryveil.cli.config import read_config, save_config
+from queryveil.core.errors import InputError, OutputError
+from queryveil.core.names import Flag, Integer, Real, Text, Word
 from queryveil.core.options import AnyObject, CommaSeparated, LocalPath, OptionGroup, option, required
 
 
@@ -27,6 +29,7 @@ class Errand(OptionGroup):
     fast: bool = option(False, Flag(), "Run.")
     purse: Path | None = option(None, LocalPath(), "The purse.", default_text="~/purse")
     friend: Any = option(None, AnyObject(), "A friend.", is_python_only=True)
+    advice: str = option("none", Word(("none", "much")), "advice to take", panel="Advice")
 
 
 GIVEN: list[tuple[Errand, bool]] = []
@@ -45,14 +48,25 @@ def quiet(request: Errand, as_json: bool) -> int:
     return 0
 
 
+def run_errand(request: Errand, progress: object) -> Errand:
+    return request
+
+
+@workflow_command(Errand, f"{__name__}:run_errand", json="Print JSON.", example="shop run milk --shop corner")
+def run(result: Errand, request: Errand, as_json: bool) -> int:
+    """Run an errand as a workflow: with configuration files."""
+    GIVEN.append((result, as_json))
+    return 3
+
+
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command("errand")(errand)
-app.command("quiet")(quiet)
+for name, function in {"errand": errand, "quiet": quiet, "run": run}.items():
+    add_command(app, name, function)
 
 
-def call(*arguments: str) -> tuple[Errand, bool]:
+def call(*arguments: str, command: str = "errand") -> tuple[Errand, bool]:
     GIVEN.clear()
-    assert CliRunner().invoke(app, ["errand", *arguments], standalone_mode=False).return_value == 3
+    assert CliRunner().invoke(app, [command, *arguments], standalone_mode=False).return_value == 3
     return GIVEN[0]
 
 
@@ -97,10 +111,78 @@ def test_help_shows_sentences_defaults_and_placeholders() -> None:
         (["milk", "--shop", "s", "--amount", "0"], "--amount must be a whole number of at least 1, not 0"),
         (["milk", "--shop", "s", "--note", "?"], "--note must be a word, not ?"),
         (["milk"], "--shop"),
-        (["--shop", "s"], "goods"),
+        (["--shop", "s"], "GOODS"),
     ],
 )
 def test_wrong_values_are_refused(arguments: list[str], sentence: str) -> None:
     result = CliRunner().invoke(app, ["errand", *arguments], standalone_mode=False)
     error = result.exception
     assert sentence in (error.format_message() if isinstance(error, typer.TyperException) else str(error))
+
+
+def test_help_has_a_section_per_panel_and_ends_with_the_example() -> None:
+    shown = CliRunner().invoke(app, ["run", "--help"], terminal_width=200).output
+    headings = [line[:-1] for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Arguments", "Options", "Advice", "This command"]
+    assert shown.rstrip().endswith("Example:\n    shop run milk --shop corner")
+
+
+def test_a_configuration_file_gives_defaults_and_the_command_line_takes_precedence(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(
+        'goods = ["milk", "tea"]\nshop = "corner"\nnotes = ["a"]\ncolours = ["red", "blue"]\namount = 5\nbag = false\n'
+    )
+    request, _ = call("--config", str(file), command="run")
+    assert request == Errand(
+        goods=(Path("milk"), Path("tea")),
+        shop=Path("corner"),
+        notes=("a",),
+        colours=("red", "blue"),
+        amount=5,
+        bag=False,
+    )
+    request, _ = call("bread", "--config", str(file), "--amount", "7", "--bag", command="run")
+    assert (request.goods, request.amount, request.bag, request.notes) == ((Path("bread"),), 7, True, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("amuont = 3", "there is no option 'amuont'; did you mean amount?"),
+        ("friend = 3", "there is no option 'friend'"),
+        ("amount = 0", "amount must be a whole number of at least 1, not 0"),
+        ('amount = "many"', "amount must be a whole number of at least 1, not many"),
+        ("fast = 1", "fast must be true or false, not 1"),
+        ("shop = 7", "shop must be a path, not 7"),
+        ("amount == 3", "is not TOML: Invalid value"),
+    ],
+)
+def test_wrong_configuration_files_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_config(file, Errand)
+    assert str(refused.value).startswith(f"--config: {file}")
+    assert sentence in str(refused.value)
+
+
+def test_a_missing_configuration_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: No such file or directory; check the path"):
+        read_config(tmp_path / "none.toml", Errand)
+
+
+def test_saved_options_give_the_same_run_again(tmp_path: Path) -> None:
+    file, awkward = tmp_path / "run.toml", 'a "quoted" \\ path\x7f\n'
+    given = [awkward, "tea", "--shop", "corner", "--note", "a", "--colours", "red, blue", "--price", "1.5", "--no-bag"]
+    first, _ = call(*given, "--save-config", str(file), command="run")
+    again, _ = call("--config", str(file), command="run")
+    assert again == first
+    assert "amount" not in file.read_text()  # a default
+    with pytest.raises(OutputError, match="exists already"):
+        save_config(file, first, {}, overwrite=False)
+
+
+def test_words_and_names_are_completed() -> None:
+    parameters = {each.name: each for each in typer.main.get_command(app).commands["run"].params}  # type: ignore[attr-defined]
+    context = typer.Context(typer.main.get_command(app))
+    assert [item.value for item in parameters["advice"].shell_complete(context, "m")] == ["much"]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import typer
 
 from queryveil.cli import listing, logs, releases, search, serve
+from queryveil.cli.command import add_command
 from queryveil.core.errors import QueryveilError, sentence_of
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT, OWN_BUG = 130, 141, 2, 70
@@ -16,8 +17,7 @@ INTERRUPTED, BROKEN_PIPE, BAD_INPUT, OWN_BUG = 130, 141, 2, 70
 app = typer.Typer(
     name="queryveil",
     help="Turn a search log into something its owner may keep, share or personalise with.",
-    no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -35,7 +35,7 @@ def _options(
         typer.echo(f"queryveil {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        context.fail("Missing command.")
+        typer.echo(context.get_help())
 
 
 COMMANDS = {
@@ -55,7 +55,7 @@ COMMANDS = {
     "list": listing.list_names,
 }
 for name, function in COMMANDS.items():
-    app.command(name)(function)
+    add_command(app, name, function)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error becomes one sentence on stderr."""
     try:
-        code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        given = None if arguments is None else list(arguments)
+        code = app(args=given, prog_name="queryveil", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _fail(_completed(error.format_message()), BAD_INPUT)

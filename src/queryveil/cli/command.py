@@ -2,80 +2,148 @@
 
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
-from queryveil.cli.output import progress_bar
-from queryveil.core.names import Flag, Integer, Real, Text, Word
-from queryveil.core.options import LocalPath, Option, OptionGroup
+from queryveil.cli.config import config_loader, save_config
+from queryveil.cli.output import print_json, progress_bar
+from queryveil.core.names import Flag, Integer, Real, Word, declarations
+from queryveil.core.options import EnginePath, LocalPath, Option, OptionGroup, TextName
 
 Request = TypeVar("Request", bound=OptionGroup)
 Result = TypeVar("Result")
 Command = Callable[..., int]
 _TYPES: dict[type, type] = {Flag: bool, Integer: int, Real: float, LocalPath: Path}  # of one value; a text otherwise
+_METAVARS = {Flag: "", Integer: "N", Real: "X", LocalPath: "PATH", EnginePath: "PATH", TextName: "NAME"}
+_PANEL = "This command"
+_JSON = "as_json"
+_CONFIG = Option(
+    name="config",
+    type=LocalPath(),
+    purpose="A TOML file of options; those of the command line take precedence.",
+    is_optional=True,
+    flag="--config",
+    panel=_PANEL,
+)
+_SAVE_CONFIG = replace(
+    _CONFIG,
+    name="save_config",
+    purpose="Write the options of this run to a TOML file, for --config.",
+    flag="--save-config",
+)
+_DRY_RUN = Option(
+    name="dry_run",
+    type=Flag(),
+    purpose="Check everything, try the method on a sample, and estimate result, time and memory; write nothing.",
+    default=False,
+    flag="--dry-run",
+    panel=_PANEL,
+)
 
 
-def command(request: type[Request], *, json: str = "") -> Callable[[Callable[[Request, bool], int]], Command]:
+class PanelCommand(TyperCommand):
+    """A command whose help shows options under the headings they declare."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, one section per heading, in the order of first occurrence."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            heading = "Arguments" if parameter.param_type_name == "argument" else ""
+            heading = heading or getattr(parameter, "rich_help_panel", None) or _PANEL
+            if (row := parameter.get_help_record(ctx)) is not None:
+                sections.setdefault(heading, []).append(row)
+        for heading, rows in sorted(sections.items(), key=lambda section: section[0] == _PANEL):
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def command(
+    request: type[Request], *, json: str = "", example: str = ""
+) -> Callable[[Callable[[Request, bool], int]], Command]:
     """Make a command of a function that takes a request, and whether to print its result as JSON."""
 
     def decorate(function: Callable[[Request, bool], int]) -> Command:
         def run(*, as_json: bool = False, **values: Any) -> int:
             return function(request.from_values(values), as_json)
 
-        return _with_options(run, function, request, json)
+        return _with_options(run, function, request, json, example)
 
     return decorate
 
 
 def workflow_command(
-    request: type[Request], workflow: str, *, json: str
+    request: type[Request], workflow: str, *, json: str, example: str = "", dry_run: str = ""
 ) -> Callable[[Callable[[Result, Request, bool], int | None]], Command]:
     """Make a command of a function that prints what a workflow returned and gives the exit code, 0 unless it does.
 
-    The workflow is named as "module:function" and imported when the command is run.
+    The workflows are named as "module:function" and imported when the command is run; the one of `dry_run` estimates
+    what the other would do.
     """
 
     def decorate(show: Callable[[Result, Request, bool], int | None]) -> Command:
         def run(*, as_json: bool = False, **values: Any) -> int:
+            values.pop(_CONFIG.name)  # it has set the defaults of the other options
+            config_file, is_estimate = values.pop(_SAVE_CONFIG.name), values.pop(_DRY_RUN.name, False)
             given = request.from_values(values)
+            if config_file is not None:
+                save_config(config_file, given, values, overwrite=bool(values.get("force")))
             with progress_bar() as progress:
-                result = pkgutil.resolve_name(workflow)(given, progress=progress)
-            return show(result, given, as_json) or 0
+                result = pkgutil.resolve_name(dry_run if is_estimate else workflow)(given, progress=progress)
+            if not is_estimate:
+                return show(result, given, as_json) or 0
+            print_json(result.record()) if as_json else typer.echo("\n".join(result.sentences()))
+            return 0
 
-        return _with_options(run, show, request, json)
+        return _with_options(run, show, request, json, example, *([_DRY_RUN] if dry_run else []), _CONFIG, _SAVE_CONFIG)
 
     return decorate
 
 
-def _with_options(run: Command, documented: Callable[..., Any], request: type[OptionGroup], json: str) -> Command:
+def _with_options(
+    run: Command, documented: Callable[..., Any], request: type[OptionGroup], json: str, example: str, *added: Option
+) -> Command:
     """Declare the options of a request as those of a command; `json` is the help of `--json`, absent without one."""
     options = [each for each in request.options() if not each.is_python_only]
-    if json:
-        options.append(Option("as_json", Flag(), json, False, flag="--json"))
-    parameters = [_parameter(each) for each in options]
+    own = [*added, *([Option(_JSON, Flag(), json, False, flag="--json", panel=_PANEL)] if json else [])]
+    parameters = [_parameter(each, request) for each in (*options, *own)]
     run.__name__, run.__doc__ = documented.__name__, documented.__doc__
-    run.request = request  # type: ignore[attr-defined]  # for tests that compare the front ends
+    run.request, run.example = request, example  # type: ignore[attr-defined]  # for the command and for tests
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
 
 
-def _parameter(option: Option) -> inspect.Parameter:
+def add_command(app: typer.Typer, name: str, function: Command) -> None:
+    """Add a command made here to an application; its help ends with the example."""
+    example = getattr(function, "example", "")
+    epilog = f"\b\nExample:\n  {example}" if example else None
+    short = re.split(r"[:;(]", inspect.getdoc(function) or "")[0].strip().rstrip(".")
+    app.command(name, cls=PanelCommand, epilog=epilog, short_help=f"{short}.")(function)
+
+
+def _parameter(option: Option, request: type[OptionGroup]) -> inspect.Parameter:
     """Return an option as Typer reads it from a function's signature."""
     one = _TYPES.get(type(option.type), str)
     kind: Any = list[one] if option.is_repeatable else one  # type: ignore[valid-type]
     is_on = isinstance(option.type, Flag) and option.default  # and can be switched off
     flags = [f"{option.flag}/--no-{option.flag[2:]}" if is_on else option.flag, option.short]
-    metavar = "N" if isinstance(option.type, Integer) else "TEXT" if isinstance(option.type, Text | Word) else None
+    metavar = option.name.upper() if option.is_argument else _METAVARS.get(type(option.type), "TEXT")
     shown: dict[str, Any] = {
         "help": option.help,
         "show_default": option.default_text or option.default not in (None, "", ()),
-        "metavar": option.metavar or metavar,
+        "metavar": option.metavar or metavar or None,
         "parser": whole_number if one is int else None,
+        "autocompletion": _completion(option),
+        "rich_help_panel": option.panel,
     }
+    if option is _CONFIG:  # read before the others, whose defaults it sets
+        shown |= {"is_eager": True, "callback": config_loader(request)}
     info = typer.Argument(**shown) if option.is_argument else typer.Option(*filter(None, flags), **shown)
     default = option.default if option.default not in ("", ()) else None
     return inspect.Parameter(
@@ -84,6 +152,19 @@ def _parameter(option: Option) -> inspect.Parameter:
         default=inspect.Parameter.empty if option.is_required else default,
         annotation=Annotated[kind if option.is_required or default is not None else kind | None, info],
     )
+
+
+def _completion(option: Option) -> Callable[[str], list[str]] | None:
+    """Return the function that completes the value of an option in a shell; None where files are completed."""
+    kind = option.type
+    if not isinstance(kind, TextName | Word):
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        words = kind.words() if isinstance(kind, Word) else declarations(kind.category)
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
 
 
 def whole_number(text: str) -> int:

@@ -23,7 +23,7 @@ class ListRequest(OptionGroup):
     )
 
 
-@command(ListRequest, json="Print the declarations as JSON.")
+@command(ListRequest, json="Print the declarations as JSON.", example="queryveil list methods")
 def list_names(request: ListRequest, as_json: bool) -> int:
     """List methods, guarantees, targets, measures, attacks, log formats, engines, networks of meaning and corpora."""
     by_word = {word: name for name in CATEGORIES for word in (name, plural(name))}

@@ -25,7 +25,12 @@ _FIGURES = {
 }
 
 
-@workflow_command(ProfilesRequest, "queryveil.workflows.logs:write_profiles", json="Print the result as JSON.")
+@workflow_command(
+    ProfilesRequest,
+    "queryveil.workflows.logs:write_profiles",
+    json="Print the result as JSON.",
+    example="queryveil profiles log.tsv --out profiles.csv",
+)
 def profiles(done: "WrittenProfiles", request: ProfilesRequest, as_json: bool) -> None:
     """Write the profiles of a log (user, term, weight); keep the file secret, it names people."""
     if as_json:
@@ -34,7 +39,7 @@ def profiles(done: "WrittenProfiles", request: ProfilesRequest, as_json: bool) -
     typer.echo(f"{done.path}: {done.people:,} people, {done.terms:,} terms, {done.rows:,} rows (keep it secret)")
 
 
-@command(GenerateRequest, json="Print the counts as JSON.")
+@command(GenerateRequest, json="Print the counts as JSON.", example="queryveil generate log.tsv --users 2000")
 def generate(request: GenerateRequest, as_json: bool) -> int:
     """Make a synthetic search log in the AOL format."""
     from queryveil.workflows.logs import generate as run

@@ -25,7 +25,11 @@ _CODES = {"holds": 0, "violated": 1, "unchecked": 2}  # exit codes by the state 
 
 
 @workflow_command(
-    requests.ReleaseRequest, "queryveil.workflows.anonymize:make_release", json="Print the result as JSON."
+    requests.ReleaseRequest,
+    "queryveil.workflows.anonymize:make_release",
+    json="Print the result as JSON.",
+    dry_run="queryveil.workflows.estimate:estimate_release",
+    example="queryveil anonymize log.tsv --method 'km(k=10, m=2)' --out release --private private",
 )
 def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest, as_json: bool) -> None:
     """Anonymise a log and write a verified release."""
@@ -59,7 +63,12 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"{what}: {value}"
 
 
-@workflow_command(requests.VerifyRequest, "queryveil.workflows.verify:verify", json="Print the verdict as JSON.")
+@workflow_command(
+    requests.VerifyRequest,
+    "queryveil.workflows.verify:verify",
+    json="Print the verdict as JSON.",
+    example="queryveil verify release --private private",
+)
 def verify(verdict: Verdict, request: requests.VerifyRequest, as_json: bool) -> int:
     """Check a release, or any file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
     if as_json:
@@ -71,7 +80,12 @@ def verify(verdict: Verdict, request: requests.VerifyRequest, as_json: bool) -> 
     return _CODES[verdict.state]
 
 
-@workflow_command(requests.MeasureRequest, "queryveil.workflows.measure:measure", json="Print the scores as JSON.")
+@workflow_command(
+    requests.MeasureRequest,
+    "queryveil.workflows.measure:measure",
+    json="Print the scores as JSON.",
+    example="queryveil measure release --against log.tsv --private private",
+)
 def measure(scores: Sequence[Score], request: requests.MeasureRequest, as_json: bool) -> None:
     """Measure a release, or a released log, against the original (cleaned as a release's manifest says)."""
     if as_json:
@@ -83,7 +97,12 @@ def measure(scores: Sequence[Score], request: requests.MeasureRequest, as_json: 
         typer.echo(f"{request.trec}: {warning}", err=True)
 
 
-@workflow_command(requests.AttackRequest, "queryveil.workflows.attack:attack", json="Print the results as JSON.")
+@workflow_command(
+    requests.AttackRequest,
+    "queryveil.workflows.attack:attack",
+    json="Print the results as JSON.",
+    example="queryveil attack release --against log.tsv --private private --out attacks.html",
+)
 def attack(result: "AttackReport", request: requests.AttackRequest, as_json: bool) -> None:
     """Attack a release with knowledge drawn from its log: success, control, baseline and the same attack on the log."""
     if as_json:
@@ -104,7 +123,12 @@ def attack(result: "AttackReport", request: requests.AttackRequest, as_json: boo
     typer.echo(f"done in {result.seconds:.1f} s", err=True)
 
 
-@workflow_command(requests.WhyRequest, "queryveil.workflows.explain:explain", json="Print the reasons as JSON.")
+@workflow_command(
+    requests.WhyRequest,
+    "queryveil.workflows.explain:explain",
+    json="Print the reasons as JSON.",
+    example="queryveil why release --private private --user 142",
+)
 def why(explanation: "TermExplanation", request: requests.WhyRequest, as_json: bool) -> None:
     """Say why terms or queries of a person were deleted: too few share them, or a combination. For the owner only."""
     from queryveil.workflows.explain import OWNER_ONLY
@@ -118,7 +142,12 @@ def why(explanation: "TermExplanation", request: requests.WhyRequest, as_json: b
     typer.echo(table(headings, rows, numbers=[headings.index("queries")]))
 
 
-@workflow_command(requests.CompareRequest, "queryveil.workflows.compare:compare", json="Print the comparison as JSON.")
+@workflow_command(
+    requests.CompareRequest,
+    "queryveil.workflows.compare:compare",
+    json="Print the comparison as JSON.",
+    example="queryveil compare log.tsv --method 'km(k=5|10, m=2)' --out comparison.html",
+)
 def compare(result: "MethodComparison", request: requests.CompareRequest, as_json: bool) -> None:
     """Run several methods on a log, verify and measure each, and show them side by side; nothing is released."""
     if as_json:
@@ -133,7 +162,10 @@ def compare(result: "MethodComparison", request: requests.CompareRequest, as_jso
 
 
 @workflow_command(
-    requests.ReproduceRequest, "queryveil.workflows.reproduce:reproduce", json="Print all numbers as JSON."
+    requests.ReproduceRequest,
+    "queryveil.workflows.reproduce:reproduce",
+    json="Print all numbers as JSON.",
+    example="queryveil reproduce burghardt --users 2000 --out burghardt",
 )
 def reproduce(result: "Reproduction", request: requests.ReproduceRequest, as_json: bool) -> None:
     """Make the tables and figures of a paper again, with the paper's own; every release is verified."""

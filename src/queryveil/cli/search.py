@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 _TITLE, _TEXT = 40, 70  # characters that are shown
 
 
-@workflow_command(IndexRequest, "queryveil.workflows.search:index", json="Print the counts as JSON.")
+@workflow_command(
+    IndexRequest,
+    "queryveil.workflows.search:index",
+    json="Print the counts as JSON.",
+    example="queryveil index wordnet --out definitions",
+)
 def index(done: "Indexed", request: IndexRequest, as_json: bool) -> None:
     """Make an index of documents, to be searched with queryveil search."""
     if as_json:
@@ -38,7 +43,11 @@ def index(done: "Indexed", request: IndexRequest, as_json: bool) -> None:
         typer.echo(f"files passed over, being in another form: {done.files_passed_over:,}", err=True)
 
 
-@command(SearchRequest, json="Print the documents as JSON.")
+@command(
+    SearchRequest,
+    json="Print the documents as JSON.",
+    example="queryveil search definitions java --as-group 1 --groups groups",
+)
 def search(request: SearchRequest, as_json: bool) -> int:
     """Search an index: as nobody, in the order of a group's profile, or in that of a person's."""
     from queryveil.workflows.search import search as run
@@ -68,7 +77,11 @@ def _short(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
-@command(SensitivityRequest, json="Print the result as JSON.")
+@command(
+    SensitivityRequest,
+    json="Print the result as JSON.",
+    example="queryveil sensitivity explain 'divorce lawyer for alcoholics'",
+)
 def sensitivity(request: SensitivityRequest, as_json: bool) -> int:
     """Train a model of sensitive queries on labels of your own, or explain how sensitive a query is."""
     from queryveil.workflows.sensitivity import explain, train

@@ -8,7 +8,7 @@ from queryveil.cli.command import command
 from queryveil.serve.settings import Settings, read_token
 
 
-@command(Settings)
+@command(Settings, example="queryveil serve --port 8000")
 def serve(settings: Settings, as_json: bool) -> int:
     """Open the pages and the REST service, or with --search the search service alone."""
     settings = replace(settings, token=read_token(settings.token_file))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.names import Flag, Name, Parameter, ParameterType, nearest
@@ -93,6 +93,7 @@ class Option(Parameter):
     metavar: str = ""  # the placeholder for the value in help, such as FILE
     default_text: str = ""  # shown in help in place of a default that is computed later
     is_python_only: bool = False  # the value is an object, which neither a command line nor a REST request can hold
+    panel: str = ""  # the heading under which help shows it; that of its group unless given
 
     @property
     def is_required(self) -> bool:
@@ -147,6 +148,8 @@ def option(default: Any, type: ParameterType, purpose: str, **spelling: Any) -> 
 class OptionGroup:
     """Base of dataclasses whose fields are options or nested option groups; the constructor validates the options."""
 
+    panel: ClassVar[str] = "Options"
+
     def __post_init__(self) -> None:
         for each in self.own_options():
             value = getattr(self, each.name)
@@ -165,7 +168,8 @@ class OptionGroup:
                 default = None if each.default is MISSING else each.default
                 is_optional = each.default is None
                 flag = "" if declared.is_argument else declared.flag or "--" + each.name.replace("_", "-")
-                found.append(replace(declared, name=each.name, default=default, is_optional=is_optional, flag=flag))
+                added = replace(declared, name=each.name, default=default, is_optional=is_optional, flag=flag)
+                found.append(replace(added, panel=declared.panel or cls.panel))
         return tuple(found)
 
     @classmethod

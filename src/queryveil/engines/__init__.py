@@ -65,6 +65,7 @@ BASKETS = "baskets read"  # the unit of the step `rows` where each row is a bask
 class EngineOptions(OptionGroup):
     """Where a command runs: on this machine or on a cluster."""
 
+    panel = "Engine"
     engine: str = option("local", FreeText(), "Where it runs: local, or spark (a cluster).")
     spark_master: str | None = option(
         None, FreeText(), "With --engine spark: local[*], spark://HOST:PORT, yarn or k8s://…", default_text="local[*]"

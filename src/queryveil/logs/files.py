@@ -6,11 +6,12 @@ import json
 import mmap
 import stat
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
@@ -69,6 +70,25 @@ def write_with_unix_line_ends(path: Path, compression: Compression, target: Path
             stream.write(data[: len(data) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b" "))
 
 
+def write_as_utf8(path: Path, compression: Compression, encoding: str, target: Path) -> None:
+    """Copy a file, decompressed and as UTF-8; refuse one with bytes that the encoding does not have."""
+    decoder, line = getincrementaldecoder(encoding)(), 1
+    with target.open("wb") as stream:
+        for chunk in chain(_chunks(path, compression), (b"",)):
+            try:
+                text = decoder.decode(chunk, final=not chunk)
+            except UnicodeError as error:
+                if isinstance(error, UnicodeDecodeError):
+                    line += error.object[: error.start].decode(encoding, errors="ignore").count("\n")
+                raise _wrong_encoding(path, line, encoding) from None
+            line += text.count("\n")
+            stream.write(text.encode())
+
+
+def _wrong_encoding(path: Path, line: int, encoding: str) -> LogError:
+    return LogError(f"{path}, line {line:,} has bytes that are not {encoding}; check --encoding, or mend the file.")
+
+
 def line_at(path: Path, compression: Compression, position: int) -> int:
     """Return the line number of a byte position; the first byte is 1."""
     line, remaining = 1, position - 1  # bytes before the position
@@ -123,8 +143,8 @@ class Sample:
         return start[: len(start) - len(start.lstrip(b"\r\n"))].count(b"\n")
 
 
-def take_sample(path: Path) -> Sample:
-    """Read the beginning of a log file, or raise an error that says why it cannot be a log."""
+def take_sample(path: Path, encoding: str = "") -> Sample:
+    """Read the beginning of a log file, or raise an error that says why it cannot be a log; no encoding means UTF-8."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -146,8 +166,13 @@ def take_sample(path: Path) -> Sample:
         raise LogError(f"{path} cannot be read: {error.strerror or 'it is damaged'}; check the file.") from None
     if not data.strip():
         raise LogError(f"{path} is empty; give a log with at least one line.")
+    if encoding and not data.startswith(_PARQUET):
+        try:
+            data = getincrementaldecoder(encoding)(errors="replace").decode(data).encode()
+        except UnicodeError:  # UTF-16 without its byte order mark
+            raise _wrong_encoding(path, 1, encoding) from None
     if not data.startswith(_PARQUET) and b"\x00" in data:
-        utf16 = "it looks like UTF-16: convert it (iconv -f UTF-16 -t UTF-8)"
+        utf16 = "it looks like UTF-16: give --encoding utf-16"
         advice = utf16 if data.startswith(_UTF16) else "convert it to UTF-8 text or Parquet"
         raise LogError(f"{path} holds NUL bytes, so it is not UTF-8 text; {advice}.")
     return Sample(path, data, compression)

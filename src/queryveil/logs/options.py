@@ -1,5 +1,6 @@
 """Options of reading and cleaning a log."""
 
+import codecs
 import re
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ ROLES = ("user", "query", "time", "rank", "url")
 class ReadingOptions(OptionGroup):
     """How the files of a log are read."""
 
+    panel = "Input"
     format: str = option(
         "",
         Text(r"[\w-]*", "the name of a log format (queryveil list formats)"),
@@ -24,6 +26,11 @@ class ReadingOptions(OptionGroup):
         "",
         Text(r"|\s*\w+=[^=,]+(,\s*\w+=[^=,]+)*", "role=column pairs such as user=uid,query=q,time=ts"),
         "which column is the user, the query, the time, the rank and the url of a table",
+    )
+    encoding: str = option(
+        "utf-8",
+        Text(r"[\w.:-]+", "a name that Python knows, such as latin-1, cp1252 or utf-16"),
+        "the character encoding of text files",
     )
     max_bad_lines: str = option(
         "0.1%",
@@ -35,6 +42,21 @@ class ReadingOptions(OptionGroup):
         Text(r"[0-9]{1,9}(\.[0-9]+)?\s*[MG]B", "a size such as 500MB or 2GB"),
         "memory for reading and cleaning; what does not fit goes to a private temporary folder",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise InputError(
+                f"--encoding: there is no text encoding {self.encoding!r}; name one such as latin-1, cp1252 or utf-16.",
+                field="encoding",
+            ) from None
+
+    @property
+    def is_utf8(self) -> bool:
+        """Return whether text files are read as they are."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")
 
     def column_roles(self) -> dict[str, str]:
         """Return role → column as given."""
@@ -63,6 +85,7 @@ class ReadingOptions(OptionGroup):
 class CleaningOptions(OptionGroup):
     """How a log is cleaned before histories are built."""
 
+    panel = "Cleaning"
     scrub: bool = option(
         True,
         Flag(),
@@ -88,7 +111,7 @@ class CleaningOptions(OptionGroup):
     charset: str = option(
         "letters",
         Word(("letters", "paper")),
-        "which characters make terms: all letters and digits, or the class of Burghardt et al.",
+        "Which characters make terms: all letters and digits, or the class of Burghardt et al.",
     )
     stop_words: str = option(
         "none", Word(("none", "english")), "common words to leave out: none, or Lucene's English list"

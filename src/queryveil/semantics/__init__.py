@@ -48,6 +48,7 @@ DECLARATIONS = (WORDNET, WORDNET_ALL, TAXONOMY, COOCCURRENCE)
 class WeightOptions(OptionGroup):
     """How the terms of a profile are weighted."""
 
+    panel = "Meaning and weight of terms"
     weights: str = option(
         "paper",
         Word(("paper", "counts", "tfidf")),

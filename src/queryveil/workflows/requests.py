@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COUNT = Integer(minimum=0)
+_INPUTS, _OUTPUT = "Inputs of methods and measures", "Output"  # headings of help
 _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _PLACES = "More places, one on each line, for methods that look for places."
 _TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
@@ -90,37 +91,51 @@ class ReleaseRequest(OpenRequest):
     method: str | Name = required(
         TextName("method"), "The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'."
     )
-    out: Location = required(EnginePath(), "The folder of the release.")
-    private: Location | None = option(None, EnginePath(), "A folder for who is behind the release; keep it secret.")
+    out: Location = required(EnginePath(), "The folder of the release.", panel=_OUTPUT)
+    private: Location | None = option(
+        None, EnginePath(), "A folder for who is behind the release; keep it secret.", panel=_OUTPUT
+    )
     kind: str | None = option(
-        None, FreeText(), "What is released: histories or log (terms by query); other methods have one kind only."
+        None,
+        FreeText(),
+        "What is released: histories or log (terms by query); other methods have one kind only.",
+        panel=_OUTPUT,
     )
     keep: tuple[str, ...] = option(
         (),
         CommaSeparated(),
         "Columns to release uncovered: time,rank,url; coarser: time:day (hour, minute), rank:bucket, url:domain.",
+        panel=_OUTPUT,
     )
     keep_floor: int | None = option(
         None,
         Integer(1),
         "How many people must share a value of --keep, else it is left out; by default k of the guarantee.",
+        panel=_OUTPUT,
     )
-    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
-    market: Path | None = option(None, LocalPath(), _MARKET)
+    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.", panel=_INPUTS)
+    market: Path | None = option(None, LocalPath(), _MARKET, panel=_INPUTS)
     seed: int | None = option(None, COUNT, "Seed of the random generator, to repeat a run; by default a random one.")
     start_from: Path | None = option(
-        None, LocalPath(), "A release of this log with smaller k or m; only what it kept is considered."
+        None, LocalPath(), "A release of this log with smaller k or m; only what it kept is considered.", panel=_INPUTS
     )
-    start_from_private: Path | None = option(None, LocalPath(), "The private folder of the --start-from release.")
+    start_from_private: Path | None = option(
+        None, LocalPath(), "The private folder of the --start-from release.", panel=_INPUTS
+    )
     groups: Path | None = option(
         None,
         LocalPath(),
         "An earlier release whose groups are extended: new people join, others move only if the guarantee requires it.",
+        panel=_INPUTS,
     )
-    groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
-    places: Path | None = option(None, LocalPath(), _PLACES)
-    sign_key: Path | None = option(None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.")
-    force: bool = option(False, Flag(), "Replace an existing release and its private folder.")
+    groups_private: Path | None = option(
+        None, LocalPath(), "The private folder of the --groups release.", panel=_INPUTS
+    )
+    places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
+    sign_key: Path | None = option(
+        None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.", panel=_OUTPUT
+    )
+    force: bool = option(False, Flag(), "Replace an existing release and its private folder.", panel=_OUTPUT)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
 
@@ -146,6 +161,7 @@ class VerifyRequest(OptionGroup):
 class PairingOptions(OptionGroup):
     """How the queries of a released log are matched with the original, and how their sensitivity is estimated."""
 
+    panel = "Pairs of queries"
     map: Path | None = option(
         None, LocalPath(), "Who is who where ids differ: CSV with the columns original, released."
     )
@@ -169,13 +185,19 @@ class MeasureRequest(OptionGroup):
     against: tuple[Location, ...] = required(EnginePath(), "Files of the log it was made from.", is_repeatable=True)
     private: Location | None = option(None, EnginePath(), "The release's private folder.")
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
-    market: Path | None = option(None, LocalPath(), _MARKET)
-    taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY)
-    index: Path | None = option(None, LocalPath(), "An index (queryveil index) in which the measure search searches.")
-    trec: Path | None = option(None, LocalPath(), "A new folder for the rankings of search, as run and qrels files.")
-    people: Path | None = option(None, LocalPath(), "A CSV file for the figures of every person; it names people.")
+    market: Path | None = option(None, LocalPath(), _MARKET, panel=_INPUTS)
+    taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY, panel=_INPUTS)
+    index: Path | None = option(
+        None, LocalPath(), "An index (queryveil index) in which the measure search searches.", panel=_INPUTS
+    )
+    trec: Path | None = option(
+        None, LocalPath(), "A new folder for the rankings of search, as run and qrels files.", panel=_OUTPUT
+    )
+    people: Path | None = option(
+        None, LocalPath(), "A CSV file for the figures of every person; it names people.", panel=_OUTPUT
+    )
     seed: int = option(0, COUNT, "Seed of the random draws.")
-    force: bool = option(False, Flag(), "Replace an existing file of --people.")
+    force: bool = option(False, Flag(), "Replace an existing file of --people.", panel=_OUTPUT)
     pairing: PairingOptions = field(default_factory=PairingOptions)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -204,8 +226,8 @@ class AttackRequest(OptionGroup):
     taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY)
     targets: int = option(5_000, COUNT, "The maximum number of people to attack.")
     seed: int = option(0, COUNT, "Seed of the random draws.")
-    page: Path | None = option(None, LocalPath(), "An HTML page to write.", flag="--out")
-    force: bool = option(False, Flag(), "Replace an existing page.")
+    page: Path | None = option(None, LocalPath(), "An HTML page to write.", flag="--out", panel=_OUTPUT)
+    force: bool = option(False, Flag(), "Replace an existing page.", panel=_OUTPUT)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
 
@@ -219,16 +241,19 @@ class CompareRequest(LogRequest):
         flag="--method",
         is_repeatable=True,
     )
-    page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out")
+    page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out", panel=_OUTPUT)
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
-    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.")
+    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.", panel=_INPUTS)
     market: Path | None = option(
-        None, LocalPath(), "A market table (columns term, bid, clicks, impressions) for targets and measures."
+        None,
+        LocalPath(),
+        "A market table (columns term, bid, clicks, impressions) for targets and measures.",
+        panel=_INPUTS,
     )
-    places: Path | None = option(None, LocalPath(), _PLACES)
+    places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
-    force: bool = option(False, Flag(), "Replace an existing page.")
+    force: bool = option(False, Flag(), "Replace an existing page.", panel=_OUTPUT)
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
 
 

@@ -137,7 +137,9 @@ def verify_file(
         has_baskets = (
             is_path
             and kind.unit == "term"
-            and find_format(take_sample(file), reading.format, reading.column_roles()).holds_baskets
+            and find_format(
+                take_sample(file, "" if reading.is_utf8 else reading.encoding), reading.format, reading.column_roles()
+            ).holds_baskets
         )
         released = _baskets(log, kind) if has_baskets else _histories(log, kind, progress)
         n_bad = log.steps["bad lines"].count

@@ -51,7 +51,7 @@ def find_files(source: LogSource) -> list[LogFile]:
         return [LogFile("the table", layout, "table", in_memory=True)]
     files: list[LogFile] = []
     for path in expand_paths(source.paths):
-        sample = take_sample(path)
+        sample = take_sample(path, "" if source.reading.is_utf8 else source.reading.encoding)
         found = find_format(sample, source.reading.format, roles)
         layout = found.layout(sample, roles) if found.layout else Layout("lines", {})
         layout = with_partition(layout, partition, str(path))

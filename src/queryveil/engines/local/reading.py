@@ -25,7 +25,7 @@ from queryveil.engines.local.files import (
     rows_sql,
 )
 from queryveil.logs.faults import NO_USER, OPEN_QUOTE, TOO_FEW, TOO_MANY, UNREADABLE_TIME, first_fault
-from queryveil.logs.files import count_lines, line_at, write_with_unix_line_ends
+from queryveil.logs.files import count_lines, line_at, write_as_utf8, write_with_unix_line_ends
 from queryveil.logs.layout import Layout
 from queryveil.logs.options import ReadingOptions
 
@@ -33,7 +33,7 @@ TYPES = dict.fromkeys(("person", "query", "time", "rank", "url", "part"), "VARCH
 _FAULTS = {
     "MISSING COLUMNS": TOO_FEW,
     "TOO MANY COLUMNS": TOO_MANY,
-    "INVALID ENCODING": "bytes that are not UTF-8",
+    "INVALID ENCODING": "bytes that are not UTF-8, see --encoding",
     "CAST": UNREADABLE_TIME,
     "UNQUOTED VALUE": OPEN_QUOTE,
     "LINE SIZE OVER MAXIMUM": "a line that is too long",
@@ -126,6 +126,10 @@ def _clean_rows(
 def _read_file(connection: Connection, file: LogFile, reading: ReadingOptions, columns: tuple[str, ...]) -> int:
     """Append the rows of a file or table to `raw` and count its bad lines; refuse one that has too many or no rows."""
     is_parquet = file.layout.shape == "parquet"
+    text = connection.folder / "text"
+    if not (is_parquet or file.in_memory or reading.is_utf8):
+        write_as_utf8(file.path, file.compression, reading.encoding, text)
+        file = replace(file, path=text, compression="none")
     with duckdb_errors_as_sentences(file.name):
         start = fetch_number(connection.database, "SELECT count(*) FROM raw")
         n_rows = n_bad = n_all = 0
@@ -152,6 +156,7 @@ def _read_file(connection: Connection, file: LogFile, reading: ReadingOptions, c
                 f"{line:,} ({fault}); mend the {where}, check --format and --columns, or raise --max-bad-lines."
             )
         copy.unlink(missing_ok=True)
+        text.unlink(missing_ok=True)
         return n_bad
 
 

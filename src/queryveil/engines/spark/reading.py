@@ -36,6 +36,8 @@ def read_log(spark: "SparkSession", source: LogSource) -> RawLog:
     """Read the files of a log; folders named COLUMN=VALUE add a column, as usual with Spark."""
     if not source.uris:
         raise LogError("no log is given; name at least one file or folder.")
+    if not source.reading.is_utf8:
+        raise LogError("--encoding goes with --engine local; convert the files to UTF-8 for --engine spark.")
     storage = Storage(spark)
     first = next(iter(storage.files(source.uris[0])), None)
     if first is None:
