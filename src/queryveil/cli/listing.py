@@ -1,5 +1,7 @@
 """`queryveil list`: everything that has a name."""
 
+import shutil
+import textwrap
 from dataclasses import dataclass
 
 import typer
@@ -9,6 +11,8 @@ from queryveil.cli.output import print_json, table
 from queryveil.core.errors import UnknownNameError
 from queryveil.core.names import CATEGORIES, declarations, nearest, plural
 from queryveil.core.options import FreeText, OptionGroup, option
+
+_WIDTH = 100  # of a line at most
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,10 @@ def list_names(request: ListRequest, as_json: bool) -> int:
         return 0
     for name in kinds:
         typer.echo(plural(name))
-        rows = [("  " + d.signature(), d.marked_purpose) for d in declarations(name).values()]
-        typer.echo("\n".join(table(("", ""), rows).split("\n")[1:]))
+        width = min(shutil.get_terminal_size().columns, _WIDTH)
+        for each in declarations(name).values():
+            for text, indent in ((each.signature(), "  "), (each.marked_purpose, "      ")):
+                typer.echo(textwrap.fill(text, width, initial_indent=indent, subsequent_indent="      "))
     if kinds == ["engine"]:
         engines = tuple(declarations("engine"))
         cells = [
