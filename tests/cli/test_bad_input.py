@@ -102,7 +102,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "latin-1": (
         anonymize(log="latin1.tsv"),
         "latin1.tsv: 30 of 30 lines are bad and 1 may be; the first is line 2 (bytes that are not UTF-8, see "
-        "--encoding); mend the file, check --format and --columns, or raise --max-bad-lines.",
+        "--encoding); correct the file, check --format and --columns, or raise --max-bad-lines.",
     ),
     "no such encoding": (
         anonymize("--encoding", "latin-0", log="latin1.tsv"),
@@ -110,7 +110,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "wrong encoding": (
         anonymize("--encoding", "utf-16", log="latin1.tsv"),
-        "latin1.tsv, line 1 has bytes that are not utf-16; check --encoding, or mend the file.",
+        "latin1.tsv, line 1 has bytes that are not utf-16; check --encoding, or correct the file.",
     ),
     "no such configuration": (
         anonymize("--config", "none.toml"),
@@ -140,7 +140,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "wrong delimiter": (
         anonymize("--format", "aol", log="comma.csv"),
         "comma.csv, line 1: format aol needs the header AnonID Query QueryTime ItemRank ClickURL separated by tabs, "
-        "which is not there; mend the header, or leave --format out if it is another format.",
+        "which is not there; correct the header, or leave --format out if it is another format.",
     ),
     "wrong format": (
         anonymize("--format", "excite"),
@@ -159,7 +159,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "not guessed": (anonymize(log="words"), "words: the format could not be guessed; name it with --format ("),
     "bad lines": (
         anonymize("--max-bad-lines", "0", "--columns", "user=ItemRank"),
-        "log.tsv: 30 of 30 lines are bad and 0 may be; the first is line 2 (no user); mend the file, check --format "
+        "log.tsv: 30 of 30 lines are bad and 0 may be; the first is line 2 (no user); correct the file, check --format "
         "and --columns, or raise --max-bad-lines.",
     ),
     "no such column": (
@@ -213,7 +213,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "value is text": (
         anonymize("--values", "text value.csv", method="km(k=2, m=2, target=file)"),
-        "text value.csv, line 3: the value must be a number from 0 to 1e+15, not 'much'; mend it.",
+        "text value.csv, line 3: the value must be a number from 0 to 1e+15, not 'much'; correct it.",
     ),
     "term twice": (
         anonymize("--values", "twice.csv", method="km(k=2, m=2, target=file)"),
@@ -252,15 +252,16 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "bid is text": (
         anonymize("--market", "text bid.csv"),
-        "text bid.csv, line 3: the bid must be a number from 0 to 1e+15, not 'much'; mend it or leave it empty.",
+        "text bid.csv, line 3: the bid must be a number from 0 to 1e+15, not 'much'; correct it or leave it empty.",
     ),
     "clicks are negative": (
         anonymize("--market", "negative.tsv"),
-        "negative.tsv, line 2: the clicks must be a number from 0 to 1e+15, not '-1'; mend it or leave it empty.",
+        "negative.tsv, line 2: the clicks must be a number from 0 to 1e+15, not '-1'; correct it or leave it empty.",
     ),
     "impressions are infinite": (
         anonymize("--market", "infinite.csv"),
-        "infinite.csv, line 2: the impressions must be a number from 0 to 1e+15, not 'inf'; mend it or leave it empty.",
+        "infinite.csv, line 2: the impressions must be a number from 0 to 1e+15, not 'inf'; "
+        "correct it or leave it empty.",
     ),
     "market term twice": (
         anonymize("--market", "term twice.csv"),

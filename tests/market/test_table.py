@@ -64,19 +64,23 @@ FAULTS = {
     "term,bid,clicks,impressions,Bid\na,1,1,1,1\n": "market.csv, line 1: the column bid stands there twice; the file "
     "needs the columns term, bid, clicks, impressions.",
     HEADER + "a,1,2,3\nb,1,many,3\n": "market.csv, line 3: the clicks must be a number from 0 to 1e+15, not 'many'; "
-    "mend it or leave it empty.",
-    HEADER + "a,-1,2,3\n": "market.csv, line 2: the bid must be a number from 0 to 1e+15, not '-1'; mend it or leave "
+    "correct it or leave it empty.",
+    HEADER + "a,-1,2,3\n": "market.csv, line 2: the bid must be a number from 0 to 1e+15, not '-1'; "
+    "correct it or leave "
     "it empty.",
-    HEADER + "a,1,2,inf\n": "market.csv, line 2: the impressions must be a number from 0 to 1e+15, not 'inf'; mend it "
+    HEADER + "a,1,2,inf\n": "market.csv, line 2: the impressions must be a number from 0 to 1e+15, not 'inf'; "
+    "correct it "
     "or leave it empty.",
-    HEADER + "a,nan,2,3\n": "market.csv, line 2: the bid must be a number from 0 to 1e+15, not 'nan'; mend it or leave "
+    HEADER + "a,nan,2,3\n": "market.csv, line 2: the bid must be a number from 0 to 1e+15, not 'nan'; "
+    "correct it or leave "
     "it empty.",
     HEADER + "a,1_0,2,3\n": "not '1_0'",
     HEADER + "a,1,2,3\nb,1,2,3\n\nA!,4,5,6\n": "market.csv, line 5: the term 'a' stands in line 2 already; keep one "
     "of them.",
-    HEADER + "a,1,234,5,6\n": "market.csv, line 2: it has 5 cells, the first line 4; mend or quote it.",
-    HEADER + "a,1\n": "market.csv, line 2: it has 2 cells, the first line 4; mend or quote it.",
-    HEADER + "&,1,2,3\n": "market.csv, line 2: the term '&' holds no letter or digit; mend it or leave the line out.",
+    HEADER + "a,1,234,5,6\n": "market.csv, line 2: it has 5 cells, the first line 4; correct or quote it.",
+    HEADER + "a,1\n": "market.csv, line 2: it has 2 cells, the first line 4; correct or quote it.",
+    HEADER + "&,1,2,3\n": "market.csv, line 2: the term '&' holds no letter or digit; "
+    "correct it or leave the line out.",
 }
 
 
@@ -97,7 +101,7 @@ def test_a_pipe_can_be_read(tmp_path: Path) -> None:
 
 
 def test_a_value_file_may_have_no_empty_cell(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"line 2: the value must be a number from 0 to 1e\+15, not ''; mend it\.$"):
+    with pytest.raises(InputError, match=r"line 2: the value must be a number from 0 to 1e\+15, not ''; correct it\.$"):
         read_values(write(tmp_path, "term,value\ncars,\n"))
 
 

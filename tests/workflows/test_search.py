@@ -60,7 +60,7 @@ def test_a_corpus_is_indexed_and_searched(folder: Path, capsys: pytest.CaptureFi
     assert run(["index", "docs.jsonl", "--out", "index"]) == 0
     printed = capsys.readouterr()
     assert printed.out == "index: documents 3, terms 8, added 3 (form jsonl)\n"
-    assert printed.err == "left out, having no text: 2, the first at docs.jsonl, line 4\n"
+    assert printed.err == "documents without text, left out: 2, the first at docs.jsonl, line 4\n"
     assert run(["search", "index", "java", "-n", "2"]) == 0
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines()[1:]] == ["island", "language"]
     assert run(["search", "index", "java", "--plain", "--json"]) == 0

@@ -416,7 +416,7 @@ def text_file(path: Path, text: str) -> Path:
         ("t.csv", "user,term\na,x\nb,x\n", [], "secret(k=2)", 2, "there is no guarantee 'secret'"),
         ("t.csv", "user,term\na,x\nb,x\n", [], None, 2, "name a guarantee by --claim"),
         ("t.csv", "user,term\na,x\nb,x\n", ["--private", "."], "km(k=2, m=1)", 2, "--private goes with a queryveil"),
-        ("t.csv", "user,term\na,x\nb,x\n,y\n", [], "km(k=2, m=1)", 2, "1 cannot be read; mend the file"),
+        ("t.csv", "user,term\na,x\nb,x\n,y\n", [], "km(k=2, m=1)", 2, "1 cannot be read; correct the file"),
         ("t.csv", "user,term\na,x\nb,y\n,y\n", [], "km(k=2, m=1)", 1, "{x}: 1 holder has it"),
     ],
 )

@@ -37,52 +37,52 @@ class Attack(Declaration):
 
 
 _KNOWN = Parameter("m", Integer(1, MAX_KNOWN - 2), "how many terms of a person are known")
-_OF = "what terms are known of: all that a person searched for, or those that the release still shows of it"
-_FOUND = "If the person is among the people found, success is one divided by their number, else nothing."
+_OF = "where the known terms come from: all that a person searched for, or what the release still shows of it"
+_FOUND = "If the person is among the c people found, the success is 1/c, otherwise 0."
 
 KNOWN_TERMS = Attack(
     name="known_terms",
-    purpose="find a person of whom m, m + 1 and m + 2 terms are known, and with wrong ones among them",
+    purpose="find a person from m, m + 1 and m + 2 known terms, also if some of them are wrong",
     parameters=(
         _KNOWN,
-        Parameter("wrong", Integer(0, 3), "how many wrong terms the scoring attacker believes besides", 1),
+        Parameter("wrong", Integer(0, 3), "how many wrong terms the scoring attacker believes in addition", 1),
         Parameter("of", Word(("log", "release")), _OF, "log"),
     ),
     functions={"local": "queryveil.attacks.finding:attack_by_terms"},
     defaults_to_claimed_m=True,
     risk_of="singling out",
     threat=(
-        "Somebody knows a few random terms that a person searched for, and looks for those who share all of them; who "
-        "is not sure of them scores everybody by the known terms, rarer ones counting more, and takes the best. "
-        f"{_FOUND}"
+        "Somebody knows a few random terms that a person searched for and looks for everybody who shares all of them. "
+        "An attacker who is unsure of the terms scores everybody by them, rarer terms counting more, and takes the "
+        f"best. {_FOUND}"
     ),
 )
 
 INFER = Attack(
     name="infer",
-    purpose="learn another term of a person of whom m terms are known",
+    purpose="learn another term of a person from m known terms",
     parameters=(_KNOWN,),
     paper="Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010",
     functions={"local": "queryveil.attacks.infer:infer"},
     defaults_to_claimed_m=True,
     risk_of="inference",
     threat=(
-        "Somebody knows a few random terms that a person searched for, finds those who match them best, and believes "
-        "of any other term what is true of these people. It is told how surely a further term of the person is "
-        "believed, and how often the term is right in which belief has grown most."
+        "Somebody knows a few random terms that a person searched for, finds the people who match them best, and "
+        "assumes of every other term what is true of these people. Reported are the probability that the attacker "
+        "gives to another term of the person, and how often the term whose probability rose most is right."
     ),
 )
 
 MULTIPLICITY = Attack(
     name="multiplicity",
-    purpose="find a person of whom it is known how often m terms were searched for",
+    purpose="find a person from how often m terms were searched for",
     parameters=(Parameter("m", Integer(1, MAX_KNOWN), "how many terms and numbers are known", 2),),
     functions={"local": "queryveil.attacks.finding:attack_by_counts"},
     defaults_to_claimed_m=True,
     risk_of="linkability",
     threat=(
-        "Somebody has another record of a person, such as the counters of a web site, and knows of a few random terms "
-        f"in how many queries the person used each; the best matches are taken. {_FOUND}"
+        "Somebody has another record of a person, such as the counters of a web site, and knows for a few random terms "
+        f"how many of the person's queries had each; the best matches are taken. {_FOUND}"
     ),
     kinds=("log", "queries", "vocabularies"),
     needs="counts",
@@ -90,16 +90,16 @@ MULTIPLICITY = Attack(
 
 TIME = Attack(
     name="time",
-    purpose="find a person of whom m moments of searching are known",
+    purpose="find a person from m known times of searching",
     parameters=(
-        Parameter("m", Integer(1, MAX_KNOWN), "how many moments are known", 1),
+        Parameter("m", Integer(1, MAX_KNOWN), "how many times are known", 1),
         Parameter("unit", Word(("second", "minute", "hour", "day")), "how precisely they are known", "minute"),
     ),
     functions={"local": "queryveil.attacks.finding:attack_by_moments"},
     risk_of="linkability",
     threat=(
-        "Somebody has another record of a person, such as a provider's log of connections, and knows of a few random "
-        f"moments when the person searched; the best matches are taken. {_FOUND}"
+        "Somebody has another record of a person, such as a provider's log of connections, and knows a few random "
+        f"times at which the person searched; the best matches are taken. {_FOUND}"
     ),
     kinds=("log", "queries"),
     needs="time",
@@ -107,7 +107,7 @@ TIME = Attack(
 
 URL = Attack(
     name="url",
-    purpose="find a person of whom m URLs are known that were clicked on",
+    purpose="find a person from m clicked URLs",
     parameters=(Parameter("m", Integer(1, MAX_KNOWN), "how many URLs are known", 1),),
     functions={"local": "queryveil.attacks.finding:attack_by_urls"},
     risk_of="linkability",
@@ -121,28 +121,28 @@ URL = Attack(
 
 VANITY = Attack(
     name="vanity",
-    purpose="find a person whose name is known by a search for that name",
-    parameters=(Parameter("shared", Integer(1, 100), "a name that more people searched for is taken for famous", 3),),
+    purpose="find a person by a search for the person's own name",
+    parameters=(Parameter("shared", Integer(1, 100), "a name that more people searched for counts as famous", 3),),
     functions={"local": "queryveil.attacks.finding:attack_by_names"},
     risk_of="singling out",
     threat=(
-        "Somebody knows a person's name, and that people search for themselves, and looks for those with both names. "
-        "For want of true names, the name that a person searched for most often and few others did is taken to be the "
-        f"person's own. {_FOUND}"
+        "Somebody knows a person's name and that people search for themselves, and looks for histories with both "
+        "names. The log has no true names, so the name that a person searched for most often, and few others did, "
+        f"stands for the person's own. {_FOUND}"
     ),
     needs="names",
 )
 
 MINIMALITY = Attack(
     name="minimality",
-    purpose="learn which term was deleted from a history by knowing that none is deleted without need",
+    purpose="learn which term was deleted from a history from the rule that none is deleted without need",
     paper="Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing, 2007",
     functions={"local": "queryveil.attacks.minimality:find_deleted"},
     risk_of="inference",
     threat=(
         "Somebody knows which history is a person's, the method and its parameters, and wonders which of two published "
         "terms was deleted from it: one was, the other was never there. A term that could have stayed was never "
-        "there, since nothing is deleted without need. Success is to be right; where both look alike it is a half."
+        "there, since nothing is deleted without need. A right answer counts 1; where both terms look alike, a half."
     ),
     kinds=("histories", "log"),
     guarantee="km",
@@ -154,5 +154,5 @@ DECLARATIONS = (KNOWN_TERMS, INFER, MULTIPLICITY, TIME, URL, VANITY, MINIMALITY)
 def attack_of(attack: ResolvedName) -> Attack:
     """Return the declaration of an attack by its resolved name."""
     if not isinstance(attack.declaration, Attack):
-        raise InputError(f"the attack {attack.declaration.name} is not declared as an attack; mend its package.")
+        raise InputError(f"the attack {attack.declaration.name} is not declared as an attack; correct its package.")
     return attack.declaration

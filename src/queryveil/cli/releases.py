@@ -93,7 +93,7 @@ def measure(scores: Sequence[Score], request: requests.MeasureRequest, as_json: 
     else:
         typer.echo(score_table(scores))
     if request.trec is not None:
-        warning = "what is relevant there was said by people's own profiles; it is for the owner."
+        warning = "relevance was judged there by people's own profiles; keep the folder to yourself."
         typer.echo(f"{request.trec}: {warning}", err=True)
 
 

@@ -38,9 +38,9 @@ def index(done: "Indexed", request: IndexRequest, as_json: bool) -> None:
         typer.echo(f"in the index already: {done.known:,}", err=True)
     if done.without_text:
         first = done.first_without_text
-        typer.echo(f"left out, having no text: {done.without_text:,}, the first at {first}", err=True)
+        typer.echo(f"documents without text, left out: {done.without_text:,}, the first at {first}", err=True)
     if done.files_passed_over:
-        typer.echo(f"files passed over, being in another form: {done.files_passed_over:,}", err=True)
+        typer.echo(f"files in another format, skipped: {done.files_passed_over:,}", err=True)
 
 
 @command(

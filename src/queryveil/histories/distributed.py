@@ -148,7 +148,7 @@ def _check_bad_lines(source: LogSource, n_rows: int, n_bad: int) -> None:
     allowed = source.reading.allowed_bad_lines(n_rows)
     if n_bad == n_rows or n_bad > allowed:
         raise LogError(
-            f"{where}: {n_bad:,} of {n_rows:,} lines are bad and {allowed:,} may be; mend the files, check --format "
+            f"{where}: {n_bad:,} of {n_rows:,} lines are bad and {allowed:,} may be; correct the files, check --format "
             "and --columns, or raise --max-bad-lines."
         )
 

@@ -86,7 +86,7 @@ def write_as_utf8(path: Path, compression: Compression, encoding: str, target: P
 
 
 def _wrong_encoding(path: Path, line: int, encoding: str) -> LogError:
-    return LogError(f"{path}, line {line:,} has bytes that are not {encoding}; check --encoding, or mend the file.")
+    return LogError(f"{path}, line {line:,} has bytes that are not {encoding}; check --encoding, or correct the file.")
 
 
 def line_at(path: Path, compression: Compression, position: int) -> int:

@@ -83,11 +83,11 @@ def _parse(
     for row in filter(None, rows):
         try:
             if len(row) != len(header):
-                raise ValueError(f"it has {len(row)} cells, the first line {len(header)}; mend or quote it.")
+                raise ValueError(f"it has {len(row)} cells, the first line {len(header)}; correct or quote it.")
             text = row[positions[0]]
             term = " ".join(terms(text, charset))  # one of several words matches nothing in a log
             if not term:
-                raise ValueError(f"the term {text!r} holds no letter or digit; mend it or leave the line out.")
+                raise ValueError(f"the term {text!r} holds no letter or digit; correct it or leave the line out.")
             if term in number:
                 raise ValueError(f"the term {term!r} stands in line {lines[number[term]]} already; keep one of them.")
             cells.extend(_parse_number(row[at], name, gaps) for at, name in zip(positions[1:], columns, strict=True))
@@ -124,6 +124,6 @@ def _parse_number(text: str, column: str, gaps: bool) -> float:
     except ValueError:
         value = _NAN
     if not 0 <= value <= MAX_VALUE:
-        what = f"{text!r}; mend it" + (" or leave it empty" if gaps else "")
+        what = f"{text!r}; correct it" + (" or leave it empty" if gaps else "")
         raise ValueError(f"the {column} must be a number from 0 to {MAX_VALUE:g}, not {what}.")
     return value

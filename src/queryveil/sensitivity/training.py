@@ -58,7 +58,7 @@ def read_labels(path: Path) -> Examples:
                 label = _LABELS.get((row["label"] or "").strip().lower())
                 if label is None:
                     raise InputError(
-                        f"{path}, line {reader.line_num}: a label is 1 or 0, sensitive or neutral; mend that line."
+                        f"{path}, line {reader.line_num}: a label is 1 or 0, sensitive or neutral; correct that line."
                     )
                 queries.append(row["query"])
                 labels.append(label)

@@ -104,10 +104,10 @@ def _add_error_handlers(app: FastAPI) -> None:
         """Describe the first fault without the value that was sent."""
         fault: Mapping[str, Any] = error.errors()[0]
         if fault["type"] == "json_invalid":
-            return problem(request, 422, "the request is not JSON that can be read; mend it.")
+            return problem(request, 422, "the request is not JSON that can be read; correct it.")
         is_body = isinstance(error, RequestValidationError)  # its locations begin with "body"
         field, message = ".".join(map(str, fault["loc"][is_body:])), fault["msg"]
-        return problem(request, 422, f"{field or 'the request'}: {message[0].lower()}{message[1:]}; mend it.", field)
+        return problem(request, 422, f"{field or 'the request'}: {message[0].lower()}{message[1:]}; correct it.", field)
 
     @app.exception_handler(HTTPException)
     async def handle_http_error(request: Request, error: HTTPException) -> Response:

@@ -152,7 +152,7 @@ def read_map(path: Path) -> dict[str, str]:
         if not line:
             continue
         if len(line) != len(MAP_COLUMNS) or not all(map(str.strip, line)):
-            raise InputError(f"{path}, line {number}: a line has an original and a released id; mend it.")
+            raise InputError(f"{path}, line {number}: a line has an original and a released id; correct it.")
         if found.setdefault(line[second].strip(), line[first].strip()) != line[first].strip():
             raise InputError(f"{path}, line {number}: a released id stands for two people; list it once.")
     return found

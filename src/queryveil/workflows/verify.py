@@ -147,7 +147,7 @@ def verify_file(
     _add_word_lists(evidence, claim, places, None)
     verdict = verify_claim(claim, kind, evidence, progress=progress)
     if verdict.holds and n_bad:  # what was not read may break the claim
-        reason = f"the lines that can be read keep it, but {n_bad:,} cannot be read; mend the file"
+        reason = f"the lines that can be read keep it, but {n_bad:,} cannot be read; correct the file"
         return replace(verdict, state="unchecked", reason=reason)
     return verdict
 

@@ -153,7 +153,7 @@ def _read_file(connection: Connection, file: LogFile, reading: ReadingOptions, c
             line, fault = _first_bad(connection.database, file, start)
             raise LogError(
                 f"{file.name}: {n_bad:,} of {n_all:,} {what}s are bad and {allowed:,} may be; the first is {what} "
-                f"{line:,} ({fault}); mend the {where}, check --format and --columns, or raise --max-bad-lines."
+                f"{line:,} ({fault}); correct the {where}, check --format and --columns, or raise --max-bad-lines."
             )
         copy.unlink(missing_ok=True)
         text.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ def _aol_layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     if not _is_aol(sample):
         raise LogError(
             f"{sample.path}, line 1: format aol needs the header {' '.join(_AOL_COLUMNS)} separated by tabs, which is "
-            "not there; mend the header, or leave --format out if it is another format."
+            "not there; correct the header, or leave --format out if it is another format."
         )
     roles = find_roles(f"{sample.path}, line 1", _AOL_COLUMNS, columns, shown=True)
     return Layout("delimited", roles, _AOL_COLUMNS, delimiter="\t", header=True, time="iso")
