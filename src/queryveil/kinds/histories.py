@@ -133,8 +133,8 @@ class HistoriesKind(Kind):
         ids = as_array(pc.fill_null(number, width - 1)).astype(np.int64)[released.ids]
         true = np.append(row_numbers(profiles.indptr) * width + profiles.ids, np.iinfo(np.int64).max)
         claimed = np.repeat(owners.history, np.diff(released.indptr)) * width + ids
-        place = np.searchsorted(true, claimed)
-        held = np.where(true[place] == claimed, np.append(profiles.counts, 0)[place], 0)
+        position = np.searchsorted(true, claimed)
+        held = np.where(true[position] == claimed, np.append(profiles.counts, 0)[position], 0)
         is_copied = (held > 0) & (held != released.counts) & self.has_occurrences
         found = {"people": len(np.unique(owners.person)), "occurrences": int(held.sum(dtype=np.int64))}
         return history_faults(int((held == 0).sum()), int(is_copied.sum()), found, counts, PLURALS[self.unit])

@@ -159,12 +159,12 @@ class ArrayGroupFinder:
         n_wrong = int(np.count_nonzero(is_wrong))
         if not n_wrong:
             return Finding()
-        place = int((is_wrong if badness is None else badness).argmax())
-        worst = Finding(n_wrong, int(self._released.groups[place]), terms=int(self._terms[place]))
+        position = int((is_wrong if badness is None else badness).argmax())
+        worst = Finding(n_wrong, int(self._released.groups[position]), terms=int(self._terms[position]))
         if badness is None:
             return worst
         counts = self._counts
-        return worst._replace(members=int(counts.members[place]), held=int(counts.held_in_group[place]))
+        return worst._replace(members=int(counts.members[position]), held=int(counts.held_in_group[position]))
 
     @cached_property
     def _counts(self) -> GroupCounts:

@@ -57,7 +57,7 @@ class LogData:
 
     profiles: Profiles
     queries: Profiles | None  # over whole queries
-    kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]]  # kept column → place of the history in the profiles, value
+    kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]]  # kept column → position of the history in the profiles, value
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +95,10 @@ def _kept_values(log: QueryLog, profiles: Profiles) -> dict[str, tuple[IntArray,
     found = {}
     for column in log.source.keep:
         if log.has_values(column):
-            place = np.full(len(log.owners_and_partitions()[0]), -1, np.int64)
-            place[profiles.log_history] = np.arange(profiles.n_histories)
+            position = np.full(len(log.owners_and_partitions()[0]), -1, np.int64)
+            position[profiles.log_history] = np.arange(profiles.n_histories)
             rows = pa.Table.from_batches(log.batches([column])).drop_null()
-            history = place[as_array(rows["history"])]
+            history = position[as_array(rows["history"])]
             found[column.name] = history[history >= 0], rows[column.name].filter(pa.array(history >= 0))
     return found
 
@@ -198,17 +198,17 @@ def _units_of_histories(
     _, history = private.owners(users)
     owner = person[history]
     order = np.argsort(owner, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))  # the released history's row among those by person
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))  # the released history's row among those by person
     unit, term, counts = pairs_of(release.kind, release.rows, number)
     owner_of = np.full(profiles.n_people, -1, np.int32)
     owner_of[owner] = owner
     owners = owner[order].astype(np.int32)
-    terms = _rows(place[unit], term, owners, counts)
+    terms = _rows(position[unit], term, owners, counts)
     kept = {}
     for name in release.manifest.uncovered_columns:
         shown = release.rows.filter(pc.is_valid(pc.field(name)))
-        kept[name] = place[np.searchsorted(users, as_array(shown["user"]))], shown[name]
+        kept[name] = position[np.searchsorted(users, as_array(shown["user"]))], shown[name]
     partition = decode_histories(release.rows, release.kind.unit).partition
     part = np.zeros(len(order), np.int32) if partition is None else partition[order]
     return ReleasedUnits(
@@ -274,8 +274,8 @@ def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, wid
     row_owner = owner_of[profiles.owner_per_pair()].astype(np.int64)
     cells, count = np.unique((row_owner * width + profiles.ids)[row_owner >= 0], return_counts=True)
     wanted = row_numbers(table.indptr) * width + table.keys
-    place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-    return np.where(cells[place] == wanted, count[place], 0)
+    position = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[position] == wanted, count[position], 0)
 
 
 def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], counts: IntArray | None = None) -> ItemTable:

@@ -64,8 +64,8 @@ class Postings:
         """Count the people one of whose histories holds all of the terms."""
         rarest, *others = sorted(map(self.of, terms), key=len)
         for histories in others:
-            place = np.minimum(np.searchsorted(histories, rarest), len(histories) - 1)
-            rarest = rarest[histories[place] == rarest]
+            position = np.minimum(np.searchsorted(histories, rarest), len(histories) - 1)
+            rarest = rarest[histories[position] == rarest]
         return self.count_people(rarest)
 
     def count_people(self, histories: NDArray[np.int64]) -> int:
@@ -80,7 +80,7 @@ class ReasonSearch:
 
     def __init__(self, postings: Postings, person: int, kept: Sequence[int], *, k: int, m: int) -> None:
         self._postings, self._person, self._kept, self._k, self._m = postings, person, kept, k, m
-        # rows: (released history, place among the kept terms), histories ascending
+        # rows: (released history, position among the kept terms), histories ascending
         lists = [postings.of(term) for term in kept]
         history = np.concatenate([np.empty(0, np.int64), *lists])
         column = row_numbers(indptr_of([len(histories) for histories in lists]))
@@ -102,9 +102,9 @@ class ReasonSearch:
         bits = self._bits(holders)
         everybody = np.full(bits.shape[1:], ~np.uint64(0))
         for size in range(1, min(self._m - 1, len(self._kept)) + 1):
-            others, places = _rarest(bits, everybody, 0, size)
+            others, positions = _rarest(bits, everybody, 0, size)
             if others + 1 < self._k:
-                return RareCombination(tuple(self._kept[place] for place in places), others + 1)
+                return RareCombination(tuple(self._kept[position] for position in positions), others + 1)
         return None
 
     def _bits(self, holders: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -145,13 +145,13 @@ def _rarest(bits: NDArray[np.uint64], within: NDArray[np.uint64], first: int, si
     """Return the fewest people who hold a combination of `size` kept terms from `first` on, and the first such."""
     if size == 1:
         people = np.bitwise_count(np.bitwise_or.reduce(bits[first:] & within, axis=1)).sum(axis=1, dtype=np.int64)
-        place = int(np.argmin(people))
-        return int(people[place]), (first + place,)
+        position = int(np.argmin(people))
+        return int(people[position]), (first + position,)
     best: tuple[int, tuple[int, ...]] | None = None
-    for place in range(first, len(bits) - size + 1):
-        people_here, others = _rarest(bits, within & bits[place], place + 1, size - 1)
+    for position in range(first, len(bits) - size + 1):
+        people_here, others = _rarest(bits, within & bits[position], position + 1, size - 1)
         if best is None or people_here < best[0]:
-            best = people_here, (place, *others)
+            best = people_here, (position, *others)
         if best[0] == 0:  # none can be rarer
             break
     if best is None:
@@ -169,12 +169,12 @@ class HoldingRows:
     part: NDArray[np.int32]  # (histories,): all 0 where the log is whole
 
     def postings(self, terms: NDArray[np.int32], part: int, n_terms: int) -> Postings:
-        """Return who holds some terms in a part of the log; each term is numbered by its place among them."""
-        place = np.full(n_terms, -1, np.int64)
-        place[terms] = np.arange(len(terms))
-        rows = np.flatnonzero(place[self.term] >= 0)
+        """Return who holds some terms in a part of the log; each term is numbered by its position among them."""
+        position = np.full(n_terms, -1, np.int64)
+        position[terms] = np.arange(len(terms))
+        rows = np.flatnonzero(position[self.term] >= 0)
         rows = rows[self.part[self.history[rows]] == part]
-        return Postings(self.history[rows], place[self.term[rows]], self.owner, len(terms))
+        return Postings(self.history[rows], position[self.term[rows]], self.owner, len(terms))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,30 +205,32 @@ class LogHoldings:
         return np.asarray(count_holders(owner, self.rows.term[rows], len(self.terms)) >= k)
 
     def count_lost(
-        self, before: Postings, after: Postings, place: int, is_common: NDArray[np.bool_], k: int
+        self, before: Postings, after: Postings, position: int, is_common: NDArray[np.bool_], k: int
     ) -> tuple[int, int]:
         """Count who lost a term, and those of them who had it with a common term that fewer than k had with it."""
-        holders = before.of(place)
+        holders = before.of(position)
         begin, end = np.searchsorted(self.rows.history, [holders, holders + 1])
         taken = ranges(begin, end - begin)
         owner, term = self.rows.owner[self.rows.history[taken]], self.rows.term[taken]
         people = count_holders(owner, term, len(self.terms))
-        lost = np.setdiff1d(owner, after.owner[after.of(place)])
+        lost = np.setdiff1d(owner, after.owner[after.of(position)])
         return len(lost), len(np.intersect1d(lost, owner[(people[term] < k) & is_common[term]]))
 
     def released(self, release: Release, is_concerned: NDArray[np.bool_]) -> HoldingRows:
         """Return the rows that the release has of the marked terms."""
         numbers = np.flatnonzero(is_concerned)
-        place = pc.index_in(release.rows[release.kind.unit], self.terms.take(pa.array(numbers)))
-        is_there = pc.is_valid(place)
+        position = pc.index_in(release.rows[release.kind.unit], self.terms.take(pa.array(numbers)))
+        is_there = pc.is_valid(position)
         user = as_array(release.rows["user"].filter(is_there))
-        keys = np.sort(user * len(numbers) + as_array(place.filter(is_there)))
+        keys = np.sort(user * len(numbers) + as_array(position.filter(is_there)))
         is_new = np.concatenate((keys[:1] >= 0, keys[1:] != keys[:-1]))  # a term may stand in several queries
-        user, place = np.divmod(keys[is_new], max(len(numbers), 1))
+        user, position = np.divmod(keys[is_new], max(len(numbers), 1))
         is_released = self.release_id >= 0
         original = np.empty(np.count_nonzero(is_released), np.int64)  # released history → history
         original[self.release_id[is_released]] = np.flatnonzero(is_released)
-        return HoldingRows(user, numbers[place].astype(np.int32), self.rows.owner[original], self.rows.part[original])
+        return HoldingRows(
+            user, numbers[position].astype(np.int32), self.rows.owner[original], self.rows.part[original]
+        )
 
 
 def load_holdings(private: PrivateFolder, membership: pa.Table) -> LogHoldings:
@@ -390,29 +392,29 @@ def _fates(
     """Say of the terms of a history, or of the one that is wanted, what became of them; removed ones first."""
     row = log.row(history)
     terms, counts, part = log.rows.term[row], log.count[row], int(log.rows.part[history])
-    texts = log.terms.take(pa.array(terms)).to_pylist()  # from here on a term is its place in the row
+    texts = log.terms.take(pa.array(terms)).to_pylist()  # from here on a term is its position in the row
     before, after = (rows.postings(terms, part, len(log.terms)) for rows in (original, released))
     in_order = sorted(range(len(texts)), key=texts.__getitem__)
-    kept = [place for place in in_order if log.release_id[history] in after.of(place)]
+    kept = [position for position in in_order if log.release_id[history] in after.of(position)]
     k, m, person = claim.integer("k"), guarantee_of(claim).largest_shared(claim), int(log.rows.owner[history])
     search = ReasonSearch(after, person, kept, k=k, m=m)
-    causes = ReasonSearch(before, person, [place for place in in_order if is_common[terms[place]]], k=k, m=m)
+    causes = ReasonSearch(before, person, [position for position in in_order if is_common[terms[position]]], k=k, m=m)
     fates = []
-    for place in sorted(in_order, key=set(kept).__contains__):
-        if wanted is not None and terms[place] != wanted:
+    for position in sorted(in_order, key=set(kept).__contains__):
+        if wanted is not None and terms[position] != wanted:
             continue
-        fate = Fate(history, texts[place], int(counts[place]), place in kept)
-        found = None if fate.kept else search.smallest(place)
+        fate = Fate(history, texts[position], int(counts[position]), position in kept)
+        found = None if fate.kept else search.smallest(position)
         if found is not None:
-            places = (place, *found.others)
-            names, in_log = tuple(sorted(texts[other] for other in places)), before.people_holding(places)
+            positions = (position, *found.others)
+            names, in_log = tuple(sorted(texts[other] for other in positions)), before.people_holding(positions)
             fate = replace(fate, combination=names, people=found.people, people_in_log=in_log)
             if in_log >= k and not found.others:
-                lost, in_pairs = log.count_lost(before, after, place, is_common, k)
+                lost, in_pairs = log.count_lost(before, after, position, is_common, k)
                 fate = replace(fate, lost=lost, lost_in_pairs=in_pairs)
-            cause = causes.smallest(place) if in_log >= k else None
+            cause = causes.smallest(position) if in_log >= k else None
             if cause is not None:
-                names = tuple(sorted(texts[other] for other in (place, *cause.others)))
+                names = tuple(sorted(texts[other] for other in (position, *cause.others)))
                 fate = replace(fate, cause=names, people_of_cause=cause.people)
         fates.append(fate)
     return fates
