@@ -9,13 +9,15 @@ BIN := $(VENV)/bin
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
 
-$(VENV)/ready: pyproject.toml constraints.txt scripts/make_venv
-	@PYTHON="$(PYTHON)" scripts/make_venv $(VENV)
+# ready: what the demo and `queryveil serve` need; dev-ready: everything
+$(VENV)/ready $(VENV)/dev-ready: pyproject.toml constraints.txt scripts/make_venv
+	@PYTHON="$(PYTHON)" scripts/make_venv $(VENV) $(if $(findstring dev,$@),dev,serve)
+	@touch $(VENV)/ready $@
 
 demo: $(VENV)/ready ## make a demo log, anonymise it, verify it, tamper with it, and show the report's path
 	@$(BIN)/python scripts/demo.py
 
-test: $(VENV)/ready ## install what the tests need, check the style and types, and run all tests
+test: $(VENV)/dev-ready ## install what the tests need, check the style and types, and run all tests
 	@scripts/system_packages
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder tests
@@ -23,25 +25,25 @@ test: $(VENV)/ready ## install what the tests need, check the style and types, a
 QUICK := tests/core tests/engines tests/histories tests/kinds tests/lexicons tests/market tests/measures tests/report tests/verifiers \
 	tests/test_layers.py tests/test_declarations.py
 
-quick: $(VENV)/ready ## run the tests to run while working: a minute once kernels are compiled
+quick: $(VENV)/dev-ready ## run the tests to run while working: a minute once kernels are compiled
 	@$(BIN)/python -m pytest -q -n 2 $(QUICK)
 
 ROUNDS ?= 10
-explore: $(VENV)/ready ## run the property tests on new random examples, ROUNDS times (10)
+explore: $(VENV)/dev-ready ## run the property tests on new random examples, ROUNDS times (10)
 	@for i in $$(seq $(ROUNDS)); do env -u CI $(BIN)/python -m pytest -q -n 2 -m hypothesis tests || exit 1; done
 
-lint: $(VENV)/ready ## check style (ruff) and types (mypy, strict)
+lint: $(VENV)/dev-ready ## check style (ruff) and types (mypy, strict)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/ready ## measure speed and memory as ratios against named baselines
+bench: $(VENV)/dev-ready ## measure speed and memory as ratios against named baselines
 	@$(BIN)/python -m benchmarks
 
-bench-full: $(VENV)/ready ## the same on logs of real size: hours
+bench-full: $(VENV)/dev-ready ## the same on logs of real size: hours
 	@$(BIN)/python -m benchmarks full
 
-docs: $(VENV)/ready ## write the generated reference pages anew
+docs: $(VENV)/dev-ready ## write the generated reference pages anew
 	@$(BIN)/python -m scripts.build_docs
 
 clean: ## remove the environment and caches

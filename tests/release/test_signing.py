@@ -157,7 +157,7 @@ def test_without_the_package_one_sentence_says_how_to_get_it(
 
     def without(name: str, *arguments: Any) -> Any:
         if name.startswith("cryptography"):
-            raise ImportError(name)
+            raise ModuleNotFoundError(name=name)
         return found(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", without)

@@ -4,11 +4,12 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-import vl_convert
 
-from queryveil.core.errors import InternalError
 from queryveil.report.charts import (
+    BAR_WIDTH,
+    PLOT_WIDTH,
     POINT_LABEL_HEIGHT,
+    Axis,
     Point,
     axis_end,
     bar_chart,
@@ -98,9 +99,56 @@ def test_hostile_labels_are_escaped() -> None:
         assert HOSTILE in label(svg)
 
 
-def test_same_chart_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_figures_give_the_same_bytes() -> None:
     first = bar_chart([("once", 12.3)], "First.", end=100.0)
-    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_, **__: "")
     assert bar_chart([("once", 12.3)], "Second.", end=100.0) == first.replace("First.", "Second.")
-    with pytest.raises(InternalError, match="vl-convert returned no SVG"):
-        bar_chart([("never before", 12.3)], "", end=100.0)
+
+
+def shapes(svg: str, name: str) -> list[dict[str, str]]:
+    return [element.attrib for element in ElementTree.fromstring(svg).iter(name)]
+
+
+def test_bars_are_as_long_as_their_figures_and_stay_within_the_axis() -> None:
+    svg = bar_chart([("half", 25.0), ("whole", 50.0), ("more", 80.0)], "", end=50.0)
+    assert [float(bar["width"]) for bar in shapes(svg, "rect")] == [BAR_WIDTH / 2, BAR_WIDTH, BAR_WIDTH]
+    grouped = grouped_bar_chart([("a", (10.0, 40.0))], COLOURS, "")
+    assert [float(bar["width"]) for bar in shapes(grouped, "rect")] == [0.1 * BAR_WIDTH, 0.4 * BAR_WIDTH]
+    assert [bar["fill"] for bar in shapes(grouped, "rect")] == list(COLOURS.values())
+
+
+def test_positions_on_linear_and_logarithmic_axes() -> None:
+    assert [Axis("", 0, 50, []).position(value, 200) for value in (0, 25, 50)] == [0, 100, 200]
+    on_log = Axis("", 1, 100, [], is_log=True)
+    assert [on_log.position(value, 200) for value in (1, 10, 100)] == pytest.approx([0, 100, 200])
+    assert Axis("", 5, 5, []).position(5, 200) == 100
+
+
+@pytest.mark.parametrize(
+    ("largest", "ticks"),
+    [
+        (98.0, ["0", "20", "40", "60", "80", "100"]),
+        (0.123, ["0", "0.02", "0.04", "0.06", "0.08", "0.1", "0.12", "0.14"]),
+        (0.0, ["0", "0.2"]),
+    ],
+)
+def test_axes_from_zero_have_round_steps(largest: float, ticks: list[str]) -> None:
+    svg = line_chart([Point(3.0, largest, "a")], "x", "y", ["a"])
+    assert [text for text in texts(svg) if text not in ("x", "y", "3")] == ticks
+
+
+def test_every_series_has_a_shape_and_a_line_of_its_own() -> None:
+    points = [Point(x, y, series) for series, y in (("a", 1.0), ("b", 2.0)) for x in (2.0, 1.0)]
+    paths = shapes(line_chart(points, "x", "y", ["a", "b"]), "path")
+    markers = [(path["d"], path["fill"]) for path in paths if "transform" in path]
+    assert len(set(markers)) == 2
+    assert len(markers) == len(points) + 2  # two in the legend
+    curves = [path["d"] for path in paths if path.get("fill") == "none"]
+    for curve in curves:
+        first, second = (float(corner.split(",")[0]) for corner in curve.removeprefix("M").split("L"))
+        assert second - first == pytest.approx(PLOT_WIDTH)  # from left to right
+    assert len(curves) == 2
+
+
+def test_labels_of_an_axis_do_not_overlap() -> None:
+    points = [Point(float(k), 1.0, "a") for k in (1000, 1001, 1002, 5000)]
+    assert [text for text in texts(growth_chart(points, "kept", ["a"], 10.0)) if "," in text][:2] == ["1,000", "5,000"]

@@ -129,7 +129,7 @@ def test_document_is_accessible_and_fits_a_phone() -> None:
 def test_charts_take_their_colours_from_the_page() -> None:
     svgs = "".join(ElementTree.tostring(svg, "unicode") for svg in parse(render(manifest(), HOLDS, SCORES)).iter("svg"))
     colours = set(re.findall(r'(?:fill|stroke)="([^"]+)"', svgs))
-    assert colours == {"none", "currentColor", "var(--before)", "var(--after)", "var(--track)"}
+    assert colours == {"currentColor", "var(--before)", "var(--after)", "var(--track)"}
 
 
 def test_figures_are_shown_in_tables() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import typer
 
 from queryveil.cli.command import command
+from queryveil.core.extras import needs
 from queryveil.serve.settings import Settings, read_token
 
 
@@ -13,12 +14,12 @@ def serve(settings: Settings, as_json: bool) -> int:
     """Open the pages and the REST service, or with --search the search service alone."""
     settings = replace(settings, token=read_token(settings.token_file))
     if settings.search is None:
-        from queryveil.serve.web_server import serve as run
-
+        with needs("serve", "queryveil serve"):
+            from queryveil.serve.web_server import serve as run
         run(settings, _announce)
     else:
-        from queryveil.serve.search_service import serve_search
-
+        with needs("serve", "queryveil serve"):
+            from queryveil.serve.search_service import serve_search
         serve_search(settings, _announce)
     return 0
 

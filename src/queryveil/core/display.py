@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from queryveil.core.extras import needs
+
 
 class Tabular:
     """Something with an Arrow table, which pandas and Polars can take."""
@@ -15,12 +17,14 @@ class Tabular:
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas data frame."""
+        with needs("pandas", "to_pandas()"):
+            import pandas  # noqa: F401  (Arrow would import it, and fail in other ways)
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
         """Return the rows as a Polars data frame."""
-        import polars
-
+        with needs("polars", "to_polars()"):
+            import polars
         return polars.from_arrow(self.to_arrow())
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from queryveil.core.errors import InputError
+from queryveil.core.extras import needs
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE
 
 _PRIVATE, _PUBLIC = "--sign-key", "--key"
@@ -46,12 +47,10 @@ def _read(flag: str, path: Path) -> bytes:
 
 def _load(flag: str, path: Path, data: bytes, part: str) -> Any:
     """Return an Ed25519 key, the private or the public part."""
-    try:
+    with needs("sign", flag):
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise InputError(f"{flag} needs the package cryptography; run pip install 'queryveil[sign]'.") from None
     try:
         if part == "private":
             key: Any = serialization.load_pem_private_key(data, None)

@@ -1,66 +1,47 @@
-"""Charts of the reports and of the web pages: Vega-Lite specifications, rendered to SVG.
+"""Charts of the reports and of the web pages, written as SVG.
 
 Colours are names of the page's style sheet (`currentColor`, `var(--after)`), so that one chart serves light and dark
 mode; series differ in shape as well. Bars carry their figures as text, and every chart has a table next to it.
+Widths of texts are estimated, since the page's font is unknown here.
 """
 
-import json
-import re
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from typing import Any
 
-import vl_convert
 from markupsafe import Markup
 
-from queryveil.core.errors import InternalError
 from queryveil.report.rendering import number, percent
 
-Spec = dict[str, Any]  # a Vega-Lite specification, or a part of one
-
-VEGA_LITE = "5.20"  # one grammar for all versions of vl-convert that we accept: the same figures give the same bytes
 BAR_WIDTH, BAR_HEIGHT, BAR_GAP = 220, 18, 12  # pixels; the width is that of the longest possible bar
 PLOT_WIDTH, PLOT_HEIGHT = 330, 240  # of scatter plots and line charts
 RANGE_WIDTH = 260
-CHARACTER_WIDTH, LABEL_MARGIN = 7.6, 14  # of row labels, estimated: the page's font is unknown here
+CHARACTER_WIDTH, LABEL_MARGIN, LINE_HEIGHT = 7.6, 14, 20
+TEXT_GAP, BASELINE = 8, 5  # from a mark to its text; from the middle of a line to its baseline
 SERIES_COLOURS = 10  # --series-1, … of the style sheet
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+SHAPES = (  # about 70 square pixels each: circle, square, triangle, diamond, cross, and the triangle turned
+    "M-4.7,0A4.7,4.7 0 1 1 4.7,0A4.7,4.7 0 1 1 -4.7,0Z",
+    "M-4.2,-4.2H4.2V4.2H-4.2Z",
+    "M0,-5.5L6.4,5.5H-6.4Z",
+    "M0,-5.9L5.9,0L0,5.9L-5.9,0Z",
+    "M-5.6,-1.9H-1.9V-5.6H1.9V-1.9H5.6V1.9H1.9V5.6H-1.9V1.9H-5.6Z",
+    "M0,5.5L6.4,-5.5H-6.4Z",
+    "M5.5,0L-5.5,6.4V-6.4Z",
+    "M-5.5,0L5.5,6.4V-6.4Z",
+)
 POINT_LABEL_WIDTH, POINT_LABEL_HEIGHT = 0.3, 0.06  # as shares of the axes
-_CACHED_CHARTS = 256
-_ROLES = re.compile(r' (role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
+N_TICKS = 5
+_FIGURE_WIDTH = TEXT_GAP + 7 * CHARACTER_WIDTH  # "100.0%" and some room
 
-_LABELS: Spec = {"labelColor": "currentColor", "labelFontSize": 14}
-_CONFIG: Spec = {
-    "background": None,
-    "padding": {"left": 0, "right": 16, "top": 2, "bottom": 2},  # the page's font may be wider than the one measured
-    "aria": False,  # the chart as a whole has a label; its marks would be read out one by one
-    "font": "sans-serif",
-    "view": {"stroke": None},
-    "axis": {**_LABELS, "title": None, "grid": False, "ticks": False, "domain": False, "labelAlign": "left"},
-    "legend": {
-        **_LABELS,
-        "title": None,
-        "orient": "top",
-        "symbolType": "square",
-        "symbolStrokeWidth": 0,
-        "symbolSize": 160,
-        "columnPadding": 20,
-        "offset": 14,
-    },
-    "text": {"color": "currentColor", "fontSize": 14, "align": "left", "dx": 8, "baseline": "middle"},
-}
-_GRID_AXIS: Spec = {
-    "grid": True,
-    "gridColor": "var(--line)",
-    "titleColor": "currentColor",
-    "titleFontSize": 14,
-    "titleFontWeight": "normal",
-    "titlePadding": 8,
-    "labelPadding": 6,
-}
-_BAR: Spec = {"type": "bar", "height": BAR_HEIGHT, "cornerRadius": 2}
-_BAR_LENGTH: Spec = {"type": "quantitative", "axis": None, "stack": None}
+_SVG = Markup(
+    '<svg role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}" font-family="sans-serif" '
+    'font-size="14" fill="currentColor">{}</svg>'
+)
+_TEXT = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
+_BAR = Markup('<rect x="{}" y="{}" width="{}" height="{}" rx="2" fill="{}"/>')
+_LINE = Markup('<path d="M{},{}L{},{}" stroke="{}" stroke-width="{}"/>')
+_MARKER = Markup('<path transform="translate({},{})" d="{}" fill="{}"/>')
+_CURVE = Markup('<path d="M{}" fill="none" stroke="{}" stroke-width="2"/>')
 
 
 @dataclass(frozen=True)
@@ -73,26 +54,36 @@ class Point:
     label: str = ""
 
 
-@cache
-def warm_up() -> None:
-    """Load the renderer by drawing a chart that is thrown away: the first chart of a process takes about a second."""
-    bar_chart([("", 0.0)], "", end=100.0)
+@dataclass(frozen=True)
+class Axis:
+    """The range of an axis, whether it is logarithmic, its title, and where it has grid lines."""
+
+    title: str
+    low: float
+    high: float
+    ticks: Sequence[float]
+    is_log: bool = False
+
+    def position(self, value: float, length: float) -> float:
+        """Return where a value is on an axis of this length; one that has a single value shows it in the middle."""
+        if self.low == self.high:
+            return length / 2
+        value, low, high = (math.log(v) if self.is_log else v for v in (value, self.low, self.high))
+        return length * (value - low) / (high - low)
 
 
 def bar_chart(rows: Sequence[tuple[str, float]], description: str, *, end: float, on_track: bool = False) -> Markup:
     """Draw one bar of a percentage per row; with `on_track`, each on a lighter bar that stands for `end`."""
-    values = [{"row": label, "value": value, "text": percent(value), "end": end} for label, value in rows]
-    length = {**_BAR_LENGTH, "field": "value", "scale": {"domain": [0, end]}}
-    whole = {**length, "field": "end"}
-    track = [{"mark": {**_BAR, "color": "var(--track)"}, "encoding": {"x": whole}}]
-    bar = {"mark": {**_BAR, "color": "var(--after)"}, "encoding": {"x": length}}
-    text = {"mark": "text", "encoding": {"x": whole if on_track else length, "text": {"field": "text"}}}
-    spec = {
-        "height": {"step": BAR_HEIGHT + BAR_GAP},
-        "encoding": {"y": _row_labels([label for label, _ in rows])},
-        "layer": [*(track if on_track else []), bar, text],
-    }
-    return draw(spec, values, description)
+    left, step = _label_width(label for label, _ in rows), BAR_HEIGHT + BAR_GAP
+    marks, figures = [], []
+    for i, (_, value) in enumerate(rows):
+        width = BAR_WIDTH * min(1.0, value / end)
+        if on_track:
+            marks.append(_bar(left, i * step + BAR_GAP / 2, BAR_WIDTH, "var(--track)"))
+        marks.append(_bar(left, i * step + BAR_GAP / 2, width, "var(--after)"))
+        figures.append(_text(left + (BAR_WIDTH if on_track else width) + TEXT_GAP, (i + 0.5) * step, percent(value)))
+    names = [_text(0, (i + 0.5) * step, label) for i, (label, _) in enumerate(rows)]
+    return _draw(left + BAR_WIDTH + _FIGURE_WIDTH, len(rows) * step, [*marks, *names, *figures], description)
 
 
 def share_chart(title: str, rows: Sequence[tuple[str, float]]) -> Markup:
@@ -105,53 +96,44 @@ def grouped_bar_chart(
     rows: Sequence[tuple[str, Sequence[float | None]]], colours: Mapping[str, str], title: str
 ) -> Markup:
     """Draw a group of bars per row: a percentage for each series of `colours`, none where it is unknown."""
-    values = [
-        {"row": label, "series": name, "value": value, "text": percent(value)}
-        for label, figures in rows
-        for name, value in zip(colours, figures, strict=True)
-        if value is not None
-    ]
-    scale = {"domain": list(colours), "range": list(colours.values())}
-    bars = {"mark": _BAR, "encoding": {"color": {"field": "series", "type": "nominal", "scale": scale}}}
-    text = {"mark": "text", "encoding": {"text": {"field": "text"}}}
-    spec = {
-        "height": {"step": BAR_HEIGHT + 4},
-        "encoding": {
-            "y": {**_row_labels([label for label, _ in rows]), "scale": {"paddingInner": 0.25}},
-            "yOffset": {"field": "series", "type": "nominal", "sort": list(colours)},
-            "x": {**_BAR_LENGTH, "field": "value", "scale": {"domain": [0, 100]}},
-        },
-        "layer": [bars, text],
-    }
+    left, step = _label_width(label for label, _ in rows), BAR_HEIGHT + 4
+    height, legend = _legend([(name, SHAPES[1], colour) for name, colour in colours.items()], len(colours))
+    marks, names, figures = legend, [], []
+    for label, values in rows:
+        names.append(_text(0, height + len(colours) * step / 2, label))
+        for value, colour in zip(values, colours.values(), strict=True):
+            if value is not None:
+                width = BAR_WIDTH * min(100.0, value) / 100
+                marks.append(_bar(left, height + 2, width, colour))
+                figures.append(_text(left + width + TEXT_GAP, height + step / 2, percent(value)))
+            height += step
+        height += BAR_GAP
     described = (
-        f"{label}: {', '.join(f'{name} {percent(value)}' for name, value in zip(colours, figures, strict=True))}"
-        for label, figures in rows
+        f"{label}: {', '.join(f'{name} {percent(value)}' for name, value in zip(colours, values, strict=True))}"
+        for label, values in rows
     )
-    return draw(spec, values, f"{title}. {'; '.join(described)}.")
+    content = [*marks, *names, *figures]
+    return _draw(left + BAR_WIDTH + _FIGURE_WIDTH, height, content, f"{title}. {'; '.join(described)}.")
 
 
 def range_chart(rows: Sequence[tuple[str, int, float, int]], x_title: str, description: str) -> Markup:
     """Draw a line from the lowest to the highest count per row on a logarithmic axis, with a dot at the median."""
-    values = [{"row": label, "low": low, "median": median, "high": high} for label, low, median, high in rows]
+    left, step = _label_width(row[0] for row in rows), BAR_HEIGHT + BAR_GAP
     powers = [1, 10]
     while powers[-1] < max(row[3] for row in rows):
         powers.append(10 * powers[-1])
-    scale = {"type": "log", "domain": [1, powers[-1]], "nice": False}
-    x = _axis("low", x_title, scale, values=powers, format=",d", labelAlign="center")
-    line = {"type": "rule", "strokeWidth": 4, "strokeCap": "round", "color": "var(--before)"}
-    lowest = {"type": "tick", "thickness": 3, "size": BAR_HEIGHT, "color": "var(--after)"}
-    median_dot = {"type": "point", "filled": True, "size": 90, "opacity": 1, "color": "var(--after)"}
-    spec = {
-        "width": RANGE_WIDTH,
-        "height": {"step": BAR_HEIGHT + BAR_GAP},
-        "encoding": {"y": _row_labels([row[0] for row in rows])},
-        "layer": [
-            {"mark": line, "encoding": {"x": x, "x2": {"field": "high"}}},
-            {"mark": lowest, "encoding": {"x": x}},
-            {"mark": median_dot, "encoding": {"x": {**x, "field": "median"}}},
-        ],
-    }
-    return draw(spec, values, description)
+    axis = Axis(x_title, 1, powers[-1], powers, is_log=True)
+    content = _x_axis(axis, left, RANGE_WIDTH, 0, len(rows) * step)
+    for i, (label, *counts) in enumerate(rows):
+        low, median, high = (left + axis.position(max(1, count), RANGE_WIDTH) for count in counts)
+        y = (i + 0.5) * step
+        content += [
+            _line(low, y, high, y, "var(--before)", 4),
+            _line(low, y - BAR_HEIGHT / 2, low, y + BAR_HEIGHT / 2, "var(--after)", 3),
+            _marker(median, y, SHAPES[0], "var(--after)"),
+            _text(0, y, label),
+        ]
+    return _draw(left + RANGE_WIDTH + _FIGURE_WIDTH, len(rows) * step + 2 * LINE_HEIGHT, content, description)
 
 
 def crowd_chart(rows: Sequence[tuple[str, int, float, int]]) -> Markup:
@@ -167,39 +149,27 @@ def crowd_chart(rows: Sequence[tuple[str, int, float, int]]) -> Markup:
 def scatter_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
     """Draw labelled points on two axes of percentages."""
     x_end, y_end = axis_end(p.x for p in points), axis_end(p.y for p in points)
-    labels = {"mark": {"type": "text", "fontSize": 12, "dx": 9}, "encoding": {"text": {"field": "label"}}}
-    axes = {
-        "x": _axis_from_zero("x", f"{x_title}, %", x_end, "center"),
-        "y": _axis_from_zero("y", f"{y_title}, %", y_end, "right"),
-    }
+    axes = _axis_from_zero(f"{x_title}, %", x_end), _axis_from_zero(f"{y_title}, %", y_end)
     described = "; ".join(f"{_name(p)}: {percent(p.x)} and {percent(p.y)}" for p in points)
     shown = _without_overlapping_labels(points, POINT_LABEL_WIDTH * x_end, POINT_LABEL_HEIGHT * y_end)
-    layers = [_markers(series, legend_columns=3), labels]
-    return _plot(axes, layers, shown, f"Scatter plot of {y_title} over {x_title}. {described}.")
+    description = f"Scatter plot of {y_title} over {x_title}. {described}."
+    return _plot(axes, shown, series, description, has_lines=False)
 
 
 def growth_chart(points: Sequence[Point], y_title: str, series: Sequence[str], end: float) -> Markup:
     """Draw a line of percentages per series over k, which has a logarithmic axis."""
     ks = sorted({p.x for p in points})
-    scale = {"type": "log", "domain": [ks[0], ks[-1]], "nice": False}
-    axes = {
-        "x": _axis("x", "k", scale, values=ks, format="d", labelOverlap=True, labelAlign="center"),
-        "y": _axis_from_zero("y", f"{y_title}, %", end, "right"),
-    }
+    axes = Axis("k", ks[0], ks[-1], ks, is_log=True), _axis_from_zero(f"{y_title}, %", end)
     described = "; ".join(f"{_name(p)}, k {p.x:.0f}: {percent(p.y)}" for p in points)
-    return _plot(axes, _lines(series, legend_columns=3), points, f"Line chart of {y_title} over k. {described}.")
+    return _plot(axes, points, series, f"Line chart of {y_title} over k. {described}.")
 
 
 def line_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
     """Draw a line of figures of any unit per series over a parameter; the y axis begins at zero."""
     xs = sorted({p.x for p in points})
-    axes = {
-        "x": _axis("x", x_title, {"domain": [xs[0], xs[-1]], "nice": False}, values=xs, labelAlign="center"),
-        "y": _axis_from_zero("y", y_title, max(p.y for p in points), "right"),
-    }
+    axes = Axis(x_title, xs[0], xs[-1], xs), _axis_from_zero(y_title, max(p.y for p in points))
     described = "; ".join(f"{_name(p)}, {x_title} {p.x:g}: {p.y:.3g}" for p in points)
-    description = f"Line chart of {y_title} over {x_title}. {described}."
-    return _plot(axes, _lines(series, legend_columns=1), points, description)
+    return _plot(axes, points, series, f"Line chart of {y_title} over {x_title}. {described}.")
 
 
 def axis_end(values: Iterable[float]) -> float:
@@ -207,69 +177,96 @@ def axis_end(values: Iterable[float]) -> float:
     return min(100.0, max(1.0, 1.08 * max(values, default=100.0)))
 
 
-def draw(spec: Spec, values: Sequence[Mapping[str, Any]], description: str) -> Markup:
+def _plot(
+    axes: tuple[Axis, Axis], points: Sequence[Point], series: Sequence[str], description: str, *, has_lines: bool = True
+) -> Markup:
+    """Draw points, each series in a colour and a shape of its own, with lines through them or with labels."""
+    x_axis, y_axis = axes
+    styles = {
+        name: (SHAPES[i % len(SHAPES)], f"var(--series-{i % SERIES_COLOURS + 1})") for i, name in enumerate(series)
+    }
+    top, content = _legend([(name, *style) for name, style in styles.items()] if len(series) > 1 else [], 3)
+    left, bottom = LINE_HEIGHT + _label_width(f"{tick:,g}" for tick in y_axis.ticks), top + PLOT_HEIGHT
+    content += _x_axis(x_axis, left, PLOT_WIDTH, top, PLOT_HEIGHT) + _y_axis(y_axis, left, top)
+    placed = [(left + x_axis.position(p.x, PLOT_WIDTH), bottom - y_axis.position(p.y, PLOT_HEIGHT), p) for p in points]
+    for name, (shape, colour) in styles.items():
+        own = [each for each in placed if each[2].series == name]
+        if has_lines and own:
+            path = "L".join(f"{x:.1f},{y:.1f}" for x, y, _ in sorted(own, key=lambda each: each[0]))
+            content.append(_CURVE.format(path, colour))
+        content += [_marker(x, y, shape, colour) for x, y, _ in own]
+    content += [_text(x + TEXT_GAP, y, p.label) for x, y, p in placed if p.label]
+    return _draw(left + PLOT_WIDTH + 2 * _FIGURE_WIDTH, bottom + 2.5 * LINE_HEIGHT, content, description)
+
+
+def _x_axis(axis: Axis, left: float, width: float, top: float, height: float) -> list[Markup]:
+    """Return vertical grid lines, their labels as far as these do not overlap, and the title below them."""
+    parts, bottom, free = [], top + height, -math.inf
+    for tick in axis.ticks:
+        x, label = left + axis.position(tick, width), f"{tick:,g}"
+        parts.append(_line(x, top, x, bottom, "var(--line)", 1))
+        if x - CHARACTER_WIDTH * len(label) / 2 > free:
+            parts.append(_text(x, bottom + LINE_HEIGHT / 2 + 2, label, "middle"))
+            free = x + CHARACTER_WIDTH * (len(label) + 1) / 2
+    return [*parts, _text(left + width / 2, bottom + 1.6 * LINE_HEIGHT, axis.title, "middle")]
+
+
+def _y_axis(axis: Axis, left: float, top: float) -> list[Markup]:
+    """Return horizontal grid lines with labels on their left, and the title, turned, at the edge."""
+    parts = []
+    for tick in axis.ticks:
+        y = top + PLOT_HEIGHT - axis.position(tick, PLOT_HEIGHT)
+        parts += [_line(left, y, left + PLOT_WIDTH, y, "var(--line)", 1), _text(left - 6, y, f"{tick:,g}", "end")]
+    turned = Markup('<g transform="translate({},{}) rotate(-90)">{}</g>')
+    return [*parts, turned.format(LINE_HEIGHT / 2, top + PLOT_HEIGHT / 2, _text(0, 0, axis.title, "middle"))]
+
+
+def _axis_from_zero(title: str, end: float) -> Axis:
+    """Return an axis with about five round steps from 0 to the first one that is not below `end`."""
+    raw = (end or 1.0) / N_TICKS
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = power * next((factor for factor in (1, 2, 5) if raw / power < factor * 1.5), 10)
+    n_steps = math.ceil(end / step - 1e-9) or 1
+    return Axis(title, 0, n_steps * step, [i * step for i in range(n_steps + 1)])
+
+
+def _legend(entries: Sequence[tuple[str, str, str]], most_columns: int) -> tuple[float, list[Markup]]:
+    """Return the height of a legend and its parts: names with their shape and colour, in columns that fit."""
+    width = 2 * LABEL_MARGIN + _label_width(name for name, _, _ in entries)
+    n_columns = max(1, min(most_columns, int((PLOT_WIDTH + LABEL_MARGIN) / width)))
+    parts = []
+    for i, (name, shape, colour) in enumerate(entries):
+        x, y = width * (i % n_columns), LINE_HEIGHT * (i // n_columns + 0.5)
+        parts += [_marker(x + TEXT_GAP, y, shape, colour), _text(x + 2.5 * TEXT_GAP, y, name)]
+    return LINE_HEIGHT * math.ceil(len(entries) / n_columns) + LABEL_MARGIN, parts
+
+
+def _draw(width: float, height: float, content: Iterable[Markup], description: str) -> Markup:
     """Return the chart as an SVG element whose `aria-label` is the description."""
-    complete = {"width": BAR_WIDTH, **spec, "data": {"values": values}, "config": _CONFIG}
-    width, height, content = _to_svg(json.dumps(complete))
-    opening = Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">')
-    return opening.format(description, width, height, width, height) + content + Markup("</svg>")
+    size = f"{width:.0f}", f"{height:.0f}"
+    return _SVG.format(description, *size, *size, Markup("").join(content))
 
 
-@lru_cache(_CACHED_CHARTS)
-def _to_svg(spec: str) -> tuple[str, str, Markup]:
-    """Return the width, the height and the content of the SVG of a specification.
-
-    The namespaces are dropped because HTML does not need them, and the roles of the marks because they have no names.
-    """
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
-    opening = re.match(r'<svg[^>]*? width="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>', svg)
-    if opening is None:
-        raise InternalError("vl-convert returned no SVG with a width and a height; please report this.")
-    content = Markup(_ROLES.sub("", svg[opening.end() : svg.rindex("</svg>")]))  # vl-convert has escaped all text
-    return opening["width"], opening["height"], content
+def _text(x: float, y: float, text: str, anchor: str = "start") -> Markup:
+    """Return a text whose middle line is at y."""
+    return _TEXT.format(f"{x:.1f}", f"{y + BASELINE:.1f}", anchor, text)
 
 
-def _plot(axes: Spec, layers: list[Spec], points: Sequence[Point], description: str) -> Markup:
-    spec = {"width": PLOT_WIDTH, "height": PLOT_HEIGHT, "encoding": axes, "layer": layers}
-    values = [{"x": p.x, "y": p.y, "series": p.series, "label": p.label} for p in points]
-    return draw(spec, values, description)
+def _bar(x: float, y: float, width: float, colour: str) -> Markup:
+    return _BAR.format(f"{x:.1f}", f"{y:.1f}", f"{width:.1f}", BAR_HEIGHT, colour)
 
 
-def _row_labels(labels: Sequence[str]) -> Spec:
-    """Return the encoding of one row per label in the given order, with room for the longest label."""
-    width = LABEL_MARGIN + CHARACTER_WIDTH * max(map(len, labels), default=0)
-    return {"field": "row", "type": "nominal", "sort": None, "axis": {"labelPadding": width, "labelLimit": width}}
+def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: int) -> Markup:
+    return _LINE.format(f"{x1:.1f}", f"{y1:.1f}", f"{x2:.1f}", f"{y2:.1f}", colour, width)
 
 
-def _axis(field: str, title: str, scale: Spec, **options: Any) -> Spec:
-    """Return the encoding of a field on an axis with grid lines."""
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": {**_GRID_AXIS, "title": title, **options}}
+def _marker(x: float, y: float, shape: str, colour: str) -> Markup:
+    return _MARKER.format(f"{x:.1f}", f"{y:.1f}", shape, colour)
 
 
-def _axis_from_zero(field: str, title: str, end: float, align: str) -> Spec:
-    return _axis(field, title, {"domain": [0, end], "nice": True}, tickCount=5, labelAlign=align)
-
-
-def _series_colour(series: Sequence[str], legend_columns: int) -> Spec:
-    colours = [f"var(--series-{i % SERIES_COLOURS + 1})" for i in range(len(series))]
-    legend = {"columns": legend_columns, "symbolSize": 90, "labelLimit": 300} if len(series) > 1 else None
-    return {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": colours}, "legend": legend}
-
-
-def _markers(series: Sequence[str], legend_columns: int) -> Spec:
-    """Return a layer of points; each series has a colour and a shape."""
-    colour = _series_colour(series, legend_columns)
-    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(series))]
-    shape = {**colour, "scale": {"domain": list(series), "range": shapes}}
-    mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
-    return {"mark": mark, "encoding": {"color": colour, "shape": shape}}
-
-
-def _lines(series: Sequence[str], legend_columns: int) -> list[Spec]:
-    """Return a layer of lines and one of points."""
-    colour = _series_colour(series, legend_columns)
-    line = {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"color": colour}}
-    return [line, _markers(series, legend_columns)]
+def _label_width(labels: Iterable[str]) -> float:
+    """Return the room that the longest of the labels needs."""
+    return LABEL_MARGIN + CHARACTER_WIDTH * max(map(len, labels), default=0)
 
 
 def _without_overlapping_labels(points: Sequence[Point], width: float, height: float) -> list[Point]:

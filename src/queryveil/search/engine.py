@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import tantivy
 
 from queryveil.core.errors import InternalError, OutputError
+from queryveil.core.extras import needs
 from queryveil.search.ranking import RankedDocuments
+
+with needs("search", "an index of documents"):
+    import tantivy
 
 ENGINE_VERSION: str = tantivy.__version__.rpartition(", ")[2]  # type: ignore[attr-defined]  # such as "index_format v7"
 TITLE_BOOST = 2.0

@@ -9,15 +9,13 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.naive_bayes import BernoulliNB
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import BoolArray, FloatArray, IntArray, indptr_of
+from queryveil.core.rows import BoolArray, FloatArray, IntArray
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.lexicons.wordnet import NOUN, VERB, load_wordnet
 from queryveil.logs.characters import terms
@@ -147,39 +145,49 @@ class ClassifierScores:
 
 def train(examples: Examples, options: TrainingOptions = TrainingOptions(), *, name: str = "") -> SensitivityModel:
     """Fit naive Bayes and return its word weights, inflected forms included."""
-    words, matrix = _matrix(examples.features)
-    weights, base = _fit(matrix, examples.is_sensitive, examples.importance, options)
+    words, occurrences = _number_words(examples.features)
+    weights, base = _fit(occurrences, examples, np.ones(len(examples.group), np.bool_), options)
     table = with_inflections(dict(zip(words, np.round(weights, _DECIMALS).tolist(), strict=True)))
     return SensitivityModel(tuple(table), np.array(list(table.values())), round(base, _DECIMALS), name)
 
 
+class WordOccurrences(NamedTuple):
+    """Which text contains which word, by numbers."""
+
+    text: IntArray  # (occurrences,)
+    word: IntArray  # (occurrences,)
+
+
 def _fit(
-    matrix: Any, is_sensitive: BoolArray, importance: FloatArray, options: TrainingOptions
+    occurrences: WordOccurrences, examples: Examples, is_used: BoolArray, options: TrainingOptions
 ) -> tuple[FloatArray, float]:
-    """Return what each word adds to the log-odds, and the log-odds without any word.
+    """Return what each word adds to the log-odds, and the log-odds without any word, from the texts that are used.
 
     Both classes get the same total weight: otherwise smoothing, which adds equally to both, would make every absent
     word count against the smaller class.
     """
-    total = np.bincount(is_sensitive, importance, minlength=2)
-    bayes = BernoulliNB(alpha=options.smoothing)
-    bayes.fit(matrix, is_sensitive, sample_weight=importance * (total.sum() / (2 * total))[is_sensitive.astype(int)])
-    neutral, sensitive = bayes.feature_log_prob_
+    is_sensitive, importance = examples.is_sensitive, examples.importance * is_used
+    text, word = occurrences
+    n_words = int(word.max(initial=-1)) + 1
+    log_probability = []
+    for in_class in (~is_sensitive, is_sensitive):
+        share = importance * in_class * importance.sum() / (2 * importance[in_class].sum())
+        count = np.bincount(word, share[text], minlength=n_words)
+        log_probability.append(np.log((count + options.smoothing) / (share.sum() + 2 * options.smoothing)))
+    neutral, sensitive = log_probability
     absent = np.log1p(-np.exp(sensitive)) - np.log1p(-np.exp(neutral))
     if options.unknown is None:
-        base = float(np.log(np.mean(is_sensitive) / np.mean(~is_sensitive)) + absent.sum())
-    else:
-        base = float(np.log(options.unknown / (1 - options.unknown)))
-    return sensitive - neutral - absent, base
+        odds = np.count_nonzero(is_sensitive & is_used) / np.count_nonzero(~is_sensitive & is_used)
+        return sensitive - neutral - absent, float(np.log(odds) + absent.sum())
+    return sensitive - neutral - absent, float(np.log(options.unknown / (1 - options.unknown)))
 
 
-def _matrix(features: Sequence[frozenset[str]]) -> tuple[list[str], Any]:
-    """Return all words, sorted, and a sparse 0/1 matrix of texts × words."""
+def _number_words(features: Sequence[frozenset[str]]) -> tuple[list[str], WordOccurrences]:
+    """Return all words, sorted, and which texts contain them."""
     words = sorted(frozenset().union(*features))
     number = {word: i for i, word in enumerate(words)}
     ids = np.array([i for text in features for i in sorted(number[word] for word in text)], np.int64)
-    indptr = indptr_of([len(text) for text in features])
-    return words, csr_matrix((np.ones(len(ids)), ids, indptr), shape=(len(features), len(words)))
+    return words, WordOccurrences(np.repeat(np.arange(len(features)), [len(text) for text in features]), ids)
 
 
 def cross_validate(
@@ -197,14 +205,15 @@ def cross_validate(
             raise InputError(
                 f"{count} different texts are labelled {label}; {FOLDS}-fold cross-validation needs at least {FOLDS}."
             )
-    _, matrix = _matrix(examples.features)
+    _, occurrences = _number_words(examples.features)
     fold = _folds(examples, rng)
     predicted = np.zeros(len(fold))
     for number in range(FOLDS):
         progress("cross-validation", number, FOLDS)
         here = fold == number
-        weights, base = _fit(matrix[~here], examples.is_sensitive[~here], examples.importance[~here], options)
-        predicted[here] = probability(matrix[here] @ weights + base)
+        weights, base = _fit(occurrences, examples, ~here, options)
+        log_odds = base + np.bincount(occurrences.text, weights[occurrences.word], minlength=len(fold))
+        predicted[here] = probability(log_odds[here])
     progress("cross-validation", FOLDS, FOLDS)
     rows = slice(None) if scored is None else scored
     return score_predictions(predicted[rows], examples.is_sensitive[rows])

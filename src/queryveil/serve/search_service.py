@@ -26,6 +26,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from queryveil.core.errors import InputError
+from queryveil.core.extras import needs
 from queryveil.serve.search import SearchQuery, invalid_request
 from queryveil.serve.settings import LOOPBACK, UVICORN_OPTIONS, Settings, address_of, bind, check_address, host_in
 from queryveil.serve.store import UnknownIdError
@@ -200,8 +201,9 @@ _INTERNAL_ERROR = RefusedError(500, "the search failed by a fault of queryveil; 
 
 def serve_search(settings: Settings, announce: Callable[[str], None], *, processes: int | None = None) -> None:
     """Serve searches until stopped, by one process for each processor unless a number is given."""
-    import uvicorn
-    from uvicorn.supervisors import Multiprocess
+    with needs("serve", "queryveil serve"):
+        import uvicorn
+        from uvicorn.supervisors import Multiprocess
 
     index, groups, token = settings.search, settings.groups, settings.token
     if index is None or groups is None:

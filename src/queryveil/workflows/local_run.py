@@ -35,7 +35,6 @@ from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import read_files
 from queryveil.release.writer import Staging, WrittenRows, prepare_targets, staging, write_rows
-from queryveil.report import warm_up
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
@@ -208,6 +207,5 @@ def _suppressed(kept: KeptColumns, n_rare: Mapping[str, int]) -> dict[str, int]:
 
 
 def _warm_up() -> None:
-    """Load the compiler and the chart renderer while the log is read."""
+    """Load the compiler while the log is read."""
     Tokenizer().add(pa.array(["a"]))
-    warm_up()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queryveil.core.errors import InputError
+from queryveil.core.extras import needs
 from queryveil.core.files import scratch
 
 if TYPE_CHECKING:
@@ -107,12 +108,8 @@ def _without_pyspark_logging() -> Iterator[None]:
 
 def check_installed() -> None:
     """Raise an error that says what is missing if PySpark or Java is not installed."""
-    try:
+    with needs("spark", "--engine spark"):
         import pyspark  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "--engine spark needs PySpark, which is not installed; install it with pip install 'queryveil[spark]'."
-        ) from None
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=f"{home}/bin" if home else None) is None:
         raise InputError(

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
-from scipy.optimize import linear_sum_assignment
 
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import row_numbers
+from queryveil.core.rows import IntArray, row_numbers
 from queryveil.engines import LogSource, open_log
 from queryveil.experiments.liu.grid import AS_PUBLISHED, LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
 from queryveil.experiments.paper import NO_VALUE, example_log, read_printed
@@ -138,8 +138,14 @@ def distances_by_model(network: Network, number: int, omega: int) -> tuple[int, 
     near = steps <= EXAMPLE_EPS
     many = np.where(near, steps - 10_000, 0)  # match as many terms as possible, then the nearest
     saving = np.where(near, np.minimum(steps - 2 * omega, 0), 0)
-    fewest, saved = (int(costs[linear_sum_assignment(costs)].sum()) for costs in (many, saving))
+    fewest, saved = (_least_cost(costs if len(one) <= len(other) else costs.T) for costs in (many, saving))
     return fewest % 10_000, omega * (len(one) + len(other)) + saved
+
+
+def _least_cost(costs: IntArray) -> int:
+    """Return the least total cost of giving every row a column of its own, by trying all ways."""
+    rows = np.arange(len(costs))
+    return min(int(costs[rows, columns].sum()) for columns in permutations(range(costs.shape[1]), len(costs)))
 
 
 def table_1(setup: VocabularySetup, progress: Progress = silent) -> PaperTable:

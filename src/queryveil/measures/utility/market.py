@@ -175,6 +175,10 @@ def _correlate(first: str, second: str, x: FloatArray, y: FloatArray) -> Correla
 
 def significance(correlation: float, n: int) -> float:
     """Return the probability of a correlation at least as extreme on its side of 0 over n unrelated pairs (t test)."""
-    from scipy.special import betainc  # slow to import
-
-    return 0.5 * float(betainc(n / 2 - 1, 0.5, 1 - correlation * correlation))
+    sine, freedom = abs(correlation), n - 2
+    cosine = math.sqrt(1 - sine * sine)
+    numerators = np.arange(1 + freedom % 2, freedom - 2, 2)
+    series = sine * (1 + float(np.cumprod(numerators / (numerators + 1) * cosine * cosine).sum()))
+    if freedom % 2:  # the distribution of t in closed form, for odd and for even degrees of freedom
+        series = 2 / math.pi * (math.asin(sine) + (cosine * series if freedom > 1 else 0))
+    return max(0.0, (1 - series) / 2)

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import gather_rows
+from queryveil.core.rows import gather_rows, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping import greedy
 from queryveil.kernels.grouping.kmeans import at_unit_length, renumber
@@ -156,14 +155,17 @@ def take_out_dissimilar(task: GroupingTask, group: NDArray[np.int32]) -> NDArray
     rows, group = task.rows, group.copy()
     if task.is_open or not (group >= 0).any():
         return group
-    features = csr_array((rows.feature_values, rows.feature_ids, rows.feature_indptr), (task.n_rows, rows.n_dimensions))
     members = np.flatnonzero(group >= 0)
     while len(members):
         numbers, index = np.unique(group[members], return_inverse=True)
-        belongs = csr_array((np.ones(len(members)), (index, np.arange(len(members)))))
-        sums = belongs @ features[members]
-        lengths = np.sqrt(sums.multiply(sums).sum(axis=1))
-        cosine = features[members].multiply(sums[index]).sum(axis=1) / np.maximum(lengths[index], np.finfo(float).tiny)
+        indptr, position = gather_rows(rows.feature_indptr, members)
+        member, values = row_numbers(indptr), rows.feature_values[position]
+        # cells: (group, dimension) as one number; cell: that of every entry
+        cells, cell = np.unique(index[member] * rows.n_dimensions + rows.feature_ids[position], return_inverse=True)
+        sums = np.bincount(cell, values)
+        lengths = np.sqrt(np.bincount(cells // rows.n_dimensions, sums**2, minlength=len(numbers)))
+        product = np.bincount(member, values * sums[cell], minlength=len(members))
+        cosine = product / np.maximum(lengths[index], np.finfo(float).tiny)
         lowest = np.full(len(numbers), np.inf)
         np.minimum.at(lowest, index, cosine)
         is_loose = lowest < task.least

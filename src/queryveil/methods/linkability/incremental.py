@@ -12,11 +12,10 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, gather_rows, row_numbers
+from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of_sorted, row_numbers, row_sums
 from queryveil.histories.groups import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
@@ -26,7 +25,7 @@ from queryveil.methods.linkability.greedy import take_out_dissimilar, task_of
 from queryveil.semantics.augmentation import FeatureMatrix
 
 _NO_GROUP = np.int32(-1)
-_AT_ONCE = 500  # newcomers who are compared with all groups
+_AT_ONCE = 2_000_000  # products of newcomers' and groups' entries, and cosines, that are held in memory
 
 Flags = NDArray[np.bool_]
 Groups = NDArray[np.int32]  # (histories,): the group of each, −1 for none
@@ -110,21 +109,26 @@ def _closest_groups(group: Groups, usable: Flags, features: FeatureMatrix) -> tu
 
     Ties go to the first group; groups without members are not considered.
     """
-    row = row_numbers(features.indptr)
+    row, used = row_numbers(features.indptr), np.unique(group[group >= 0])
     unit = features.values / np.sqrt(np.bincount(row, features.values**2, minlength=len(group)))[row]
-    rows = csr_array((unit, features.ids, features.indptr), shape=(len(group), features.n_dimensions))
-    held = np.flatnonzero(group >= 0)
-    used, number = np.unique(group[held], return_inverse=True)
-    sums = csr_array((np.ones(len(held)), (number, held)), shape=(len(used), len(group))) @ rows
-    length = np.sqrt(sums.multiply(sums).sum(axis=1))
-    sums = diags_array(1 / np.maximum(length, np.finfo(float).tiny)) @ sums
+    cells = principles.cells_of(features.indptr, features.ids, unit, group, features.n_dimensions)
+    number = np.searchsorted(used, cells.group)
+    length = np.sqrt(np.bincount(number, cells.total**2, minlength=len(used)))
+    order = np.argsort(cells.entry, kind="stable")  # cells by dimension, then by group
+    of_group, centroid = number[order], (cells.total / length[number])[order]
+    by_dimension = indptr_of_sorted(cells.entry, features.n_dimensions)
     closest, similarity = np.full(len(group), _NO_GROUP), np.zeros(len(group))
-    alone = np.flatnonzero((group < 0) & usable)
-    for part in np.array_split(alone, len(alone) // _AT_ONCE + 1):
-        if len(part) and len(used):
-            cosine = (rows[part] @ sums.T).toarray()
-            similarity[part] = cosine.max(axis=1)
-            closest[part] = used[np.argmax(cosine >= (1 - ROUNDING) * similarity[part, np.newaxis], axis=1)]
+    alone = np.flatnonzero((group < 0) & usable & (len(used) > 0))
+    n_products = row_sums(np.diff(by_dimension)[features.ids], features.indptr)[alone]
+    portion = np.cumsum(n_products + len(used)) // _AT_ONCE
+    for part in np.split(alone, np.flatnonzero(np.diff(portion)) + 1) if len(alone) else ():
+        indptr, entries = gather_rows(features.indptr, part)
+        spread, cell = gather_rows(by_dimension, features.ids[entries])
+        products = np.repeat(unit[entries], np.diff(spread)) * centroid[cell]
+        place = np.repeat(row_numbers(indptr) * len(used), np.diff(spread)) + of_group[cell]
+        cosine = np.bincount(place, products, len(part) * len(used)).reshape(len(part), len(used))
+        similarity[part] = cosine.max(axis=1, initial=0)
+        closest[part] = used[np.argmax(cosine >= (1 - ROUNDING) * similarity[part, np.newaxis], axis=1)]
     return closest, similarity
 
 

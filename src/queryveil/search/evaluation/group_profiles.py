@@ -13,11 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from queryveil.core.group_evidence import GroupMembers
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of, row_numbers, select_entries
+from queryveil.core.rows import (
+    FloatArray,
+    IntArray,
+    gather_rows,
+    indptr_of,
+    indptr_of_sorted,
+    row_numbers,
+    select_entries,
+)
 from queryveil.search.index import Index
 from queryveil.search.ranking import ProfileVector
 
@@ -89,15 +96,18 @@ class GroupSums(NamedTuple):
 
 def sum_members(members: GroupMembers, group: IntArray) -> GroupSums:
     """Sum the members' profiles in each group; people with group −1 are in none."""
-    n_people, n_groups, n_terms = len(members.group), int(group.max(initial=-1)) + 1, len(members.terms)
-    grouped = np.flatnonzero(group >= 0)
-    membership = csr_array((np.ones(len(grouped)), (group[grouped], grouped)), shape=(n_groups, n_people))
-    held = csr_array((np.ones(len(members.ids)), members.ids, members.indptr), shape=(n_people, n_terms))
-    weighted = csr_array((members.weights, members.ids, members.indptr), shape=(n_people, n_terms))
-    holders, total = ((membership @ profiles).sorted_indices() for profiles in (held, weighted))
-    sizes = np.repeat(np.bincount(group[grouped], minlength=n_groups), np.diff(holders.indptr))
-    sums = TermSums(holders.data.astype(np.int64), total.data, sizes)
-    return GroupSums(holders.indptr.astype(np.int64), holders.indices.astype(np.int32), sums)
+    n_groups, of_entry = int(group.max(initial=-1)) + 1, group[row_numbers(members.indptr)]
+    is_grouped = of_entry >= 0
+    indptr, ids, position = _cells(of_entry[is_grouped], members.ids[is_grouped], n_groups, len(members.terms))
+    holders, total = np.bincount(position), np.bincount(position, members.weights[is_grouped]).astype(float)
+    sizes = np.repeat(np.bincount(group[group >= 0], minlength=n_groups), np.diff(indptr))
+    return GroupSums(indptr, ids, TermSums(holders, total, sizes))
+
+
+def _cells(rows: IntArray, ids: NDArray[Any], n_rows: int, n_ids: int) -> tuple[IntArray, NDArray[np.int32], IntArray]:
+    """Return the distinct pairs of row and id as CSR, ids ascending, and at which of them each given pair stands."""
+    cells, position = np.unique(rows * n_ids + ids, return_inverse=True)
+    return indptr_of_sorted(cells // max(1, n_ids), n_rows), (cells % max(1, n_ids)).astype(np.int32), position
 
 
 def publish(sums: GroupSums, members: GroupMembers, rule: PublicationRule) -> WeightedRows:
@@ -155,23 +165,28 @@ def _apply_rule(sums: GroupSums, log: TermSums, rule: PublicationRule) -> Weight
 class TermMapping:
     """Maps every term of a release to index terms, to none if the index does not know it."""
 
-    matrix: csr_array  # (terms of the release, terms of the index): how often the release term contains the word
+    indptr: IntArray  # (terms of the release + 1,)
+    ids: NDArray[np.int32]  # (entries,): terms of the index
+    counts: FloatArray  # (entries,): how often the release term contains the word
+    n_index_terms: int
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
         """Return, for every term, whether the index knows it."""
-        return np.asarray(np.diff(self.matrix.indptr) > 0)
+        return np.asarray(np.diff(self.indptr) > 0)
 
     def vectors(self, rows: WeightedRows) -> list[ProfileVector]:
         """Return the vector of every row, equal to what `Index.vector` returns for it."""
-        shape = (len(rows.indptr) - 1, self.matrix.shape[0])
-        profiles = csr_array((rows.weights, rows.ids, rows.indptr), shape=shape)
-        mapped = (profiles @ self.matrix).sorted_indices()
+        spread, entries = gather_rows(self.indptr, rows.ids)
+        of_entry = np.repeat(row_numbers(rows.indptr), np.diff(spread))
+        indptr, ids, position = _cells(of_entry, self.ids[entries], len(rows.indptr) - 1, self.n_index_terms)
+        products = np.repeat(rows.weights, np.diff(spread)) * self.counts[entries]
+        weights = np.bincount(position, products).astype(float)
         n_known = np.diff(select_entries(rows.indptr, self.is_known[rows.ids])).tolist()
         n_terms = np.diff(rows.indptr).tolist()
         return [
-            ProfileVector.normalized(mapped.indices[a:b].astype(np.int32), mapped.data[a:b], known, terms)
-            for (a, b), known, terms in zip(pairwise(mapped.indptr), n_known, n_terms, strict=True)
+            ProfileVector.normalized(ids[a:b], weights[a:b], known, terms)
+            for (a, b), known, terms in zip(pairwise(indptr.tolist()), n_known, n_terms, strict=True)
         ]
 
 
@@ -183,4 +198,4 @@ def map_terms(index: Index, terms: tuple[str, ...]) -> TermMapping:
     counts = np.concatenate([np.empty(0), *factors]).round()
     ids = np.concatenate([np.empty(0, np.int32), *(vector.ids for vector in vectors)])
     indptr = indptr_of([len(vector) for vector in vectors])
-    return TermMapping(csr_array((counts, ids, indptr), shape=(len(terms), len(index.terms))))
+    return TermMapping(indptr, ids, counts, len(index.terms))

@@ -3,10 +3,8 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
-from starlette.background import BackgroundTask
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.report.charts import warm_up
 from queryveil.serve.context import ContextDep
 from queryveil.serve.guard import log_in, log_out
 from queryveil.serve.rendering import page, redirect
@@ -23,9 +21,7 @@ def show_start(request: Request, context: ContextDep) -> HTMLResponse:
     names = {log.id: log.name for log in logs}
     demo = next((log for log in logs if log.kind == "demo"), None)
     runs = [run for run in context.store.runs() if run.kind != "statistics"][:_RECENT]
-    response = page(request, "start.html", demo=demo, runs=runs, names=names, has_logs=bool(logs))
-    response.background = BackgroundTask(warm_up)  # the next page is likely to have a chart
-    return response
+    return page(request, "start.html", demo=demo, runs=runs, names=names, has_logs=bool(logs))
 
 
 @router.get("/login")
