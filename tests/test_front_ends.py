@@ -14,6 +14,7 @@ from queryveil.core.options import OptionGroup
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Python API, where the command has one
     "anonymize": queryveil.anonymize,
     "verify": queryveil.verify,
+    "export": queryveil.export,
     "measure": queryveil.measure,
     "attack": queryveil.attack,
     "compare": queryveil.compare,

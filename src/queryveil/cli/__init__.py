@@ -41,6 +41,7 @@ def _options(
 COMMANDS = {
     "anonymize": releases.anonymize,
     "verify": releases.verify,
+    "export": releases.export,
     "measure": releases.measure,
     "attack": releases.attack,
     "sensitivity": search.sensitivity,

@@ -142,6 +142,25 @@ class VerifyRequest(OptionGroup):
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
 
+@dataclass(frozen=True, kw_only=True)
+class HandOverRequest(OptionGroup):
+    """Base of requests that make something of a release for others, after verifying it."""
+
+    release: Path = required(LocalPath(), "A release folder, or an export of one.", is_argument=True)
+    private: Path | None = option(None, LocalPath(), "The private folder: people are counted instead of histories.")
+    places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest(HandOverRequest):
+    """Write the rows of a verified release in a form that other programs read."""
+
+    to: str = required(Word(("csv", "tsv", "jsonl", "parquet")), "the form of the rows")
+    out: Path | None = option(None, LocalPath(), "The folder of the export; RELEASE-csv next to it unless given.")
+    force: bool = option(False, Flag(), "Replace an existing export.")
+
+
 @dataclass(frozen=True)
 class PairingOptions(OptionGroup):
     """How the queries of a released log are matched with the original, and how their sensitivity is estimated."""
