@@ -15,6 +15,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "anonymize": queryveil.anonymize,
     "verify": queryveil.verify,
     "export": queryveil.export,
+    "datasheet": queryveil.datasheet,
     "measure": queryveil.measure,
     "attack": queryveil.attack,
     "compare": queryveil.compare,

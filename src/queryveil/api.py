@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from queryveil.report.comparison import MethodComparison
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
+    from queryveil.workflows.datasheet import Datasheet
     from queryveil.workflows.explain import TermExplanation
     from queryveil.workflows.export import ExportedRelease
     from queryveil.workflows.logs import WrittenProfiles
@@ -158,6 +159,18 @@ def export(
 
     values = {"release": release, "to": to, "out": out, **options}
     return run(requests.ExportRequest.from_values(values), progress=progress)
+
+
+@_with_options(
+    requests.DatasheetRequest,
+    returns="The datasheet: its text, the file where one was written, and the fields that the owner has not stated.",
+    raises=(InputError, UnverifiedError),
+)
+def datasheet(release: Location, *, progress: Progress = silent, **options: Any) -> "Datasheet":
+    """Describe a release for those who receive it; a release that does not verify is refused."""
+    from queryveil.workflows.datasheet import datasheet as run
+
+    return run(requests.DatasheetRequest.from_values({"release": release, **options}), progress=progress)
 
 
 @_with_options(requests.MeasureRequest, returns="The scores, a list that shows itself as a table in a notebook.")

@@ -42,6 +42,7 @@ COMMANDS = {
     "anonymize": releases.anonymize,
     "verify": releases.verify,
     "export": releases.export,
+    "datasheet": releases.datasheet,
     "measure": releases.measure,
     "attack": releases.attack,
     "sensitivity": search.sensitivity,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from queryveil.report.comparison import MethodComparison
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
+    from queryveil.workflows.datasheet import Datasheet
     from queryveil.workflows.explain import TermExplanation
     from queryveil.workflows.export import ExportedRelease
 
@@ -80,6 +81,20 @@ def export(done: "ExportedRelease", request: requests.ExportRequest, as_json: bo
         typer.echo(f"warning: {warning}", err=True)
     typer.echo(done.verdict.sentence())
     typer.echo(f"export: {done.path} ({counted(done.rows, 'rows')} in {done.file})")
+
+
+@workflow_command(requests.DatasheetRequest, "queryveil.workflows.datasheet:datasheet", json="Print it as JSON.")
+def datasheet(sheet: "Datasheet", request: requests.DatasheetRequest, as_json: bool) -> None:
+    """Describe a verified release for those who receive it: Markdown or HTML, with what its owner states."""
+    if as_json:
+        print_json(sheet.record())
+        return
+    if sheet.path is None:
+        typer.echo(sheet.text, nl=False)
+    else:
+        typer.echo(f"{'template' if request.template else 'datasheet'}: {sheet.path}")
+    if sheet.missing:
+        typer.echo(f"not stated by the owner: {', '.join(sheet.missing)}", err=True)
 
 
 @workflow_command(requests.MeasureRequest, "queryveil.workflows.measure:measure", json="Print the scores as JSON.")

@@ -21,9 +21,12 @@ from queryveil.logs.options import CleaningOptions
 
 MANIFEST_FILE, SIGNATURE_FILE = files.MANIFEST_FILE, "manifest.sig"
 DIGEST, VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
+_OPTIONAL = ("made", "title", "dataset", "kept", "lists")  # fields that are left out where there is nothing to say
 _COUNTS = {**dict.fromkeys(("people", "histories", "terms", "pairs", "occurrences"), int), "*": int}
 _FORMS: Mapping[str, Any] = {  # see `has_form`
     "queryveil": VERSION,
+    "made?": re.compile(r"\d{4}-\d\d-\d\d"),
+    **dict.fromkeys(("title?", "dataset?"), str),
     **dict.fromkeys(("kind", "method", "guarantee", "promise"), str),
     **{key: [str] for key in ("limits", "columns", "uncovered_columns")},
     "floor": int,
@@ -82,6 +85,9 @@ class Manifest:
     """What a release is, what it promises, and what its files are; the fields are the keys of `manifest.json`."""
 
     queryveil: str = __version__
+    made: str = ""  # the day, in UTC
+    title: str = ""  # by the owner, of the report
+    dataset: str = ""  # by the owner: what the log is
     kind: str
     method: str
     guarantee: str
@@ -128,11 +134,10 @@ class Manifest:
         """Return all fields but their digests."""
         record = asdict(self)
         del record["fields_sha256"]
-        if self.lists is None:
-            del record["lists"]
-        del record["kept"]
-        if self.kept is not None:
-            record["kept"] = self.kept.record()
+        record["kept"] = None if self.kept is None else self.kept.record()
+        for name in _OPTIONAL:
+            if not record[name]:
+                del record[name]
         for name in ("limits", "columns", "uncovered_columns"):
             record[name] = list(record[name])
         cleaning, *files = (

@@ -16,6 +16,7 @@ from queryveil.core.options import (
     CommaSeparated,
     EnginePath,
     FreeText,
+    Line,
     LocalPath,
     Location,
     OptionGroup,
@@ -119,6 +120,8 @@ class ReleaseRequest(OpenRequest):
     )
     groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
     places: Path | None = option(None, LocalPath(), _PLACES)
+    title: str = option("", Line(), "A title for the report, which is published with it.")
+    dataset: str = option("", Line(), "What the log is, in a few words for the report and the manifest.")
     sign_key: Path | None = option(None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.")
     force: bool = option(False, Flag(), "Replace an existing release and its private folder.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
@@ -159,6 +162,17 @@ class ExportRequest(HandOverRequest):
     to: str = required(Word(("csv", "tsv", "jsonl", "parquet")), "the form of the rows")
     out: Path | None = option(None, LocalPath(), "The folder of the export; RELEASE-csv next to it unless given.")
     force: bool = option(False, Flag(), "Replace an existing export.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasheetRequest(HandOverRequest):
+    """Describe a verified release for those who receive it."""
+
+    owner: Path | None = option(None, LocalPath(), "What only the owner knows (TOML); --template shows the fields.")
+    attacks: Path | None = option(None, LocalPath(), "The results of attacks on this release (attack --json).")
+    out: Path | None = option(None, LocalPath(), "The file: .md or .html; printed as Markdown unless given.")
+    template: bool = option(False, Flag(), "Give an empty file for --owner in place of the datasheet.")
+    force: bool = option(False, Flag(), "Replace an existing file.")
 
 
 @dataclass(frozen=True)
