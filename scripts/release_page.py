@@ -5,26 +5,15 @@ from dataclasses import fields
 from typing import Any
 
 from queryveil.core.names import declarations
-from queryveil.kinds.base import Kind, kind_of
+from queryveil.kinds.base import COLUMNS, Kind, kind_of
 from queryveil.kinds.private_folder import RunRecord
 from queryveil.release.manifest import Manifest
 
-COLUMNS = {
-    "user": "one history, numbered by the rank of its content among the released contents",
-    "query_id": "one query of a history, numbered likewise",
-    "term": "a term, as typed unless its `level` is above 0",
-    "query": "a query as it was compared: in lower case, its terms joined by single spaces; one row per issue",
-    "group": "one group of people, numbered by the rank of its content",
-    "weight": "how much of the group's profile the term is",
-    "count": "how often the term is in the vocabulary",
-    "level": "0 for a term as typed, above 0 for one that was generalised",
-    "time": "when the query was issued; with `time:minute`, `time:hour` or `time:day` the beginning of that",
-    "rank": "the rank of the result that was clicked; with `rank:bucket` 1, 2-3, 4-10 or 11+",
-    "url": "the URL that was clicked; with `url:domain` its host name without `www.`",
-    "partition": "the value of the column that `--partition-by` named",
-}
 MANIFEST = {  # field → key in the file, and what it says
     "queryveil": ("queryveil", "the version that made it"),
+    "made": ("made", "the day on which it was made (UTC), or that of SOURCE_DATE_EPOCH"),
+    "title": ("title", "only with `--title`: the owner's title"),
+    "dataset": ("dataset", "only with `--dataset`: what the log is, in the owner's words"),
     "kind": ("kind", "the kind of release"),
     "method": ("method", "the method, as a text name"),
     "guarantee": ("guarantee", "the guarantee that `queryveil verify` checks, as a text name"),

@@ -50,6 +50,8 @@ def test_public_names() -> None:
         "anonymize",
         "attack",
         "compare",
+        "datasheet",
+        "export",
         "generate",
         "index",
         "load",

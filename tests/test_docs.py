@@ -11,9 +11,8 @@ import pytest
 import queryveil
 from queryveil.cli import app
 from queryveil.core.names import declarations
-from queryveil.kinds.base import kind_of
+from queryveil.kinds.base import COLUMNS, kind_of
 from scripts.build_docs import REFERENCE, pages
-from scripts.release_page import COLUMNS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -15,6 +15,8 @@ from queryveil.core.options import OptionGroup
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Python API, where the command has one
     "anonymize": queryveil.anonymize,
     "verify": queryveil.verify,
+    "export": queryveil.export,
+    "datasheet": queryveil.datasheet,
     "measure": queryveil.measure,
     "attack": queryveil.attack,
     "compare": queryveil.compare,

@@ -17,6 +17,8 @@ __all__ = [  # noqa: F405
     "anonymize",
     "attack",
     "compare",
+    "datasheet",
+    "export",
     "generate",
     "index",
     "load",

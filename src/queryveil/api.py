@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from queryveil.core.errors import GuaranteeError, InputError
+from queryveil.core.errors import GuaranteeError, InputError, UnverifiedError
 from queryveil.core.names import Name, Value
 from queryveil.core.options import Location, OptionGroup
 from queryveil.core.progress import Progress, silent
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from queryveil.report.comparison import MethodComparison
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
+    from queryveil.workflows.datasheet import Datasheet
     from queryveil.workflows.explain import TermExplanation
+    from queryveil.workflows.export import ExportedRelease
     from queryveil.workflows.logs import WrittenProfiles
     from queryveil.workflows.search import Indexed
 
@@ -142,6 +144,33 @@ def verify(release: Location | Any, *, progress: Progress = silent, **options: A
     from queryveil.workflows.verify import verify as run
 
     return run(requests.VerifyRequest.from_values({"release": release, **options}), progress=progress)
+
+
+@_with_options(
+    requests.ExportRequest,
+    returns="The export: its folder, the file of the rows, their number and the verdict.",
+    raises=(InputError, UnverifiedError),
+)
+def export(
+    release: Location, to: str, out: Location | None = None, *, progress: Progress = silent, **options: Any
+) -> "ExportedRelease":
+    """Write the rows of a release as CSV, TSV, JSON Lines or Parquet; a release that does not verify is refused."""
+    from queryveil.workflows.export import export as run
+
+    values = {"release": release, "to": to, "out": out, **options}
+    return run(requests.ExportRequest.from_values(values), progress=progress)
+
+
+@_with_options(
+    requests.DatasheetRequest,
+    returns="The datasheet: its text, the file where one was written, and the fields that the owner has not stated.",
+    raises=(InputError, UnverifiedError),
+)
+def datasheet(release: Location, *, progress: Progress = silent, **options: Any) -> "Datasheet":
+    """Describe a release for those who receive it; a release that does not verify is refused."""
+    from queryveil.workflows.datasheet import datasheet as run
+
+    return run(requests.DatasheetRequest.from_values({"release": release, **options}), progress=progress)
 
 
 @_with_options(requests.MeasureRequest, returns="The scores, a list that shows itself as a table in a notebook.")

@@ -41,6 +41,8 @@ def _options(
 COMMANDS = {
     "anonymize": releases.anonymize,
     "verify": releases.verify,
+    "export": releases.export,
+    "datasheet": releases.datasheet,
     "measure": releases.measure,
     "attack": releases.attack,
     "sensitivity": search.sensitivity,

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from queryveil.report.comparison import MethodComparison
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
+    from queryveil.workflows.datasheet import Datasheet
     from queryveil.workflows.explain import TermExplanation
-
-_CODES = {"holds": 0, "violated": 1, "unchecked": 2}  # exit codes by the state of a verdict
+    from queryveil.workflows.export import ExportedRelease
 
 
 @workflow_command(
@@ -77,7 +77,43 @@ def verify(verdict: Verdict, request: requests.VerifyRequest, as_json: bool) -> 
         typer.echo("\n".join((verdict.sentence(), *(f"warning: {warning}" for warning in verdict.warnings))))
         if request.key is not None and verdict.holds:
             typer.echo(f"The manifest is signed by the key {request.key}.")
-    return _CODES[verdict.state]
+    return verdict.exit_code
+
+
+@workflow_command(
+    requests.ExportRequest,
+    "queryveil.workflows.export:export",
+    json="Print the result as JSON.",
+    example="queryveil export release --to csv --out release-csv",
+)
+def export(done: "ExportedRelease", request: requests.ExportRequest, as_json: bool) -> None:
+    """Write a verified release as CSV, TSV, JSON Lines or Parquet, with its manifest and the verdict."""
+    if as_json:
+        print_json(done.record())
+        return
+    for warning in done.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    typer.echo(done.verdict.sentence())
+    typer.echo(f"export: {done.path} ({counted(done.rows, 'rows')} in {done.file})")
+
+
+@workflow_command(
+    requests.DatasheetRequest,
+    "queryveil.workflows.datasheet:datasheet",
+    json="Print it as JSON.",
+    example="queryveil datasheet release --owner owner.toml --out datasheet.html",
+)
+def datasheet(sheet: "Datasheet", request: requests.DatasheetRequest, as_json: bool) -> None:
+    """Describe a verified release for those who receive it: Markdown or HTML, with what its owner states."""
+    if as_json:
+        print_json(sheet.record())
+        return
+    if sheet.path is None:
+        typer.echo(sheet.text, nl=False)
+    else:
+        typer.echo(f"{'template' if request.template else 'datasheet'}: {sheet.path}")
+    if sheet.missing:
+        typer.echo(f"not stated by the owner: {', '.join(sheet.missing)}", err=True)
 
 
 @workflow_command(

@@ -27,17 +27,22 @@ def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     return data
 
 
-def open_parquet(data: bytes) -> Any:
-    """Return the Parquet file in these bytes, copied into memory of Arrow's own.
+def memory_file(data: bytes) -> Any:
+    """Return a file that Arrow can read from these bytes, copied into memory of Arrow's own.
 
     A worker thread of Arrow may be the last to let go of the memory. If that belonged to Python, the thread would need
     the interpreter, and would abort the process if that were just ending, as after an error (apache/arrow#34314).
     """
-    import pyarrow.parquet as pq
-
     sink = pa.BufferOutputStream()
     sink.write(data)
-    return pq.ParquetFile(pa.BufferReader(sink.getvalue()))
+    return pa.BufferReader(sink.getvalue())
+
+
+def open_parquet(data: bytes) -> Any:
+    """Return the Parquet file in these bytes."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(memory_file(data))
 
 
 def encode_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], tuple[str, ...]]:

@@ -9,6 +9,7 @@
     │   ├── CorpusError            documents, or the index of them, that cannot be read
     │   └── OutputError            a place that cannot be written
     ├── GuaranteeError             exit 2: the guarantee cannot be met, so nothing is released
+    ├── UnverifiedError            exit 1 or 2: a release is violated or cannot be checked, so nothing is made of it
     └── InternalError              exit 70: our own bug, e.g. a release that its verifier refuses
 
 A message names the file, line, column or parameter, the rule, and what to do. About a *log* it never
@@ -56,6 +57,14 @@ class OutputError(InputError):
 
 class GuaranteeError(QueryveilError):
     """A guarantee cannot be met, so nothing is released."""
+
+
+class UnverifiedError(QueryveilError):
+    """A release is violated or cannot be checked, so nothing is made of it."""
+
+    def __init__(self, sentence: str, exit_code: int) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code
 
 
 class InternalError(QueryveilError):

@@ -25,6 +25,17 @@ class FreeText(ParameterType):
 
 
 @dataclass(frozen=True)
+class Line(ParameterType):
+    """A short text without control characters."""
+
+    description = "a line of at most 200 characters"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is printable and short."""
+        return super().accepts(value) and value.isprintable() and len(value) <= 200
+
+
+@dataclass(frozen=True)
 class TextName(ParameterType):
     """The text name of a declared thing, such as the method `km(k=10, m=2)`; the workflow resolves it."""
 

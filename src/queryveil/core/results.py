@@ -41,6 +41,11 @@ class Verdict:
         """Return whether the claim was checked and holds."""
         return self.state == "holds"
 
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of a command whose result is the verdict."""
+        return {"holds": 0, "violated": 1, "unchecked": 2}[self.state]
+
     def sentence(self) -> str:
         """Return in a sentence what the verifier found."""
         counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"

@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 
 KEEPABLE = tuple(FORMS)  # columns of a log that some kinds release as well
 PLURALS = {"term": "terms", "query": "queries", "time": "times", "rank": "ranks", "url": "URLs"}
+COLUMNS = {  # what each column of a release says
+    "user": "one history, numbered by the rank of its content among the released contents",
+    "query_id": "one query of a history, numbered likewise",
+    "term": "a term, as typed unless a column level says that it was generalised",
+    "query": "a query as it was compared: in lower case, its terms joined by single spaces; one row per issue",
+    "group": "one group of people, numbered by the rank of its content",
+    "weight": "how much of the group's profile the term is",
+    "count": "how often the term is in the vocabulary",
+    "level": "0 for a term as typed, above 0 for one that was generalised",
+    "time": "when the query was issued; with time:minute, time:hour or time:day the beginning of that",
+    "rank": "the rank of the result that was clicked; with rank:bucket 1, 2-3, 4-10 or 11+",
+    "url": "the URL that was clicked; with url:domain its host name without www.",
+    "partition": "the part of the log: the value of the column by which it was cut",
+}
 PAIR_MEASURES = ("impressions", "jsd", "spi", "exposed", "worst")  # defaults where people can be linked
 
 

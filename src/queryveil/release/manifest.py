@@ -20,10 +20,13 @@ from queryveil.engines.kept_columns import KeptColumns
 from queryveil.logs.options import CleaningOptions
 
 MANIFEST_FILE, SIGNATURE_FILE = files.MANIFEST_FILE, "manifest.sig"
-_DIGEST, _VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
+DIGEST, VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
+_OPTIONAL = ("made", "title", "dataset", "kept", "lists")  # fields that are left out where there is nothing to say
 _COUNTS = {**dict.fromkeys(("people", "histories", "terms", "pairs", "occurrences"), int), "*": int}
-_FORMS: Mapping[str, Any] = {  # see `_has_form`
-    "queryveil": _VERSION,
+_FORMS: Mapping[str, Any] = {  # see `has_form`
+    "queryveil": VERSION,
+    "made?": re.compile(r"\d{4}-\d\d-\d\d"),
+    **dict.fromkeys(("title?", "dataset?"), str),
     **dict.fromkeys(("kind", "method", "guarantee", "promise"), str),
     **{key: [str] for key in ("limits", "columns", "uncovered_columns")},
     "floor": int,
@@ -35,10 +38,10 @@ _FORMS: Mapping[str, Any] = {  # see `_has_form`
         "meaning?": dict.fromkeys(("network", "weights", "unknown_terms"), str),
     },
     "counts": {"before": _COUNTS, "after": _COUNTS},
-    "content_sha256": _DIGEST,
-    "lists?": {"places": (None, _DIGEST)},
-    "files": [{"path": str, "sha256": _DIGEST, "rows?": int}],
-    "fields_sha256": {"*": _DIGEST},
+    "content_sha256": DIGEST,
+    "lists?": {"places": (None, DIGEST)},
+    "files": [{"path": str, "sha256": DIGEST, "rows?": int}],
+    "fields_sha256": {"*": DIGEST},
 }
 
 
@@ -82,6 +85,9 @@ class Manifest:
     """What a release is, what it promises, and what its files are; the fields are the keys of `manifest.json`."""
 
     queryveil: str = __version__
+    made: str = ""  # the day, in UTC
+    title: str = ""  # by the owner, of the report
+    dataset: str = ""  # by the owner: what the log is
     kind: str
     method: str
     guarantee: str
@@ -128,11 +134,10 @@ class Manifest:
         """Return all fields but their digests."""
         record = asdict(self)
         del record["fields_sha256"]
-        if self.lists is None:
-            del record["lists"]
-        del record["kept"]
-        if self.kept is not None:
-            record["kept"] = self.kept.record()
+        record["kept"] = None if self.kept is None else self.kept.record()
+        for name in _OPTIONAL:
+            if not record[name]:
+                del record[name]
         for name in ("limits", "columns", "uncovered_columns"):
             record[name] = list(record[name])
         cleaning, *files = (
@@ -198,7 +203,7 @@ def _refuse_other_forms(path: Path | str, record: Mapping[str, Any]) -> None:
     unknown = sorted(map(repr, record.keys() - known))
     if unknown:
         raise ReleaseError(f"{path} has {', '.join(unknown)}, which no manifest of this version has; do not trust it.")
-    wrong = [name.rstrip("?") for name, form in _FORMS.items() if not _has_form(record, {name: form, "*": object})]
+    wrong = [name.rstrip("?") for name, form in _FORMS.items() if not has_form(record, {name: form, "*": object})]
     if not wrong and record["fields_sha256"].keys() != record.keys() - {"fields_sha256"}:
         wrong = ["fields_sha256"]
     if wrong:
@@ -213,22 +218,22 @@ def _refuse_other_forms(path: Path | str, record: Mapping[str, Any]) -> None:
         raise ReleaseError(f"{path}: the method, guarantee or cleaning cannot be read: {error}") from None
 
 
-def _has_form(value: Any, form: Any) -> bool:
+def has_form(value: Any, form: Any) -> bool:
     """Return whether JSON has a form: a type, a pattern, [form of each item], (alternatives) or {key: form}.
 
     A mapping has the given keys, maybe those that end in `?`, and others only where there is a form `*` for them.
     """
     if isinstance(form, tuple):
-        return any(_has_form(value, each) for each in form)
+        return any(has_form(value, each) for each in form)
     if isinstance(form, list):
-        return isinstance(value, list) and all(_has_form(each, form[0]) for each in value)
+        return isinstance(value, list) and all(has_form(each, form[0]) for each in value)
     if isinstance(form, dict):
         forms = {key.rstrip("?"): each for key, each in form.items()}
         needed = {key for key in form if not key.endswith(("?", "*"))}
         return (
             isinstance(value, dict)
             and needed <= value.keys()
-            and all(_has_form(each, forms.get(key, forms.get("*", ()))) for key, each in value.items())
+            and all(has_form(each, forms.get(key, forms.get("*", ()))) for key, each in value.items())
         )
     if isinstance(form, re.Pattern):
         return isinstance(value, str) and form.fullmatch(value) is not None

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.core.arrow import open_parquet
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.kinds.base import Kind, kind_of
-from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, Manifest, load_manifest
+from queryveil.release.exports import EXPORT_FILE, FORMATS, PARQUET, ExportRecord, read_export, row_schema
+from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, FileEntry, Manifest, load_manifest
 
 WRONG_ROWS = "the rows do not have the digest that the manifest gives (content_sha256)"
 NOT_LISTED = {MANIFEST_FILE, SIGNATURE_FILE}  # files that a manifest cannot list
@@ -29,6 +29,7 @@ class Release(Tabular):
     manifest: Manifest
     rows: pa.Table
     faults: tuple[str, ...] = ()  # where the folder is not what its manifest says
+    export: ExportRecord | None = None  # where the rows are in another form
 
     @property
     def kind(self) -> Kind:
@@ -61,11 +62,14 @@ def load_release(path: Path, *, check_rows: bool = True) -> Release:
 
 
 def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Release:
-    """Read the files that a manifest lists, and compare them with it."""
+    """Read the files that a manifest lists, or those of an export, and compare them with it."""
     digests: dict[str, str] = {}
     parts: list[pa.Table] = []
     table_faults: list[str] = []
-    for entry in manifest.files:
+    export, files, form = read_export(path), manifest.files, PARQUET
+    if export is not None:
+        files, form = export.files_with(manifest), FORMATS[export.format]
+    for entry in files:
         if "\0" in entry.path or path.resolve() not in (path / entry.path).resolve().parents:
             raise ReleaseError(f"{path / MANIFEST_FILE} names a file outside the release; do not trust it.")
         try:
@@ -73,27 +77,31 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
         except OSError:
             continue
         digests[entry.path] = hashlib.sha256(data).hexdigest()
-        if not entry.path.endswith(".parquet"):
+        if not entry.path.endswith(form.suffix):
             continue
         try:
-            table = open_parquet(data).read()
+            table = form.read(data, row_schema(manifest))
             table.validate(full=True)
         except (OSError, pa.ArrowException):
-            table_faults.append(f"{entry.path} is not a readable Parquet file")
+            table_faults.append(f"{entry.path} is not a readable {form.name} file")
             continue
         if table.num_rows != entry.rows:
             table_faults.append(f"{entry.path} does not have the number of rows that the manifest gives (files)")
         parts.append(table.replace_schema_metadata(None))
-    present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
-    unlisted = present - {entry.path for entry in manifest.files} - NOT_LISTED
-    kind = kind_of(manifest.kind)
-    rows = _concatenate(path, parts, kind)
-    faults = [*file_faults(manifest, digests | dict.fromkeys(unlisted, "")), *table_faults]
+    digests |= dict.fromkeys(_unlisted(path, files, NOT_LISTED | ({EXPORT_FILE} if export else set())), "")
+    rows = _concatenate(path, parts, kind_of(manifest.kind))
+    faults = [*file_faults(files, digests), *table_faults]
     if rows.num_rows:
         faults += column_faults(manifest, rows.column_names)
     if check_rows and not faults:
         faults += row_faults(manifest, (rows,))
-    return Release(path, manifest, rows, (*manifest_faults(manifest), *faults))
+    return Release(path, manifest, rows, (*manifest_faults(manifest), *faults), export)
+
+
+def _unlisted(path: Path, files: Sequence[FileEntry], allowed: set[str]) -> set[str]:
+    """Return the files of a folder that are neither listed nor allowed besides."""
+    present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
+    return present - {entry.path for entry in files} - allowed
 
 
 def manifest_faults(manifest: Manifest) -> list[str]:
@@ -119,18 +127,18 @@ def row_faults(manifest: Manifest, tables: Iterable[pa.Table]) -> list[str]:
     return faults if digest == manifest.content_sha256 else [WRONG_ROWS]
 
 
-def file_faults(manifest: Manifest, digests: Mapping[str, str]) -> list[str]:
+def file_faults(files: Sequence[FileEntry], digests: Mapping[str, str]) -> list[str]:
     """Return which listed files are missing or changed, and which files are not listed.
 
     `digests` has the SHA-256 of each file of the folder except the manifest, however it was computed.
     """
     faults = []
-    for entry in manifest.files:
+    for entry in files:
         if entry.path not in digests:
             faults.append(f"{entry.path} is missing")
         elif digests[entry.path] != entry.sha256:
             faults.append(f"{entry.path} has been changed since it was released")
-    unlisted = digests.keys() - {entry.path for entry in manifest.files}
+    unlisted = digests.keys() - {entry.path for entry in files}
     return faults + [f"{name} is not in the manifest" for name in sorted(unlisted)]
 
 

@@ -5,7 +5,7 @@ techniques. It names no person and no term.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ class AttackReport:
     queryveil: str  # the version
     seconds: float
     page: Path | None = None
+    content_sha256: str = ""  # of the rows that were attacked
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the rows as text."""
@@ -63,6 +64,7 @@ class AttackReport:
             "release": self.release,
             "kind": self.kind,
             "guarantee": self.guarantee,
+            "content_sha256": self.content_sha256,
             "seed": self.seed,
             "results": [result.record() for result in self.results],
             "skipped": dict(self.skipped),
@@ -73,6 +75,22 @@ class AttackReport:
 
     def _repr_html_(self) -> str:
         return html_table(*self.table())
+
+
+def read_attacks(record: Any) -> AttackReport:
+    """Return the report that `AttackReport.record` describes; raise an error of Python if it describes none."""
+    rates = {each.name for each in fields(AttackResult) if each.type is Rate}
+
+    def read(result: Mapping[str, Any]) -> AttackResult:
+        values: dict[str, Any] = {name: Rate(**value) if name in rates else value for name, value in result.items()}
+        return AttackResult(**values)
+
+    values: dict[str, Any] = {**record, "results": tuple(map(read, record["results"])), "page": None}
+    report = AttackReport(**values)
+    if not report.results or report.record() != {**record, "page": None}:
+        raise ValueError("this is no record of attacks")
+    report.table()
+    return report
 
 
 def render_attack_report(report: AttackReport) -> str:

@@ -1,9 +1,12 @@
 """Rendering of the reports' Jinja templates, with the filters that write figures and sentences."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from queryveil.core.display import counted
 
@@ -78,7 +81,13 @@ def group_notes(notes: Iterable[tuple[str, str]], n_subjects: int, separator: st
     return [(separator.join(about) if len(about) < n_subjects else "", note) for note, about in subjects.items()]
 
 
-FILTERS = (number, percent, amount, plural, counted, capitalize_first, option_value)
+def markdown(text: object) -> Markup:
+    """Return a text on one line that Markdown shows as it is; HTML in it is shown, not used."""
+    escaped = re.sub(r"([\\`*_{}\[\]<>#|~&!])", r"\\\1", " ".join(str(text).split()))
+    return Markup(re.sub(r"^(?=[-+=])|^\d+(?=[.)](?: |$))", r"\g<0>\\", escaped))
+
+
+FILTERS = (number, percent, amount, plural, counted, capitalize_first, option_value, markdown)
 
 
 def render(template: str, *, title: str, version: str, **context: Any) -> str:

@@ -5,6 +5,7 @@
 A step that differs by kind of release is a method of the kind, one that differs by engine is a method of `ReleaseRun`.
 """
 
+import os
 import secrets
 import time
 from abc import abstractmethod
@@ -127,6 +128,9 @@ def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRo
     guarantee = guarantee_of(claim)
     promise, limits = guarantee.sentences(claim)
     return Manifest(
+        made=today(),
+        title=plan.request.title,
+        dataset=plan.request.dataset,
         kind=plan.kind.name,
         method=str(plan.method),
         guarantee=str(claim),
@@ -143,6 +147,15 @@ def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRo
         lists=applied.lists,
         files=written.files,
     )
+
+
+def today() -> str:
+    """Return the day in UTC; the variable SOURCE_DATE_EPOCH sets another, to repeat a run byte by byte."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    try:
+        return time.strftime("%Y-%m-%d", time.gmtime(int(given) if given else None))
+    except (ValueError, OverflowError, OSError):
+        raise InputError(f"SOURCE_DATE_EPOCH is a number of seconds since 1970, not {given!r}; unset it.") from None
 
 
 class ReleaseRun(ExitStack):

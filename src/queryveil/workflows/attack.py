@@ -345,6 +345,7 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
         request.seed,
         __version__,
         time.monotonic() - started,
+        content_sha256=release.manifest.content_sha256,
     )
     if request.page is None:
         return done

@@ -16,6 +16,7 @@ from queryveil.core.options import (
     CommaSeparated,
     EnginePath,
     FreeText,
+    Line,
     LocalPath,
     Location,
     OptionGroup,
@@ -132,6 +133,8 @@ class ReleaseRequest(OpenRequest):
         None, LocalPath(), "The private folder of the --groups release.", panel=_INPUTS
     )
     places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
+    title: str = option("", Line(), "A title for the report, which is published with it.", panel=_OUTPUT)
+    dataset: str = option("", Line(), "What the log is, in a few words for the report and the manifest.", panel=_OUTPUT)
     sign_key: Path | None = option(
         None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.", panel=_OUTPUT
     )
@@ -155,6 +158,36 @@ class VerifyRequest(OptionGroup):
     key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandOverRequest(OptionGroup):
+    """Base of requests that make something of a release for others, after verifying it."""
+
+    release: Path = required(LocalPath(), "A release folder, or an export of one.", is_argument=True)
+    private: Path | None = option(None, LocalPath(), "The private folder: people are counted instead of histories.")
+    places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest(HandOverRequest):
+    """Write the rows of a verified release in a form that other programs read."""
+
+    to: str = required(Word(("csv", "tsv", "jsonl", "parquet")), "the form of the rows")
+    out: Path | None = option(None, LocalPath(), "The folder of the export; RELEASE-csv next to it unless given.")
+    force: bool = option(False, Flag(), "Replace an existing export.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasheetRequest(HandOverRequest):
+    """Describe a verified release for those who receive it."""
+
+    owner: Path | None = option(None, LocalPath(), "What only the owner knows (TOML); --template shows the fields.")
+    attacks: Path | None = option(None, LocalPath(), "The results of attacks on this release (attack --json).")
+    out: Path | None = option(None, LocalPath(), "The file: .md or .html; printed as Markdown unless given.")
+    template: bool = option(False, Flag(), "Give an empty file for --owner in place of the datasheet.")
+    force: bool = option(False, Flag(), "Replace an existing file.")
 
 
 @dataclass(frozen=True)

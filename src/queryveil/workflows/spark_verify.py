@@ -34,6 +34,7 @@ from queryveil.kinds.private_folder import (
     read_run,
 )
 from queryveil.methods.base import Method
+from queryveil.release.exports import EXPORT_FILE
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, Manifest, decode_manifest
 from queryveil.release.reader import NOT_LISTED, column_faults, file_faults, manifest_faults, row_faults
 from queryveil.release.signing import signature_faults
@@ -226,6 +227,8 @@ class ClusterRelease:
             raise ReleaseError(f"there is no release {release}; check the path.")
         if not self._storage.exists(f"{self.uri}/{MANIFEST_FILE}"):
             raise ReleaseError(f"{release} has no {MANIFEST_FILE}, so it is not a finished release; check the path.")
+        if self._storage.exists(f"{self.uri}/{EXPORT_FILE}"):
+            raise InputError(f"{release} is an export, which has no Spark form; use --engine local.")
         self.manifest: Manifest = decode_manifest(f"{release}/{MANIFEST_FILE}", self.read(MANIFEST_FILE) or b"")
         self.kind: Kind = kind_of(self.manifest.kind)
         if not self.kind.frame:
@@ -247,7 +250,7 @@ class ClusterRelease:
         files = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(self.uri)
         digests = files.select("path", "content").mapInArrow(_digest, "path STRING, sha256 STRING").collect()
         found = {row["path"].removeprefix(f"{root}/"): row["sha256"] for row in digests}
-        return file_faults(self.manifest, {name: found.get(name, "") for name in present})
+        return file_faults(self.manifest.files, {name: found.get(name, "") for name in present})
 
     def row_faults(self) -> list[str]:
         """Compare columns, digest and order of all rows, one file in memory at a time."""

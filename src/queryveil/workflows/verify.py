@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from queryveil.core.errors import InputError, ReleaseError
+from queryveil.core.errors import InputError, ReleaseError, UnverifiedError
 from queryveil.core.evidence import Evidence, Floor, ReleasedHistories
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
@@ -18,6 +18,7 @@ from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import TAXONOMY, PrivateFolder
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.logs.options import CleaningOptions, ReadingOptions
+from queryveil.release.exports import EXPORT_FILE
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE
 from queryveil.release.reader import Release, load_release
 from queryveil.release.signing import signature_faults
@@ -27,7 +28,7 @@ from queryveil.release.verification import (
     require_known_sentences,
     verify_claim,
 )
-from queryveil.workflows.requests import VerifyRequest, arrow_table
+from queryveil.workflows.requests import HandOverRequest, VerifyRequest, arrow_table
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
 
@@ -89,7 +90,18 @@ def verify_release(
         return Verdict(str(claim), state, "nothing", reason="; ".join((*faults, missing)))
     verdict = verify_claim(claim, release.kind, evidence, faults=faults, progress=progress)
     verdict = replace(verdict, warnings=(*verdict.warnings, *unchecked))
+    if verdict.holds and str(claim) == manifest.guarantee and release.export and release.export.contradicts(verdict):
+        verdict = replace(verdict, state="violated", reason=f"{EXPORT_FILE} states another verdict than this one")
     return require_known_sentences(verdict, manifest, is_authenticated=private is not None or key is not None)
+
+
+def load_verified(request: HandOverRequest, progress: Progress) -> tuple[Release, Verdict]:
+    """Return a release and the verdict on its claim; raise an error unless it holds."""
+    release = load_release(request.release)
+    verdict = verify_release(release, None, request.private, request.places, request.key, progress)
+    if not verdict.holds:
+        raise UnverifiedError(f"nothing was written: {verdict.sentence()}", verdict.exit_code)
+    return release, verdict
 
 
 def add_network(evidence: Evidence, private: PrivateFolder, name: str, progress: Progress) -> None:
