@@ -17,6 +17,7 @@ __all__ = [  # noqa: F405
     "anonymize",
     "attack",
     "compare",
+    "describe",
     "generate",
     "index",
     "load",
