@@ -6,6 +6,7 @@ from benchmarks import (
     aol,
     attacks,
     command,
+    describe,
     groups,
     kept,
     kernels,
@@ -28,7 +29,18 @@ from benchmarks import (
 )
 from benchmarks.common import SMALL, Figures
 
-LARGE = (pairs, command, sizes, kept, targets, groups, vocabularies, spark, spark_groups)  # of logs that have two sizes
+LARGE = (
+    pairs,
+    command,
+    describe,
+    sizes,
+    kept,
+    targets,
+    groups,
+    vocabularies,
+    spark,
+    spark_groups,
+)  # of logs that have two sizes
 
 
 def show(module: object, figures: Figures) -> None:

@@ -1,4 +1,4 @@
-"""Make the bundled sensitivity model and the list of private words, and say how good the model is.
+"""Make the bundled sensitivity model, its topics and the list of private words, and say how good the model is.
 
     python -m scripts.build_sensitivity --wordnet /usr/share/wordnet --out src/queryveil/lexicons/data
 
@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.characters import terms
-from queryveil.sensitivity.model import model_bytes
+from queryveil.sensitivity.model import SensitivityModel, model_bytes
 from queryveil.sensitivity.training import ClassifierScores, base_form, cross_validate, train, with_inflections
 from scripts.build_lexicons import PARTS, fold, lines, write
 from scripts.sensitivity_examples import NAME, OPTIONS, bundled_examples, everyday_words, is_withheld
-from scripts.sensitivity_topics import label_synsets
+from scripts.sensitivity_topics import SENSITIVE, label_synsets
 
 Key = tuple[int, int]  # part of speech, byte offset
 
@@ -139,6 +139,24 @@ def is_taught(word: str, taught: set[str]) -> bool:
     return word in taught or folded in taught or base_form(folded) in taught
 
 
+def topic_words(model: SensitivityModel) -> pa.Table:
+    """Return the words that make a query sensitive by the model, each with the topic of its usual sense.
+
+    A word that people type for a topic belongs to that one, and an inflected form to the topic of its base form.
+    """
+    network, names = load_wordnet(), [topic.name for topic in SENSITIVE]
+    found = {
+        lemma: float(names.index(each.topic.name))
+        for each in label_synsets()
+        for lemma in network.words(each.synset)
+        if each.topic.is_sensitive and is_usual(lemma, each.synset)
+    }
+    typed = {word: float(names.index(topic.name)) for topic, word in [*everyday_words()][::-1] if topic.is_sensitive}
+    sensitive = {word for word, weight in zip(model.words, model.weights.tolist(), strict=True) if weight > 0}
+    topics = {word: names[int(n)] for word, n in with_inflections({**found, **typed}).items() if word in sensitive}
+    return pa.table({"word": list(topics), "topic": pa.array(list(topics.values()))})
+
+
 def show(judgement: ClassifierScores) -> None:
     """Print how good the model is."""
     print(f"{judgement.texts:,} definitions, {judgement.sensitive:,} of them sensitive, folds split by lemma:")
@@ -158,6 +176,7 @@ def build(wordnet: Path, out: Path) -> None:
     temporary.write_bytes(data)
     temporary.replace(out / "sensitivity.parquet")
     print(f"sensitivity.parquet: {len(model.words):,} words, {len(data):,} bytes, base {model.base}")
+    write(topic_words(model), out / "sensitive-topics.parquet")
 
 
 def main() -> None:

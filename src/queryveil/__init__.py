@@ -18,6 +18,7 @@ __all__ = [  # noqa: F405
     "attack",
     "compare",
     "datasheet",
+    "describe",
     "export",
     "generate",
     "index",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from queryveil.logs.generate import GeneratedLog
     from queryveil.report.attacks import AttackReport
     from queryveil.report.comparison import MethodComparison
+    from queryveil.report.description import LogDescription
     from queryveil.report.reproduction import Reproduction
     from queryveil.workflows.anonymize import ReleaseResult
     from queryveil.workflows.datasheet import Datasheet
@@ -108,6 +109,17 @@ def profiles(log: Log, *, unit: Unit = "term", progress: Progress = silent, **op
         return build(log, unit=unit, progress=progress)
     with open_log(source, progress=progress) as opened:
         return build(opened, unit=unit, progress=progress)
+
+
+@_with_options(
+    requests.DescribeRequest,
+    returns="The log in figures; `next_commands()` says what to try, `to_pandas()` lists them.",
+)
+def describe(log: Log, *, progress: Progress = silent, **options: Any) -> "LogDescription":
+    """Return what is in a log in figures, without any of its terms, queries or people."""
+    from queryveil.workflows.describe import describe as run
+
+    return run(requests.DescribeRequest.from_values({"log": log, **options}), progress=progress)
 
 
 @_with_options(requests.ProfilesRequest, returns="The file, and how many people, terms and rows it holds.")

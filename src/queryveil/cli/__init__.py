@@ -39,6 +39,7 @@ def _options(
 
 
 COMMANDS = {
+    "describe": logs.describe,
     "anonymize": releases.anonymize,
     "verify": releases.verify,
     "export": releases.export,

@@ -1,4 +1,4 @@
-"""Commands about logs: `profiles` and `generate`."""
+"""Commands about logs: `describe`, `profiles` and `generate`."""
 
 import time
 from collections.abc import Iterator
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from queryveil.cli.command import command, workflow_command
-from queryveil.cli.output import print_json, progress_bar
-from queryveil.workflows.requests import GenerateRequest, ProfilesRequest
+from queryveil.cli.output import print_json, progress_bar, table
+from queryveil.workflows.requests import DescribeRequest, GenerateRequest, ProfilesRequest
 
 if TYPE_CHECKING:
     from queryveil.logs.generate import GeneratedLog
+    from queryveil.report.description import LogDescription
     from queryveil.workflows.logs import WrittenProfiles
 
 _FIGURES = {
@@ -23,6 +24,30 @@ _FIGURES = {
     "pairs": "person-term pairs",
     "largest": "largest history, terms",
 }
+
+
+@workflow_command(
+    DescribeRequest,
+    "queryveil.workflows.describe:describe",
+    json="Print the figures as JSON.",
+    example="queryveil describe log.tsv --out description.html",
+)
+def describe(found: "LogDescription", request: DescribeRequest, as_json: bool) -> None:
+    """Say what is in a log, in figures: who is singled out, what is rare or sensitive, and what to try next."""
+    if as_json:
+        print_json(found.record())
+        return
+    for part in found.sections():
+        typer.echo(f"{part.title}\n{part.lead}")
+        if part.rows:
+            typer.echo(table(part.headings, part.rows, numbers=range(1, len(part.headings))))
+        typer.echo()
+    typer.echo("What to try next")
+    for line, reason in found.next_commands():
+        typer.echo(f"  {line}\n    {reason}")
+    if found.page is not None:
+        typer.echo(f"page: {found.page}")
+    typer.echo(f"done in {found.seconds:.1f} s", err=True)
 
 
 @workflow_command(

@@ -1,6 +1,7 @@
 """Engines read, clean and query logs: `local` on one machine with DuckDB, `spark` on a cluster."""
 
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ SPARK = Engine(
 DECLARATIONS = (LOCAL, SPARK)
 
 BATCH_ROWS = 50_000
+_COUNT = re.compile(r"(\d[\d,]*) (.+)")
 BASKETS = "baskets read"  # the unit of the step `rows` where each row is a basket of items
 
 
@@ -135,6 +137,11 @@ class Step:
         taken = [f"−{-n:,} {what}" for n, what in ((self.rows, "rows"), (self.people, "people")) if n < 0]
         note = f" ({self.note})" if self.note else ""
         return counted(self.count, self.unit) + note + (f": {', '.join(taken)}" if taken else "")
+
+    def counts_by_kind(self) -> dict[str, int]:
+        """Return the counts that a note such as "2 email, 1 card" gives; empty if it gives anything else."""
+        counts = [_COUNT.fullmatch(item) for item in self.note.split(", ")]
+        return {each[2]: int(each[1].replace(",", "")) for each in counts if each} if all(counts) else {}
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,12 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
     def queries() -> Iterator[tuple[int, pa.Array]]:
         for n_batches, batch in enumerate(log.batches()):
             histories.append(batch["history"].to_numpy().astype(np.int32))
-            yield n_batches % WORKERS, batch["query"]
+            yield n_batches % n_tokenizers, batch["query"]
             progress("finding terms", n_batches, 0)
 
     charset, is_whole = log.source.cleaning.charset, unit == "query"
-    tokenizers = [WholeTexts() if unit == "entry" else Tokenizer(charset, whole=is_whole) for _ in range(WORKERS)]
+    n_tokenizers = 1 if is_whole else WORKERS  # most queries are rare: merging their tables costs what threads save
+    tokenizers = [WholeTexts() if unit == "entry" else Tokenizer(charset, whole=is_whole) for _ in range(n_tokenizers)]
     found, words = tokenize(tokenizers, queries())
     none = np.empty(0, np.int32)
     history = np.concatenate([none, *(numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True))])
@@ -76,7 +77,9 @@ def _count_left(n_rows: int, owner: Int32Array, *histories: Int32Array) -> _Left
     is_left = np.zeros(len(owner), np.bool_)
     for numbers in histories:
         is_left[numbers] = True
-    return _Left(n_rows, len(np.unique(owner[is_left])), int(np.count_nonzero(is_left)))
+    has_rows = np.zeros(int(owner.max(initial=-1)) + 1, np.bool_)
+    has_rows[owner[is_left]] = True
+    return _Left(n_rows, int(np.count_nonzero(has_rows)), int(np.count_nonzero(is_left)))
 
 
 def _report_steps(log: QueryLog, unit: Unit, left: tuple[_Left, _Left, _Left], n_terms: int, n_stop_words: int) -> None:

@@ -6,7 +6,6 @@ anybody is left) are made on the driver from counts.
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -37,7 +36,6 @@ _SCHEMA = pa.schema(
         "steps": pa.string(),
     }
 )
-_COUNT = re.compile(r"(\d[\d,]*) (.+)")
 SPARK_SCHEMA = "person STRING, history INT, part STRING, entries ARRAY<STRING>, counts ARRAY<INT>, steps STRING"
 
 
@@ -156,7 +154,7 @@ def _check_bad_lines(source: LogSource, n_rows: int, n_bad: int) -> None:
 def _sum_steps(persisted: "DataFrame", n_unread: int) -> tuple[dict[str, Step], tuple[str, ...], int]:
     """Return the summed steps of all Spark partitions, the values that partition the log, and the history count."""
     found: dict[str, Step] = {}
-    notes: dict[str, list[str]] = {}
+    noted: dict[str, list[Step]] = {}
     parts: set[str] = set()
     n_histories = 0
     for row in persisted.where("steps IS NOT NULL").select("steps").collect():
@@ -166,8 +164,8 @@ def _sum_steps(persisted: "DataFrame", n_unread: int) -> tuple[dict[str, Step], 
         for step in (Step(**each) for each in report["steps"]):
             before = found.get(step.name, Step(step.name, 0, step.unit))
             found[step.name] = _add_to_step(before, step.count, step.rows, step.people)
-            notes.setdefault(step.name, []).append(step.note)
-    steps = {name: replace(step, note=_merge_notes(notes[name])) for name, step in found.items()}
+            noted.setdefault(step.name, []).append(step)
+    steps = {name: replace(step, note=_merge_notes(noted[name])) for name, step in found.items()}
     steps["rows"] = _add_to_step(steps["rows"], n_unread, n_unread)
     steps["bad lines"] = _add_to_step(steps["bad lines"], n_unread, -n_unread)
     return steps, tuple(sorted(parts)), n_histories
@@ -177,14 +175,13 @@ def _add_to_step(step: Step, count: int, rows: int, people: int = 0) -> Step:
     return replace(step, count=step.count + count, rows=step.rows + rows, people=step.people + people)
 
 
-def _merge_notes(notes: Iterable[str]) -> str:
+def _merge_notes(steps: Iterable[Step]) -> str:
     """Return the notes of all Spark partitions on a step as one; counts ("2 email, 1 card") are added up."""
-    nonempty = [note for note in notes if note]
     counts: Counter[str] = Counter()
-    for item in (item for note in nonempty for item in note.split(", ")):
-        counted = _COUNT.fullmatch(item)
-        if counted is None:
-            return min(nonempty)
-        counts[counted[2]] += int(counted[1].replace(",", ""))
+    noted = [step for step in steps if step.note]
+    for step in noted:
+        if not step.counts_by_kind():
+            return min(each.note for each in noted)
+        counts.update(step.counts_by_kind())
     order = sorted(counts, key=lambda word: KINDS.index(word) if word in KINDS else 0)
     return ", ".join(f"{counts[word]:,} {word}" for word in order)

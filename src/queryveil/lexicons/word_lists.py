@@ -1,5 +1,6 @@
-"""Word lists: names of people (US Census Bureau, 1990), private words and stop words."""
+"""Word lists: names of people (US Census Bureau, 1990), private words, topics of sensitive words and stop words."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -54,3 +55,10 @@ def ordinary_words(which: Literal["name", "place"]) -> frozenset[str]:
 def private_words() -> frozenset[str]:
     """Return private words in lower case: a list by categories of sensitive advertising, and words WordNet marks."""
     return frozenset(read_table("private-words")["word"].to_pylist())
+
+
+@cache
+def sensitive_topics() -> Mapping[str, str]:
+    """Return the topic of every word that makes a query sensitive (scripts/build_sensitivity.py)."""
+    table = read_table("sensitive-topics")
+    return dict(zip(table["word"].to_pylist(), table["topic"].to_pylist(), strict=True))

@@ -78,16 +78,16 @@ class SensitivityModel:
         """Return what the words of each query add to the log-odds; 0 if no word says anything."""
         texts = pa.array(queries, pa.large_string())
         if (pc.sum(pc.binary_length(texts)).as_py() or 0) < _FEW_BYTES:
-            return np.array([sum(weight for _, weight in self._split(text)[0]) for text in texts.to_pylist()], float)
+            return np.array([sum(weight for _, weight in self.split(text)[0]) for text in texts.to_pylist()], float)
         tokenizer, weights = self._tokenizer
         return tokenizer.weigh(texts, weights)
 
     def explain(self, query: str) -> Explanation:
         """Return the probability of a query and the weights of its words."""
-        known, unknown = self._split(query)
+        known, unknown = self.split(query)
         return Explanation(float(self.probabilities([query])[0]), self.base, known, unknown)
 
-    def _split(self, query: str) -> tuple[tuple[tuple[str, float], ...], tuple[str, ...]]:
+    def split(self, query: str) -> tuple[tuple[tuple[str, float], ...], tuple[str, ...]]:
         """Return the distinct known words of a query with their weights, and the unknown ones."""
         words = tuple(dict.fromkeys(terms(query)))
         known = tuple((word, self._weight_of[word]) for word in words if word in self._weight_of)

@@ -20,7 +20,14 @@ from queryveil.engines import LogSource
 from queryveil.logs.options import ReadingOptions
 from queryveil.serve.fields import CLEANING, SEMANTICS, with_options
 from queryveil.serve.store import LogRow, RunKind
-from queryveil.workflows.requests import AttackRequest, IndexRequest, MeasureRequest, ReleaseRequest, VerifyRequest
+from queryveil.workflows.requests import (
+    AttackRequest,
+    DescribeRequest,
+    IndexRequest,
+    MeasureRequest,
+    ReleaseRequest,
+    VerifyRequest,
+)
 
 RELEASE, PRIVATE, INDEX = "release", "private", "index"  # in a run's folder
 BUNDLED_CORPUS = "wordnet"  # needs no file
@@ -112,9 +119,11 @@ class StatisticsSpec(RunSpec):
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Describe the log."""
-        from queryveil.workflows.logs import describe
+        from queryveil.workflows.describe import describe
 
-        return describe(source_of(inputs.log.path, inputs.log.reading), progress=progress).record()
+        done = describe(DescribeRequest(log=source_of(inputs.log.path, inputs.log.reading)), progress=progress)
+        shown = replace(done, log=inputs.log.filename)  # in place of the server's path
+        return {**shown.record(), "sections": [asdict(part) for part in shown.sections()]}
 
 
 @with_options(ReleaseRequest, "method", "kind", "keep", "keep_floor", "seed", "market", "values", "taxonomy", "places")

@@ -318,6 +318,14 @@ class ProfilesRequest(LogRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DescribeRequest(LogRequest):
+    """Describe a log in figures."""
+
+    page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out")
+    force: bool = option(False, Flag(), "Replace an existing page.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class GenerateRequest(OptionGroup):
     """Generate a synthetic log."""
 

@@ -1,18 +1,16 @@
 """Pages about logs: the list, the forms that add one, and what is in a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations
 from queryveil.logs.options import ROLES, ReadingOptions
-from queryveil.report.charts import share_chart
-from queryveil.report.rendering import count_range, plural
+from queryveil.report.description import chart_of
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import form_field
 from queryveil.serve.logs import GuessedLayout
@@ -72,8 +70,10 @@ def show_log(request: Request, context: ContextDep, log: str) -> HTMLResponse:
     found = context.jobs.result(run.id) if run is not None else None
     guess, problem = _layout(context, row)
     made = context.store.runs(log=log, kind="anonymize")
-    drawn = _charts(found) if found else {}
-    return page(request, "log.html", log=row, run=run, guess=guess, problem=problem, made=made, found=found, **drawn)
+    parts = [(part, chart_of(part["chart"], part["bars"])) for part in found["sections"]] if found else []
+    return page(
+        request, "log.html", log=row, run=run, guess=guess, problem=problem, made=made, found=found, parts=parts
+    )
 
 
 @router.post("/{log}/delete")
@@ -132,20 +132,3 @@ def _layout(context: ServerContext, log: LogRow) -> tuple[GuessedLayout | None, 
         return context.logs.guess(Path(log.path), log.reading), ""
     except QueryveilError as error:
         return None, str(error).replace(log.path, log.filename)
-
-
-def _charts(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the charts of a log's statistics."""
-    singled_out = [(plural(row["terms"], "term", "terms"), 100 * row["rate"]["value"]) for row in found["singled_out"]]
-    title = "Bar chart of the share of people singled out, by number of known terms"
-    return {
-        "singled_chart": share_chart(title, singled_out),
-        "tail_chart": _distribution("how many people hold a term", found["holders"], found["terms"]),
-        "length_chart": _distribution("how many terms a history has", found["sizes"], found["histories"]),
-        "alone": next((c["number"] for c in found["holders"] if c["low"] == 1), 0),
-    }
-
-
-def _distribution(what: str, classes: Sequence[Mapping[str, Any]], total: int) -> Markup:
-    rows = [(count_range(each["low"], each["high"]), 100 * each["number"] / max(1, total)) for each in classes]
-    return share_chart(f"Bar chart of {what}", rows)
