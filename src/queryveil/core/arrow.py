@@ -27,7 +27,7 @@ def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     return data
 
 
-def open_parquet(data: bytes) -> Any:
+def open_parquet(data: bytes, **options: Any) -> Any:
     """Return the Parquet file in these bytes, copied into memory of Arrow's own.
 
     A worker thread of Arrow may be the last to let go of the memory. If that belonged to Python, the thread would need
@@ -37,7 +37,7 @@ def open_parquet(data: bytes) -> Any:
 
     sink = pa.BufferOutputStream()
     sink.write(data)
-    return pq.ParquetFile(pa.BufferReader(sink.getvalue()))
+    return pq.ParquetFile(pa.BufferReader(sink.getvalue()), **options)
 
 
 def encode_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], tuple[str, ...]]:

@@ -43,7 +43,11 @@ class Verdict:
 
     def sentence(self) -> str:
         """Return in a sentence what the verifier found."""
-        counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
+        counted = (
+            "people"
+            if self.counted == "people"
+            else "histories; that these are different people needs the private folder"
+        )
         if self.holds:
             counting = "" if self.counted == "nothing" else f", counting {counted}"
             caution = f" ({self.caution})" if self.caution else ""
@@ -100,7 +104,7 @@ class Score:
         return f"{value:.1f} %" if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
 
 
-class Scores(list[Score]):
+class Scores(tuple[Score, ...]):
     """The scores of a release; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from queryveil.core.arrow import as_array
 from queryveil.core.display import Tabular, html_table
 from queryveil.core.errors import InputError, ReleaseError
+from queryveil.core.memory_folder import folder_of
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import count_holders, indptr_of, ranges, row_numbers
@@ -329,8 +330,8 @@ class TermExplanation(Tabular):
 
 def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanation:
     """Say of every term of a person's histories, or of one term, whether it is in the release and if not, why."""
-    release, person = request.release, request.user
-    loaded, folder = load_release(release, check_rows=False), PrivateFolder(request.private)
+    release, person = folder_of(request.release), request.user
+    loaded, folder = load_release(release, check_rows=False), PrivateFolder(folder_of(request.private))
     if loaded.faults:
         raise ReleaseError(f"{release}: {loaded.faults[0]}; verify the release.")
     claim = loaded.manifest.claim

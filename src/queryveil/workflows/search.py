@@ -5,12 +5,15 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.memory_folder import folder_of
+from queryveil.core.options import EnginePath, Place
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.kinds.private_folder import PrivateFolder
@@ -126,10 +129,10 @@ class Searcher:
     It takes a group, never a person: whoever serves searches needs to know only which group somebody is in.
     """
 
-    def __init__(self, index: str | Path, groups: str | Path | None = None) -> None:
+    def __init__(self, index: str | Path, groups: Any = None) -> None:
         """Open an index, and the groups where they are given."""
         self.index = _open_index(Path(index))
-        self._groups = None if groups is None else GroupProfiles(Path(groups), self.index)
+        self._groups = None if groups is None else GroupProfiles(EnginePath().convert(groups), self.index)
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -166,8 +169,8 @@ class Searcher:
 class GroupProfiles:
     """The groups of a release as profile vectors, computed on first use and cached."""
 
-    def __init__(self, path: Path, index: Index) -> None:
-        release = load_release(path)
+    def __init__(self, path: Place, index: Index) -> None:
+        release = load_release(folder_of(path))
         groups = release.kind.read_evidence(release.rows, None, 1).find(ReleasedGroups)
         if groups is None:
             kind = release.manifest.kind
