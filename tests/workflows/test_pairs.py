@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np

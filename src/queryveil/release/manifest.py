@@ -12,6 +12,7 @@ from typing import Any
 
 from queryveil._version import __version__
 from queryveil.core import files
+from queryveil.core.display import Brief
 from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
 from queryveil.core.memory_folder import Folder
 from queryveil.core.names import ResolvedName, Value, declarations, parse, resolve
@@ -77,10 +78,11 @@ class CleaningRecord:
         return [str(Step(**step)) for step in self.steps]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Manifest:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Manifest(Brief):
     """What a release is, what it promises, and what its files are; the fields are the keys of `manifest.json`."""
 
+    _shown = ("kind", "method", "guarantee", "columns", "files")
     queryveil: str = __version__
     kind: str
     method: str
@@ -97,7 +99,7 @@ class Manifest:
     content_sha256: str
     lists: Mapping[str, Any] | None = None  # digests of the user's word lists, where the method uses some
     files: tuple[FileEntry, ...] = ()
-    fields_sha256: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    fields_sha256: Mapping[str, str] = field(default_factory=dict, compare=False)
     # the digest of every other field as the file states it; empty for a manifest that was not read from a file
 
     @property

@@ -21,10 +21,11 @@ NOT_LISTED = {MANIFEST_FILE, SIGNATURE_FILE}  # files that a manifest cannot lis
 _HASH_ROWS = 200_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release(Tabular):
     """A release that has been read, or that would be written."""
 
+    _shown = ("path", "manifest", "faults")
     path: Folder
     manifest: Manifest
     rows: pa.Table

@@ -195,10 +195,11 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
     return ReleaseResult(location, private, manifest, verdict, Scores(scores), applied.summary, seconds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReleaseResult(Tabular):
     """What a run made: the release, its verdict, what was kept and what it took."""
 
+    _shown = ("location", "private_location", "manifest", "verdict")
     location: Folder | str  # of the release: a path of this machine or in memory, or a URI such as hdfs://…
     private_location: Folder | str | None
     manifest: Manifest

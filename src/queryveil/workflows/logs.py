@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
@@ -39,10 +40,11 @@ def generate(request: GenerateRequest, *, progress: Progress = silent) -> Genera
     )
 
 
-@dataclass(frozen=True)
-class WrittenProfiles:
+@dataclass(frozen=True, repr=False)
+class WrittenProfiles(Brief):
     """A profile file and what it holds."""
 
+    _shown = ("path", "people", "terms", "rows")
     path: Path
     people: int
     terms: int
