@@ -261,7 +261,7 @@ def test_results_are_tables_and_escape() -> None:
     evil = "<script>"
     found = TermExplanation("p", "km(k=2, m=1)", 2, (Fate(0, evil, 1, False, (evil,), 1, 1), Fate(1, "tea", 1, True)))
     assert evil not in found._repr_html_()
-    assert "For the owner of the log only" in found._repr_html_()
+    assert "for the owner of the log only" in found._repr_html_()
     assert found.to_pandas()["combination"].tolist()[0].tolist() == [evil]
     assert found.to_polars()["people"].to_list() == [1, None]
     headings, rows = found.table()

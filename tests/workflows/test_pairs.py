@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def figure(scores: list[Score], measure: str, label: str = "") -> float:
+def figure(scores: Sequence[Score], measure: str, label: str = "") -> float:
     value = next(score.value for score in scores if score.measure == measure and label in score.label)
     assert value is not None
     return value

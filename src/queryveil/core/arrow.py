@@ -38,11 +38,11 @@ def memory_file(data: bytes) -> Any:
     return pa.BufferReader(sink.getvalue())
 
 
-def open_parquet(data: bytes) -> Any:
+def open_parquet(data: bytes, **options: Any) -> Any:
     """Return the Parquet file in these bytes."""
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(memory_file(data))
+    return pq.ParquetFile(memory_file(data), **options)
 
 
 def encode_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], tuple[str, ...]]:

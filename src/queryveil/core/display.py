@@ -1,14 +1,27 @@
 """How results are shown: as tables of other libraries, in a notebook, on a terminal."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 from queryveil.core.extras import needs
 
+LONGEST_REPR = 500
 
-class Tabular:
+
+class Brief:
+    """Base of results whose `repr` consists of names and figures: it is short, and nothing of a log is in it."""
+
+    _shown: ClassVar[tuple[str, ...]] = ()  # attributes; of several things their number is shown
+
+    def __repr__(self) -> str:
+        values = ((name.removeprefix("n_"), getattr(self, name)) for name in self._shown)
+        shown = (f"{name}={len(value) if isinstance(value, tuple | Mapping) else value}" for name, value in values)
+        return f"{type(self).__name__}({', '.join(shown)})"[:LONGEST_REPR]
+
+
+class Tabular(Brief):
     """Something with an Arrow table, which pandas and Polars can take."""
 
     def to_arrow(self) -> Any:

@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any
 
 from queryveil.core.errors import OutputError
+from queryveil.core.memory_folder import Folder, MemoryPath
 
 MANIFEST_FILE = "manifest.json"  # a folder that has it is a release
 PREFIX = ".queryveil-"
@@ -162,8 +163,11 @@ def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644
         raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
 
 
-def write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a file under a temporary name, sync it to disk, then rename it."""
+def write_file(path: Folder, data: bytes, mode: int = 0o644) -> None:
+    """Write a file under a temporary name, sync it to disk, then rename it; one in memory is just kept."""
+    if isinstance(path, MemoryPath):
+        path.write_bytes(data)
+        return
     temporary = path.with_name(f"{path.name}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as stream:

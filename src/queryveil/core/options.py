@@ -13,10 +13,13 @@ from types import GenericAlias
 from typing import Any, ClassVar, Self
 
 from queryveil.core.errors import UnknownNameError
+from queryveil.core.memory_folder import MemoryPath
 from queryveil.core.names import Flag, Name, Parameter, ParameterType, nearest
 
 _KEY = "option"  # of a dataclass field's metadata
+_FLAG = re.compile(r"--([a-z][a-z-]*)")
 Location = str | Path  # a path, or a URI such as hdfs://… that an engine can read or write
+Place = Location | MemoryPath  # of a release or a private folder, which may be in memory only
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,15 @@ class Line(ParameterType):
     def accepts(self, value: Any) -> bool:
         """Return whether the value is printable and short."""
         return super().accepts(value) and value.isprintable() and len(value) <= 200
+
+
+@dataclass(frozen=True)
+class Identifier(FreeText):
+    """The identifier of a person: any text; numbers, UUIDs and bytes become the texts that they have in a log."""
+
+    def convert(self, value: Any) -> Any:
+        """Return an identifier as text."""
+        return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 @dataclass(frozen=True)
@@ -78,10 +90,17 @@ class LocalPath(ParameterType):
 
 @dataclass(frozen=True)
 class EnginePath(ParameterType):
-    """A path or URI for the engine of a run; it stays as it was given, since a `Path` would change hdfs://… ."""
+    """A path or URI for the engine of a run; it stays as it was given, since a `Path` would change hdfs://… .
+
+    In Python it may also be an object that is somewhere, such as a release that was read or the result of a run.
+    """
 
     description = "a path"
-    accepted = annotation = Location
+    accepted, annotation = Place, Location
+
+    def convert(self, value: Any) -> Any:
+        """Return where an object is."""
+        return getattr(value, "location", value)
 
 
 @dataclass(frozen=True)
@@ -103,6 +122,7 @@ class Option(Parameter):
     is_repeatable: bool = False  # the value is a tuple, and the flag may be repeated
     metavar: str = ""  # the placeholder for the value in help, such as FILE
     default_text: str = ""  # shown in help in place of a default that is computed later
+    brings: str = ""  # the option of the private folder, which the result of a run given here knows
     is_python_only: bool = False  # the value is an object, which neither a command line nor a REST request can hold
     panel: str = ""  # the heading under which help shows it; that of its group unless given
 
@@ -127,8 +147,7 @@ class Option(Parameter):
     @property
     def keyword_help(self) -> str:
         """Return the help with keywords in place of flags: `--start-from` becomes `start_from`."""
-        without_repetition = re.sub(r"[;,] may be repeated", "", self.help)
-        return re.sub(r"--([a-z][a-z-]*)", lambda match: match.group(1).replace("-", "_"), without_repetition)
+        return OptionGroup.with_keywords(re.sub(r"[;,] may be repeated", "", self.help))
 
     @property
     def annotation(self) -> Any:
@@ -200,12 +219,28 @@ class OptionGroup:
         if unknown is not None:
             raise UnknownNameError(f"there is no option {unknown!r}; {nearest(unknown, known)}", field=unknown)
         given = {name: value for name, value in values.items() if value is not None}
-        found = {each.name: each.convert(given[each.name]) for each in cls.own_options() if each.name in given}
+        own = cls.own_options()
+        for each in own:
+            private = getattr(given.get(each.name), "private_location", None) if each.brings else None
+            if private is not None:
+                given.setdefault(each.brings, private)
+        found = {each.name: each.convert(given[each.name]) for each in own if each.name in given}
+        missing = next((each for each in own if each.is_required and each.name not in found), None)
+        if missing is not None:
+            raise UnknownNameError(
+                f"{missing.flag or missing.name} is missing; give it: {missing.purpose}", field=missing.name
+            )
         for nested in fields(cls):
             if isinstance(nested.type, type) and issubclass(nested.type, OptionGroup):
                 names = {each.name for each in nested.type.options()}
                 found[nested.name] = nested.type.from_values({name: given[name] for name in given if name in names})
         return cls(**found)
+
+    @classmethod
+    def with_keywords(cls, text: str) -> str:
+        """Return a sentence about options with their names, as Python and REST spell them, in place of flags."""
+        names = {each.flag: each.name for each in cls.options()}
+        return _FLAG.sub(lambda found: names.get(found[0]) or found[1].replace("-", "_"), text)
 
     def as_record(self) -> dict[str, Any]:
         """Return the values of the group's own options as JSON, for a manifest."""

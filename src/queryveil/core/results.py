@@ -1,17 +1,20 @@
 """The results of verifiers, measures and attacks: verdicts, scores and rates of success."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any, Literal
 
-from queryveil.core.display import html_table, printable
+from queryveil.core.display import LONGEST_REPR, Brief, Tabular, html_table, printable
+
+_HISTORIES = "histories; that these are different people needs the private folder"
 
 
-@dataclass(frozen=True)
-class Violation:
+@dataclass(frozen=True, repr=False)
+class Violation(Brief):
     """The smallest combination that breaks a guarantee, and how many have it."""
 
+    _shown = ("entries", "support", "required")
     entries: tuple[str, ...]
     support: int
     required: int
@@ -21,10 +24,11 @@ class Violation:
         return f"{{{', '.join(map(printable, self.entries))}}}: {holders} it, at least {self.required} must"
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Brief):
     """What a verifier found: the claim, whether it holds, what was counted, and the smallest counterexample."""
 
+    _shown = ("claim", "state", "counted", "checked", "violations")
     claim: str
     state: Literal["holds", "violated", "unchecked"]
     counted: Literal["people", "histories", "nothing"]  # nothing: the claim is about each query by itself
@@ -48,7 +52,7 @@ class Verdict:
 
     def sentence(self) -> str:
         """Return in a sentence what the verifier found."""
-        counted = "people" if self.counted == "people" else "histories; that these are different people needs --private"
+        counted = "people" if self.counted == "people" else _HISTORIES
         if self.holds:
             counting = "" if self.counted == "nothing" else f", counting {counted}"
             caution = f" ({self.caution})" if self.caution else ""
@@ -74,14 +78,19 @@ class Verdict:
         }
 
     def _repr_html_(self) -> str:
+        """Return the verdict for a notebook; the counterexample, which may be of a log, is not in it."""
         warnings = "".join(f"<br>Warning: {escape(warning)}" for warning in self.warnings)
-        return f"<b>{escape(self.caution or self.state)}</b>: {escape(self.sentence())}{warnings}"
+        found = self.counterexample
+        hidden = None if found is None else replace(found, entries=(f"{len(found.entries)} of them",))
+        sentence = replace(self, counterexample=hidden).sentence()
+        return f"<b>{escape(self.caution or self.state)}</b>: {escape(sentence)}{warnings}"
 
 
-@dataclass(frozen=True)
-class Score:
+@dataclass(frozen=True, repr=False)
+class Score(Brief):
     """One figure of a measure: its value, how it was computed, and whether higher is better."""
 
+    _shown = ("measure", "label", "original", "value", "unit")
     measure: str  # the measure's text name
     label: str
     value: float | None  # None: it cannot be computed from what was given
@@ -105,8 +114,21 @@ class Score:
         return f"{value:.1f} %" if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
 
 
-class Scores(list[Score]):
+class Scores(Tabular, tuple[Score, ...]):
     """The scores of a release; a notebook shows them as a table."""
+
+    def __repr__(self) -> str:
+        return f"Scores({len(self)} of {', '.join(dict.fromkeys(score.measure for score in self))})"[:LONGEST_REPR]
+
+    def to_arrow(self) -> Any:
+        """Return a row per figure: its measure, its values in the log and in the release, its interval and base."""
+        import pyarrow as pa
+
+        names = ("measure", "label", "original", "value", "unit", "better", "interval", "units_counted", "base", "note")
+        types = dict.fromkeys(("original", "value"), pa.float64()) | {"interval": pa.list_(pa.float64())}
+        types |= {"units_counted": pa.int64()}
+        columns = {name: [getattr(score, name) for score in self] for name in names}
+        return pa.table(columns, pa.schema({name: types.get(name, pa.string()) for name in names}))
 
     def _repr_html_(self) -> str:
         rows = [(s.measure, s.label, s.figure(s.original), s.figure(s.value), s.basis(), s.note) for s in self]
@@ -143,10 +165,11 @@ class Rate:
         return f"{100 * self.value:.1f} %"
 
 
-@dataclass(frozen=True)
-class AttackResult:
+@dataclass(frozen=True, repr=False)
+class AttackResult(Brief):
     """The success of an attack with some knowledge, of its control, of a guess, and of the same attack on the log."""
 
+    _shown = ("attack", "knowledge", "rate", "control", "baseline", "original", "risk", "targets")
     attack: str  # the attack's text name
     risk_of: Risk
     knowledge: str  # what of a person the attacker knows

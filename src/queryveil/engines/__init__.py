@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queryveil.core.display import Tabular, counted
+from queryveil.core.display import Brief, Tabular, counted
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.names import Declaration, declarations, nearest
 from queryveil.core.options import AnyObject, FreeText, OptionGroup, option
@@ -105,10 +105,11 @@ class EngineOptions(OptionGroup):
         return SparkCluster(self.spark_master or SparkCluster.master, parse_conf(self.spark_conf), self.spark)
 
 
-@dataclass(frozen=True)
-class LogSource:
+@dataclass(frozen=True, repr=False)
+class LogSource(Brief):
     """A log and how to read and clean it; nothing is open yet, so it can be pickled and stored."""
 
+    _shown = ("paths", "keep")
     paths: tuple[Path, ...] = ()
     reading: ReadingOptions = ReadingOptions()
     cleaning: CleaningOptions = CleaningOptions()
@@ -144,7 +145,7 @@ class Step:
         return {each[2]: int(each[1].replace(",", "")) for each in counts if each} if all(counts) else {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
     """A cleaned log in a database, as the tables `queries` and `people`; a context manager.
 
@@ -152,6 +153,7 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
     Person and history are numbers from 0. `people` has the identifier `person` of every person number `id`.
     """
 
+    _shown = ("format", "columns", "has_times", "partition_values")
     source: LogSource
     steps: dict[str, Step]  # the cleaning steps by name, in order; building profiles adds those that find terms
     has_times: bool

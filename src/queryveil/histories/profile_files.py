@@ -1,8 +1,9 @@
-"""Profile files: `user, term, weight`, one row per user and term; CSV, TSV or Parquet.
+"""Profile files: `user, term, weight`, one row per user and term; CSV, TSV or Parquet, or a table in memory.
 
 Terms are used unchanged. A file without a weight column is a log, not a profile file.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from queryveil.core.errors import LogError
 from queryveil.core.rows import FloatArray, Int32Array, indptr_of_sorted
+from queryveil.engines import LogSource
 from queryveil.histories.build import entry_order
 from queryveil.histories.profiles import Profiles
 
@@ -25,12 +27,28 @@ def is_profile_file(path: Path) -> bool:
         _, names = _read_header(path)
     except (OSError, ValueError, pa.ArrowException):
         return False
-    return set(COLUMNS) <= set(map(str.lower, names))
+    return _has_columns(names)
+
+
+def profiles_of(source: LogSource) -> Profiles | None:
+    """Return the profiles of a profile file or of a table with its columns; None of a log."""
+    if source.table is not None:
+        return _profiles(_texts("the table", source.table)) if _has_columns(source.table.column_names) else None
+    is_profile = len(source.paths) == 1 and is_profile_file(source.paths[0])
+    return read_profiles(source.paths[0]) if is_profile else None
+
+
+def _has_columns(names: Sequence[str]) -> bool:
+    return set(COLUMNS) <= {name.strip().lower() for name in names}
 
 
 def read_profiles(path: Path) -> Profiles:
     """Read a profile file; people are in the order of their first rows."""
-    table = _read_columns(path)
+    return _profiles(_texts(path, _read_table(path)), path)
+
+
+def _profiles(table: pa.Table, path: Path | None = None) -> Profiles:
+    """Return the profiles of rows `user, term, weight`; messages name the lines of a file."""
     user, term, weight = (table[name] for name in COLUMNS)
     for name, column in (("user", user), ("term", term)):
         _refuse_rows(
@@ -76,23 +94,26 @@ def _read_header(path: Path) -> tuple[str, list[str]]:
     return delimiter, [name.strip().strip('"') for name in line.split(delimiter)]
 
 
-def _read_columns(path: Path) -> pa.Table:
-    """Return the three columns as texts, with names in lower case."""
+def _read_table(path: Path) -> pa.Table:
+    """Return all columns of a profile file, those of text files as texts."""
     try:
         delimiter, names = _read_header(path)
         if not delimiter:
-            table = pq.read_table(path)
-        else:
-            table = csv.read_csv(
-                pa.input_stream(str(path), compression="detect"),
-                parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-                convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-            )
+            return pq.read_table(path)
+        return csv.read_csv(
+            pa.input_stream(str(path), compression="detect"),
+            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
     except (OSError, ValueError, pa.ArrowException):
         raise LogError(f"{path} cannot be read as a profile file; give CSV, TSV or Parquet in UTF-8.") from None
+
+
+def _texts(name: Path | str, table: pa.Table) -> pa.Table:
+    """Return the three columns as texts, with names in lower case."""
     table = table.rename_columns([name.strip().lower() for name in table.column_names])
     if table.num_rows == 0:
-        raise LogError(f"{path} has no rows; give profiles with at least one term.")
+        raise LogError(f"{name} has no rows; give profiles with at least one term.")
     return pa.table({name: table[name].cast(pa.string()) for name in COLUMNS})
 
 
@@ -103,12 +124,13 @@ def _parse_number(text: str | None) -> float:
         return float("nan")
 
 
-def _refuse_rows(path: Path, is_bad: pa.Array | pa.ChunkedArray, fault: str, remedy: str) -> None:
+def _refuse_rows(path: Path | None, is_bad: pa.Array | pa.ChunkedArray, fault: str, remedy: str) -> None:
     """Raise an error about the first bad row, if there is one; a text file has a header line before its rows."""
     bad = np.flatnonzero(np.asarray(is_bad))
     if len(bad):
-        what = f"row {bad[0] + 1:,}" if path.suffix == ".parquet" else f"line {bad[0] + 2:,}"
-        raise LogError(f"{path}, {what} {fault}; {remedy}.")
+        is_text = path is not None and path.suffix != ".parquet"
+        what = f"line {bad[0] + 2:,}" if is_text else f"row {bad[0] + 1:,}"
+        raise LogError(f"{path or 'the table'}, {what} {fault}; {remedy}.")
 
 
 def _assemble(

@@ -11,7 +11,7 @@ from queryveil.core.rows import FloatArray, Int32Array, IntArray, count_runs, ro
 from queryveil.kernels.histories import count_people
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Profiles(Tabular):
     """Histories × entries in compressed sparse rows.
 
@@ -19,13 +19,14 @@ class Profiles(Tabular):
     those of a person are adjacent.
     """
 
+    _shown = ("n_histories", "n_people", "vocabulary")
     vocabulary: tuple[str, ...]  # entries (terms, or whole queries) by id
     indptr: IntArray  # (histories + 1,): row h is ids[indptr[h]:indptr[h + 1]]
     ids: Int32Array  # (pairs,): ascending and unique within a row
     counts: Int32Array  # (pairs,): queries of the history that contain the entry
     owner: Int32Array  # (histories,): the person of each history, ascending
-    persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the log
-    log_history: IntArray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    persons: tuple[str, ...]  # person → the identifier in the log
+    log_history: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     # (histories,): the history's number in the log the profiles were built from
     partition: Int32Array | None = None  # (histories,): the number of the partition, if the log has any
     partition_values: tuple[str, ...] = ()

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import as_array, parquet_bytes
+from queryveil.core.arrow import as_array, open_parquet, parquet_bytes
 from queryveil.core.errors import ReleaseError
 from queryveil.core.files import write_file
+from queryveil.core.memory_folder import Folder, MemoryPath
 from queryveil.core.names import Value
 from queryveil.core.rows import Int32Array, IntArray, count_holders, indptr_of_sorted, row_numbers
 from queryveil.histories.profiles import Profiles
@@ -46,7 +46,7 @@ class RunRecord:
     content_sha256: str = ""  # of the released rows, set when the release is committed, as is the next field
     manifest_sha256: Mapping[str, str] = field(default_factory=dict)  # of every field of the manifest
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Folder) -> None:
         """Write the record into a folder as JSON, without the fields that have their default."""
         record = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         more = record.pop("more")
@@ -78,7 +78,7 @@ def check_belongs(folder: object, run: RunRecord, content_sha256: str) -> None:
         )
 
 
-def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: RunRecord) -> None:
+def write_private(folder: Folder, profiles: Profiles, release_ids: IntArray, run: RunRecord) -> None:
     """Write membership, profiles and the run record into a folder."""
     membership, pairs = tables_of(profiles)
     membership = membership.append_column("release_id", pa.array(release_ids, mask=release_ids < 0))
@@ -90,13 +90,13 @@ def write_private(folder: Path, profiles: Profiles, release_ids: IntArray, run: 
     run.write(folder)
 
 
-def bind(folder: Path, content_sha256: str, manifest_sha256: Mapping[str, str]) -> None:
+def bind(folder: Folder, content_sha256: str, manifest_sha256: Mapping[str, str]) -> None:
     """Record in `run.json` which rows a private folder belongs to, and what the manifest says about them."""
     run = read_run(folder, (folder / RUN_FILE).read_bytes)
     replace(run, content_sha256=content_sha256, manifest_sha256=manifest_sha256).write(folder)
 
 
-def write_contributors(folder: Path, group_of: Mapping[str, int], frozen: Sequence[int]) -> None:
+def write_contributors(folder: Folder, group_of: Mapping[str, int], frozen: Sequence[int]) -> None:
     """Write whose terms are in what is published of each group, and which groups are published as before."""
     schema, groups = pa.schema({**_CONTRIBUTORS_TYPES, **_FROZEN_TYPE}), list(group_of.values())
     frozen_groups = set(frozen)
@@ -128,7 +128,7 @@ def refuse_damaged(fault: str) -> Iterator[None]:
 class PrivateFolder:
     """The private folder of a release: reads and checks its tables."""
 
-    path: Path
+    path: Folder
 
     def check_belongs(self, content_sha256: str) -> RunRecord:
         """Refuse the folder if it was made for other rows than a release's manifest names; return its record."""
@@ -238,7 +238,9 @@ class PrivateFolder:
         return table
 
 
-def _open_parquet(path: Path, **options: Any) -> Any:
+def _open_parquet(path: Folder, **options: Any) -> Any:
     import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
 
-    return pq.ParquetFile(path, **options)
+    return (
+        open_parquet(path.read_bytes(), **options) if isinstance(path, MemoryPath) else pq.ParquetFile(path, **options)
+    )

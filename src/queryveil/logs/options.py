@@ -2,7 +2,9 @@
 
 import codecs
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import Flag, Integer, Text, Word, nearest
@@ -10,6 +12,19 @@ from queryveil.core.options import OptionGroup, option
 
 _DURATION = r"[1-9][0-9]{0,5}[smhd]"
 ROLES = ("user", "query", "time", "rank", "url")
+
+
+@dataclass(frozen=True)
+class ColumnRoles(Text):
+    """Which column is the user, the query …: a text, or in Python a mapping."""
+
+    pattern: str = r"|\s*\w+=[^=,]+(,\s*\w+=[^=,]+)*"
+    form: str = "role=column pairs such as user=uid,query=q,time=ts"
+    annotation = str | Mapping[str, str]
+
+    def convert(self, value: Any) -> Any:
+        """Return a mapping as text."""
+        return ",".join(f"{role}={name}" for role, name in value.items()) if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True)
@@ -24,7 +39,7 @@ class ReadingOptions(OptionGroup):
     )
     columns: str = option(
         "",
-        Text(r"|\s*\w+=[^=,]+(,\s*\w+=[^=,]+)*", "role=column pairs such as user=uid,query=q,time=ts"),
+        ColumnRoles(),
         "which column is the user, the query, the time, the rank and the url of a table",
     )
     encoding: str = option(

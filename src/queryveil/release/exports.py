@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ import pyarrow as pa
 from queryveil._version import __version__
 from queryveil.core.arrow import memory_file, open_parquet, parquet_bytes
 from queryveil.core.errors import ReleaseError
+from queryveil.core.memory_folder import Folder
 from queryveil.core.results import Verdict
 from queryveil.kinds.base import kind_of
 from queryveil.release.manifest import DIGEST, VERSION, FileEntry, Manifest, has_form
@@ -141,7 +141,7 @@ _FORM: Mapping[str, Any] = {
 }
 
 
-def read_export(release: Path) -> ExportRecord | None:
+def read_export(release: Folder) -> ExportRecord | None:
     """Return the record of an exported release, None for a release that was not exported."""
     path = release / EXPORT_FILE
     if not path.exists():

@@ -8,12 +8,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from queryveil._version import __version__
 from queryveil.core import files
+from queryveil.core.display import Brief
 from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
+from queryveil.core.memory_folder import Folder
 from queryveil.core.names import ResolvedName, Value, declarations, parse, resolve
 from queryveil.engines import Step
 from queryveil.engines.kept_columns import KeptColumns
@@ -80,10 +81,11 @@ class CleaningRecord:
         return [str(Step(**step)) for step in self.steps]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Manifest:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Manifest(Brief):
     """What a release is, what it promises, and what its files are; the fields are the keys of `manifest.json`."""
 
+    _shown = ("kind", "method", "guarantee", "columns", "files")
     queryveil: str = __version__
     made: str = ""  # the day, in UTC
     title: str = ""  # by the owner, of the report
@@ -103,7 +105,7 @@ class Manifest:
     content_sha256: str
     lists: Mapping[str, Any] | None = None  # digests of the user's word lists, where the method uses some
     files: tuple[FileEntry, ...] = ()
-    fields_sha256: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    fields_sha256: Mapping[str, str] = field(default_factory=dict, compare=False)
     # the digest of every other field as the file states it; empty for a manifest that was not read from a file
 
     @property
@@ -151,7 +153,7 @@ class Manifest:
         return (json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def load_manifest(release: Path) -> Manifest:
+def load_manifest(release: Folder) -> Manifest:
     """Read the manifest of a release folder."""
     path = release / MANIFEST_FILE
     if release.is_file():
@@ -167,7 +169,7 @@ def load_manifest(release: Path) -> Manifest:
     return decode_manifest(path, data)
 
 
-def decode_manifest(path: Path | str, data: bytes) -> Manifest:
+def decode_manifest(path: Folder | str, data: bytes) -> Manifest:
     """Read the bytes of a manifest; `path` is for messages."""
     try:
         record = json.loads(data)
@@ -186,7 +188,7 @@ def decode_manifest(path: Path | str, data: bytes) -> Manifest:
     return Manifest(**values)
 
 
-def _decode_kept(path: Path | str, record: Mapping[str, Any]) -> KeptColumns | None:
+def _decode_kept(path: Folder | str, record: Mapping[str, Any]) -> KeptColumns | None:
     """Return how the uncovered columns were kept, which a manifest must state of these and of no others."""
     try:
         kept = KeptColumns.from_record(record["kept"]) if "kept" in record else KeptColumns()
@@ -197,7 +199,7 @@ def _decode_kept(path: Path | str, record: Mapping[str, Any]) -> KeptColumns | N
     return kept if kept.columns else None
 
 
-def _refuse_other_forms(path: Path | str, record: Mapping[str, Any]) -> None:
+def _refuse_other_forms(path: Folder | str, record: Mapping[str, Any]) -> None:
     """Refuse a manifest that lacks something, has something else in its place, or has more than a manifest has."""
     known = {each.name for each in fields(Manifest)}
     unknown = sorted(map(repr, record.keys() - known))

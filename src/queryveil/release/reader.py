@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
+from queryveil.core.memory_folder import Folder, MemoryPath
 from queryveil.kinds.base import Kind, kind_of
 from queryveil.release.exports import EXPORT_FILE, FORMATS, PARQUET, ExportRecord, read_export, row_schema
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, FileEntry, Manifest, load_manifest
@@ -21,15 +21,21 @@ NOT_LISTED = {MANIFEST_FILE, SIGNATURE_FILE}  # files that a manifest cannot lis
 _HASH_ROWS = 200_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release(Tabular):
     """A release that has been read, or that would be written."""
 
-    path: Path
+    _shown = ("path", "manifest", "faults")
+    path: Folder
     manifest: Manifest
     rows: pa.Table
     faults: tuple[str, ...] = ()  # where the folder is not what its manifest says
     export: ExportRecord | None = None  # where the rows are in another form
+
+    @property
+    def location(self) -> Folder:
+        """Return where the release is; results of runs have the same attribute."""
+        return self.path
 
     @property
     def kind(self) -> Kind:
@@ -53,7 +59,7 @@ class Release(Tabular):
         )
 
 
-def load_release(path: Path, *, check_rows: bool = True) -> Release:
+def load_release(path: Folder, *, check_rows: bool = True) -> Release:
     """Read a release folder; what is missing or changed is a fault, what makes no sense an error.
 
     Without `check_rows` only the digests of the files are compared, not that of the rows, which takes longer.
@@ -61,7 +67,7 @@ def load_release(path: Path, *, check_rows: bool = True) -> Release:
     return read_files(path, load_manifest(path), check_rows=check_rows)
 
 
-def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Release:
+def read_files(path: Folder, manifest: Manifest, *, check_rows: bool = True) -> Release:
     """Read the files that a manifest lists, or those of an export, and compare them with it."""
     digests: dict[str, str] = {}
     parts: list[pa.Table] = []
@@ -70,7 +76,7 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
     if export is not None:
         files, form = export.files_with(manifest), FORMATS[export.format]
     for entry in files:
-        if "\0" in entry.path or path.resolve() not in (path / entry.path).resolve().parents:
+        if not _is_inside(path, entry.path):
             raise ReleaseError(f"{path / MANIFEST_FILE} names a file outside the release; do not trust it.")
         try:
             data = (path / entry.path).read_bytes()
@@ -88,9 +94,11 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
         if table.num_rows != entry.rows:
             table_faults.append(f"{entry.path} does not have the number of rows that the manifest gives (files)")
         parts.append(table.replace_schema_metadata(None))
-    digests |= dict.fromkeys(_unlisted(path, files, NOT_LISTED | ({EXPORT_FILE} if export else set())), "")
+    unlisted = (
+        _present_files(path) - {entry.path for entry in files} - NOT_LISTED - ({EXPORT_FILE} if export else set())
+    )
     rows = _concatenate(path, parts, kind_of(manifest.kind))
-    faults = [*file_faults(files, digests), *table_faults]
+    faults = [*file_faults(files, digests | dict.fromkeys(unlisted, "")), *table_faults]
     if rows.num_rows:
         faults += column_faults(manifest, rows.column_names)
     if check_rows and not faults:
@@ -98,10 +106,18 @@ def read_files(path: Path, manifest: Manifest, *, check_rows: bool = True) -> Re
     return Release(path, manifest, rows, (*manifest_faults(manifest), *faults), export)
 
 
-def _unlisted(path: Path, files: Sequence[FileEntry], allowed: set[str]) -> set[str]:
-    """Return the files of a folder that are neither listed nor allowed besides."""
-    present = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_symlink() or not file.is_dir()}
-    return present - {entry.path for entry in files} - allowed
+def _is_inside(folder: Folder, name: str) -> bool:
+    """Return whether the file of a name would lie in the folder, on a disk where names may lead out of it."""
+    if isinstance(folder, MemoryPath):
+        return True
+    return "\0" not in name and folder.resolve() in (folder / name).resolve().parents
+
+
+def _present_files(folder: Folder) -> set[str]:
+    """Return the names of all files of a folder."""
+    if isinstance(folder, MemoryPath):
+        return set(folder.files)
+    return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_symlink() or not file.is_dir()}
 
 
 def manifest_faults(manifest: Manifest) -> list[str]:
@@ -142,7 +158,7 @@ def file_faults(files: Sequence[FileEntry], digests: Mapping[str, str]) -> list[
     return faults + [f"{name} is not in the manifest" for name in sorted(unlisted)]
 
 
-def _concatenate(path: Path, parts: Sequence[pa.Table], kind: Kind) -> pa.Table:
+def _concatenate(path: Folder, parts: Sequence[pa.Table], kind: Kind) -> pa.Table:
     """Return the parts as one table, empty where none is left, if it has the columns of its kind."""
     schema = kind.schema()
     if not parts:

@@ -1,4 +1,4 @@
-"""Writing a release: staged next to its target, verified there, then moved into place.
+"""Writing a release: staged next to its target, verified there, then moved into place; or kept in memory.
 
 Private folder, data, report, then the manifest; each file by temporary name, fsync, rename. The
 private folder gets to its target before the release does, and is withdrawn if the release does not follow.
@@ -6,7 +6,7 @@ private folder gets to its target before the release does, and is withdrawn if t
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
 from queryveil.core.files import Interrupts, sync_folder, write_file
+from queryveil.core.memory_folder import Folder, MemoryPath
 from queryveil.kinds.private_folder import RUN_FILE, bind
 from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, write_journal
 from queryveil.release.manifest import MANIFEST_FILE, FileEntry, Manifest
@@ -34,19 +35,11 @@ class WrittenRows:
 
 
 @dataclass(frozen=True)
-class Staging:
-    """Folders in workspaces of this machine in which a release and its private folder are written.
+class MemoryStaging:
+    """Folders in memory in which a release and its private folder are kept."""
 
-    Nothing of them is visible until they are committed.
-    """
-
-    release: Path
-    private: Path | None  # None where no private folder is wanted
-    work: Path  # for intermediate results: private, and removed with the run
-    _out: Path
-    _private_out: Path | None
-    _force: bool
-    _interrupts: Interrupts
+    release: Folder
+    private: Folder | None  # None where no private folder is wanted
 
     def write(self, name: str, data: bytes, rows: int | None = None) -> FileEntry:
         """Write a file of the release and return what the manifest says about it; `rows` are those of a data file."""
@@ -54,10 +47,32 @@ class Staging:
         return FileEntry(name, hashlib.sha256(data).hexdigest(), rows)
 
     def commit(self, manifest: Manifest) -> None:
+        """Record in the private folder which release it belongs to."""
+        if self.private is not None:
+            bind(self.private, manifest.content_sha256, manifest.field_digests())
+
+
+@dataclass(frozen=True)
+class Staging(MemoryStaging):
+    """Folders in workspaces of this machine in which a release and its private folder are written.
+
+    Nothing of them is visible until they are committed.
+    """
+
+    release: Path
+    private: Path | None
+    work: Path  # for intermediate results: private, and removed with the run
+    _out: Path
+    _private_out: Path | None
+    _force: bool
+    _interrupts: Interrupts
+
+    def commit(self, manifest: Manifest) -> None:
         """Move the private folder and then the release to their targets; from now on an interrupt comes too late."""
         self._interrupts.defer()
+        super().commit(manifest)
+        sync_folder(self.release / "data")
         if self.private is not None and self._private_out is not None:
-            bind(self.private, manifest.content_sha256, manifest.field_digests())
             sync_folder(self.private)
             write_journal(
                 self.private.parent,
@@ -69,6 +84,16 @@ class Staging:
             move_into_place(self.private.parent, self._private_out, force=self._force)
         sync_folder(self.release)
         move_into_place(self.release.parent, self._out, force=self._force)
+
+
+def open_staging(
+    out: Folder, private: Folder | None, *, force: bool
+) -> "AbstractContextManager[Staging] | AbstractContextManager[MemoryStaging]":
+    """Return where a release is written: next to its target, which must be writable, or in memory to stay there."""
+    if isinstance(out, MemoryPath) or isinstance(private, MemoryPath):
+        return nullcontext(MemoryStaging(out, private))
+    prepare_targets(out, private, force=force)
+    return staging(out, private, force=force)
 
 
 @contextmanager
@@ -102,11 +127,10 @@ def prepare_targets(out: Path, private: Path | None, *, force: bool) -> tuple[Pa
     return prepare_target(out, MANIFEST_FILE, force=force), prepare_target(private, RUN_FILE, force=force)
 
 
-def write_rows(staged: Staging, rows: pa.Table) -> WrittenRows:
+def write_rows(staged: MemoryStaging, rows: pa.Table) -> WrittenRows:
     """Write the rows of a release as Parquet files."""
     starts = range(0, max(rows.num_rows, 1), PART_ROWS)
     parts = [rows.slice(start, PART_ROWS) for start in starts]
     files = [staged.write(DATA_FILE.format(i), parquet_bytes(part), part.num_rows) for i, part in enumerate(parts)]
-    sync_folder(staged.release / "data")
     names = tuple(rows.column_names)
     return WrittenRows(names, content_digest(names, (rows,)), tuple(files))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from queryveil.core.display import html_table
+from queryveil.core.display import Tabular, html_table
 from queryveil.core.results import AttackResult, Rate, Risk
 from queryveil.report.charts import grouped_bar_chart
 from queryveil.report.rendering import group_notes, percent, render
@@ -37,10 +37,11 @@ TOO_WEAK = "the attack succeeds seldom on the log itself, so that its failing he
 _COLOURS = {"original log": "var(--before)", "release": "var(--after)", "control": "var(--series-2)"}
 
 
-@dataclass(frozen=True)
-class AttackReport:
+@dataclass(frozen=True, repr=False)
+class AttackReport(Tabular):
     """The results of attacks on one release in the order of the attacks."""
 
+    _shown = ("release", "kind", "guarantee", "results", "skipped")
     release: str
     kind: str
     guarantee: str
@@ -56,6 +57,18 @@ class AttackReport:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the rows as text."""
         return ["attack", *COLUMNS], [[result.attack, *_row(result, str)] for result in self.results]
+
+    def to_arrow(self) -> Any:
+        """Return a row per attack and knowledge; a rate such as `control` has `control_low` and `control_high` too."""
+        import pyarrow as pa
+
+        columns: dict[str, list[Any]] = {}
+        for each in fields(AttackResult):
+            values = [getattr(result, each.name) for result in self.results]
+            columns[each.name] = [value.value if isinstance(value, Rate) else value for value in values]
+            for end in ("low", "high") if any(isinstance(value, Rate) for value in values) else ():
+                columns[f"{each.name}_{end}"] = [getattr(value, end) for value in values]
+        return pa.table(columns)
 
     def record(self) -> dict[str, Any]:
         """Return everything for JSON."""

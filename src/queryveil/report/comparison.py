@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from queryveil.core.display import Tabular, html_table
+from queryveil.core.display import Brief, Tabular, html_table
 from queryveil.core.names import Value, parse
 from queryveil.core.results import Score, Verdict
 from queryveil.report.charts import Point, axis_end, growth_chart, scatter_chart
@@ -24,10 +24,11 @@ CaptionedChart = tuple[Markup, str]  # a chart and its caption
 Figure = Callable[["ComparedRun"], float | None]  # a percentage of a run, None if it was not measured
 
 
-@dataclass(frozen=True)
-class ComparedRun:
+@dataclass(frozen=True, repr=False)
+class ComparedRun(Brief):
     """What one method would release of the log, or why it cannot."""
 
+    _shown = ("method", "verdict", "scores", "problem")
     method: str
     parameters: Mapping[str, Value]
     seconds: float  # of the method alone, without verifying and measuring
@@ -64,10 +65,11 @@ class ScoreColumn:
         return None if score is None else score.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MethodComparison(Tabular):
     """The runs of a comparison in the order of the request; nothing was released."""
 
+    _shown = ("runs", "seconds", "page")
     runs: tuple[ComparedRun, ...]
     counts: Mapping[str, int]  # of the log
     cleaning: Mapping[str, Any]

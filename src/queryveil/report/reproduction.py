@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from queryveil.core.display import Brief
 from queryveil.report.charts import Point, axis_end, growth_chart, line_chart, share_chart
 from queryveil.report.rendering import render
 
@@ -48,10 +49,11 @@ class PaperFigure:
         return line_chart(self.points, self.over, self.what, self.series)
 
 
-@dataclass(frozen=True)
-class Reproduction:
+@dataclass(frozen=True, repr=False)
+class Reproduction(Brief):
     """The tables and figures of a paper's evaluation, made on another log."""
 
+    _shown = ("paper", "tables", "figures", "seconds")
     paper: str
     log: str  # a sentence about it
     warnings: tuple[str, ...]  # what one must know before passing the page on, or believing it

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.kernels import uncompiled
 from queryveil.search.index import Index
@@ -14,10 +15,11 @@ NO_WORD = "the query has no word to search for"
 NO_TERM = "no term of the profile is in the index, so the order is the engine's own"
 
 
-@dataclass(frozen=True)
-class Hit:
+@dataclass(frozen=True, repr=False)
+class Hit(Brief):
     """A document in the result list."""
 
+    _shown = ("rank", "engine_rank", "score", "id")
     rank: int  # from 1
     engine_rank: int  # before re-ranking
     score: float  # ranked by
@@ -27,10 +29,11 @@ class Hit:
     terms: tuple[tuple[str, float], ...] = ()  # largest contributions to the cosine, if an explanation was requested
 
 
-@dataclass(frozen=True)
-class Answer:
+@dataclass(frozen=True, repr=False)
+class Answer(Brief):
     """The result list of a query, best first."""
 
+    _shown = ("hits", "note")
     query: str
     hits: tuple[Hit, ...]
     note: str = ""  # why nothing was found, or why a profile changed nothing

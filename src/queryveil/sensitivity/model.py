@@ -8,7 +8,7 @@ texts. A model file is a Parquet table whose metadata holds a version and a dige
 import hashlib
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.core.arrow import parquet_bytes
+from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.core.rows import FloatArray
 from queryveil.histories.tokens import Tokenizer
@@ -33,21 +34,23 @@ _PREFIX = "queryveil.sensitivity."
 _FEW_BYTES = 5_000  # starting numba costs as much as tokenizing this many bytes of text in plain Python
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Brief):
     """The probability that a query is sensitive, and what each of its known words contributes."""
 
+    _shown = ("probability", "words", "unknown")
     probability: float
     base: float  # log-odds of a query without a known word
     words: tuple[tuple[str, float], ...]  # in the order of the query; what the word adds to the log-odds
     unknown: tuple[str, ...]  # words that the model does not know; they add nothing
 
 
-@dataclass(frozen=True, eq=False)
-class SensitivityModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitivityModel(Brief):
     """Words in lower case and what each adds to the log-odds that a query is sensitive."""
 
-    words: tuple[str, ...] = field(repr=False)  # sorted
+    _shown = ("name", "words")
+    words: tuple[str, ...]  # sorted
     weights: FloatArray  # (words,)
     base: float  # log-odds of a query without a known word
     name: str = ""  # what the model was trained on, in a few words

@@ -224,7 +224,8 @@ class AttackSpec(RunSpec):
         request = self.request(AttackRequest, inputs, **inputs.release_options, **inputs.log_options)
         done = attack(request, progress=progress)
         headings, rows = done.table()
-        named = replace(done, release=request.release.parent.name)  # the run's id in place of the server's path
+        run_id = inputs.release_options["release"].parent.name  # in place of the server's path
+        named = replace(done, release=run_id)
         return {**named.record(), "table": {"headings": headings, "rows": rows}}
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.evidence import Evidence
+from queryveil.core.memory_folder import Folder, MemoryPath
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Scores, Verdict
@@ -31,12 +32,12 @@ from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, CleaningRe
 from queryveil.release.reader import load_release
 from queryveil.release.signing import load_signer
 from queryveil.release.verification import claim_faults, verify_or_raise
-from queryveil.release.writer import WrittenRows
+from queryveil.release.writer import MemoryStaging, WrittenRows
 from queryveil.report import render_release_report
 from queryveil.workflows.requests import ReleaseRequest
 
 if TYPE_CHECKING:
-    from queryveil.release.spark_writer import StagedRelease
+    from queryveil.release.spark_writer import RemoteStaging
 
 REPORT_FILE = "report.html"
 TOO_FEW = "parts with too few people"
@@ -163,14 +164,14 @@ class ReleaseRun(ExitStack):
 
     engine: str
     plan: ReleasePlan
-    locations: tuple[Path | str, Path | str | None]  # of the release and its private folder: paths here, or URIs
+    locations: tuple[Folder | str, Folder | str | None]  # of the release and its private folder: here, or URIs
 
     @abstractmethod
     def apply_method(self) -> AppliedMethod:
         """Read and clean the log, build profiles and run the method."""
 
     @abstractmethod
-    def stage(self) -> "AbstractContextManager[tuple[StagedRelease, WrittenRows]]":
+    def stage(self) -> "AbstractContextManager[tuple[MemoryStaging | RemoteStaging, WrittenRows]]":
         """Write the private folder, where one is wanted, and the rows; both are removed unless they are committed."""
 
     @abstractmethod
@@ -204,18 +205,19 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             staged.commit(manifest)
     seconds = time.monotonic() - started
     location, private = run.locations
-    return ReleaseResult(location, private, manifest, verdict, tuple(scores), applied.summary, seconds)
+    return ReleaseResult(location, private, manifest, verdict, Scores(scores), applied.summary, seconds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReleaseResult(Tabular):
     """What a run made: the release, its verdict, what was kept and what it took."""
 
-    location: Path | str  # of the release: a path of this machine, or a URI such as hdfs://…
-    private_location: Path | str | None
+    _shown = ("location", "private_location", "manifest", "verdict")
+    location: Folder | str  # of the release: a path of this machine or in memory, or a URI such as hdfs://…
+    private_location: Folder | str | None
     manifest: Manifest
     verdict: Verdict
-    scores: tuple[Score, ...]
+    scores: Scores
     summary: Mapping[str, Any]
     seconds: float
 
@@ -236,7 +238,7 @@ class ReleaseResult(Tabular):
 
     def to_arrow(self) -> Any:
         """Return the released rows as an Arrow table."""
-        return load_release(self.release).to_arrow()
+        return load_release(self.location if isinstance(self.location, MemoryPath) else self.release).to_arrow()
 
     def record(self) -> dict[str, Any]:
         """Return everything for JSON."""
@@ -253,10 +255,11 @@ class ReleaseResult(Tabular):
 
     def _repr_html_(self) -> str:
         place = f"<code>{escape(str(self.location))}</code>"
-        return f"<p>{self.verdict._repr_html_()} Release: {place}</p>{Scores(self.scores)._repr_html_()}"
+        return f"<p>{self.verdict._repr_html_()} Release: {place}</p>{self.scores._repr_html_()}"
 
 
-def _local(location: Path | str) -> Path:
-    if isinstance(location, str):
-        raise InputError(f"{location} is not on this machine; read it with Spark.")
-    return location
+def _local(location: Folder | str) -> Path:
+    if isinstance(location, Path):
+        return location
+    remedy = "name a folder for it by --out" if isinstance(location, MemoryPath) else "read it with Spark"
+    raise InputError(f"{location} is not on a disk of this machine; {remedy}.")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +20,15 @@ from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
 from queryveil.core.group_evidence import ReleasedGroups
+from queryveil.core.memory_folder import folder_of
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines import QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import build
-from queryveil.histories.profile_files import is_profile_file, read_profiles
+from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind
 from queryveil.kinds.histories import decode_histories
@@ -39,7 +41,7 @@ from queryveil.semantics import SemanticOptions
 from queryveil.semantics.published_names import terms_below, terms_listed
 from queryveil.semantics.tree import term_tree
 from queryveil.workflows.original_log import find_people, refuse_other_counts
-from queryveil.workflows.requests import AttackRequest
+from queryveil.workflows.requests import AttackRequest, log_source
 from queryveil.workflows.semantic_inputs import open_network
 
 DEFAULT_M = 2  # where the release's guarantee names none
@@ -76,13 +78,14 @@ class ReleasedUnits:
 
 
 def read_log_data(
-    paths: Sequence[Path], manifest: Manifest, reading: ReadingOptions, needs: frozenset[str], progress: Progress
+    log: Any, manifest: Manifest, reading: ReadingOptions, needs: frozenset[str], progress: Progress
 ) -> LogData:
-    """Read a log as the release was made of it, cleaned and its columns coarsened; or a profile file."""
-    if len(paths) == 1 and is_profile_file(paths[0]):
-        return LogData(read_profiles(paths[0]), None, {})
+    """Read a log as the release was made of it, cleaned and its columns coarsened; or profiles."""
     wanted = tuple(column for column in (manifest.kept or NOTHING_KEPT).columns if column.name in needs)
-    source = LogSource(tuple(paths), reading, manifest.cleaning.cleaning(), wanted)
+    source = log_source(log, reading, manifest.cleaning.cleaning(), wanted)
+    found = profiles_of(source)
+    if found is not None:
+        return LogData(found, None, {})
     with open_log(source, progress=progress) as log:
         profiles = build(log, progress=progress)
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
@@ -318,7 +321,7 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     named = [resolve("attack", name) for name in request.attacks]
     if request.targets < 1:
         raise InputError("--targets must be at least 1; give a larger number, or leave it out.")
-    release = load_release(request.release)
+    release = load_release(folder_of(request.release))
     release.refuse_damaged("attacking")
     if request.private is None:
         raise InputError(NEEDS_PRIVATE)
@@ -334,7 +337,7 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     attacks = named or default_attacks(release)
     skipped = {str(each): problem for each in attacks if (problem := _problem(each, release))}
     attacks = [each for each in attacks if str(each) not in skipped]
-    results, failed = _run(release, PrivateFolder(request.private), attacks, bool(named), request, progress)
+    results, failed = _run(release, PrivateFolder(folder_of(request.private)), attacks, bool(named), request, progress)
     done = AttackReport(
         str(request.release),
         release.manifest.kind,
@@ -365,7 +368,8 @@ def _run(
     needs = frozenset(attack_of(each).needs for each in attacks) | {"names" if release.kind.unit == "query" else ""}
     manifest = release.manifest
     log_data = read_log_data(request.against, manifest, request.reading, needs, progress)
-    others = read_log_data(request.control, manifest, request.reading, needs, progress) if request.control else None
+    control = request.control
+    others = None if control is None else read_log_data(control, manifest, request.reading, needs, progress)
     private.check_belongs(manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Profiles, lambda: log_data.profiles)

@@ -7,7 +7,6 @@ deleted is not considered again, which saves time and may keep slightly less tha
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedHistories, Views
 from queryveil.core.group_evidence import ReleasedGroups
+from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.names import ResolvedName, resolve
+from queryveil.core.options import Place
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray
 from queryveil.guarantees import guarantee_of
@@ -81,8 +82,8 @@ class WeakerRelease:
 
 
 def open_weaker_release(
-    place: Path,
-    private: Path | None,
+    place: Place,
+    private: Place | None,
     method: ResolvedName,
     kind: Kind,
     cleaning: CleaningOptions,
@@ -91,7 +92,7 @@ def open_weaker_release(
     """Read and verify the release that a run is to start from, and refuse one that it cannot start from."""
     if private is None:
         raise InputError("--start-from needs that release's private folder; give it by --start-from-private.")
-    release, folder = load_release(place), PrivateFolder(private)
+    release, folder = load_release(folder_of(place)), PrivateFolder(folder_of(private))
     where, manifest = f"--start-from {place}", release.manifest
     made_by = resolve("method", manifest.method)
     if release.kind != kind:
@@ -176,11 +177,11 @@ def contributors(
     return found | {person: id_of[group] for person, group in gone if group >= 0}
 
 
-def open_earlier_groups(release: Path, private: Path | None, kind: Kind, claim: ResolvedName) -> EarlierGroups:
+def open_earlier_groups(release: Place, private: Place | None, kind: Kind, claim: ResolvedName) -> EarlierGroups:
     """Read an earlier release of groups and its private folder, if they were made under the same guarantee."""
     if private is None:
         raise InputError("--groups needs the private folder of that release; give it by --groups-private.")
-    loaded, folder = load_release(release), PrivateFolder(private)
+    loaded, folder = load_release(folder_of(release)), PrivateFolder(folder_of(private))
     if loaded.kind != kind:
         raise InputError(f"--groups: {release} holds no groups but {loaded.manifest.kind}; give a release of groups.")
     if loaded.faults:
@@ -229,7 +230,7 @@ class PreviousGroupsInput(MethodInput):
             views.add(PreviousGroups, lambda: earlier.over(profiles))
         return profiles
 
-    def write_private(self, folder: Path, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
+    def write_private(self, folder: Folder, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
         """Write whose terms are in what is published, which a later run that extends the groups must know."""
         if isinstance(outcome, Grouping):
             people = contributors(profiles, outcome, content.release_ids, self._earlier)

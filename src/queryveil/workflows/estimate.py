@@ -18,13 +18,14 @@ import pyarrow.parquet as pq
 from queryveil.core.display import counted
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.files import scratch
+from queryveil.core.memory_folder import folder_of
 from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.engines import LogSource
 from queryveil.engines.local.files import find_files
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.profile_files import is_profile_file
 from queryveil.logs.files import Compression, open_decompressed, take_sample
-from queryveil.release.writer import prepare_targets
+from queryveil.release.writer import open_staging
 from queryveil.report.comparison import MethodComparison
 from queryveil.workflows.anonymize import ReleasePlan, plan_release
 from queryveil.workflows.compare import compare
@@ -77,7 +78,7 @@ def estimate_release(request: ReleaseRequest, progress: Progress = silent) -> Re
     plan = plan_release(request)
     if request.engine_options != type(request.engine_options)():
         raise InputError("--dry-run tries the method on this machine; leave --engine and its options out.")
-    prepare_targets(Path(request.out), None if request.private is None else Path(request.private), force=request.force)
+    open_staging(folder_of(request.out), folder_of(request.private), force=request.force)
     open_inputs(request, plan.method, plan.kind, progress)
     with scratch("sample") as folder:
         sample, half, share, log_bytes = _take_samples(plan.source, folder)

@@ -21,12 +21,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
-from queryveil.core.display import Tabular, html_table
+from queryveil.core.display import Brief, Tabular
 from queryveil.core.errors import InputError, ReleaseError
+from queryveil.core.memory_folder import folder_of
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import count_holders, indptr_of, ranges, row_numbers
 from queryveil.guarantees import guarantee_of
+from queryveil.kinds.base import PLURALS
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.characters import fold
 from queryveil.release.reader import Release, load_release
@@ -249,10 +251,11 @@ def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
     return as_array(texts.combine_chunks().dictionary_encode().indices).astype(np.int32)
 
 
-@dataclass(frozen=True)
-class Fate:
+@dataclass(frozen=True, repr=False)
+class Fate(Brief):
     """What became of one term of one history."""
 
+    _shown = ("history", "kept", "people", "people_in_log")
     history: int  # its number in the private folder
     term: str
     count: int  # queries of the history that hold the term
@@ -296,15 +299,21 @@ def _people(number: int) -> str:
     return "1 person" if number == 1 else f"{number:,} people"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TermExplanation(Tabular):
     """What became of every requested term."""
 
+    _shown = ("guarantee", "fates", "n_kept")
     person: str
     guarantee: str
     required: int  # people who must share every combination
     fates: tuple[Fate, ...]
     unit: str = "term"  # what is called a term here may be a whole query
+
+    @property
+    def n_kept(self) -> int:
+        """Count the terms that are in the release."""
+        return sum(fate.kept for fate in self.fates)
 
     def to_arrow(self) -> Any:
         """Return a row per term of a history."""
@@ -326,13 +335,15 @@ class TermExplanation(Tabular):
         return {"person": self.person, "guarantee": self.guarantee, "note": OWNER_ONLY, "terms": fates}
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape(self.guarantee)}</b>. {OWNER_ONLY}</p>{html_table(*self.table())}"
+        """Return figures for a notebook, which may be passed on; `to_pandas()` shows the terms."""
+        kept = f"{self.n_kept:,} of {len(self.fates):,} {PLURALS[self.unit]} are in the release"
+        return f"<b>{escape(self.guarantee)}</b>: {kept}; to_pandas() shows them, for the owner of the log only."
 
 
 def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanation:
     """Say of every term of a person's histories, or of one term, whether it is in the release and if not, why."""
-    release, person = request.release, request.user
-    loaded, folder = load_release(release, check_rows=False), PrivateFolder(request.private)
+    release, person = folder_of(request.release), request.user
+    loaded, folder = load_release(release, check_rows=False), PrivateFolder(folder_of(request.private))
     if loaded.faults:
         raise ReleaseError(f"{release}: {loaded.faults[0]}; verify the release.")
     claim = loaded.manifest.claim

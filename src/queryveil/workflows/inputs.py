@@ -8,12 +8,12 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
+from queryveil.core.memory_folder import Folder
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
 from queryveil.histories.outcomes import Outcome
@@ -49,7 +49,7 @@ class MethodInput:
         """Add what the method, verifier and measures may use; return the profiles as the method is to see them."""
         return profiles
 
-    def write_private(self, folder: Path, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
+    def write_private(self, folder: Folder, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
         """Write what a later run needs to build on this one."""
 
 

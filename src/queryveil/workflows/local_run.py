@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from threading import Thread
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow as pa
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, MethodParameters, Views
+from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog
@@ -23,7 +23,7 @@ from queryveil.engines.local.reading import open_files
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build, partition_profiles
 from queryveil.histories.outcomes import KeptPairs, Outcome
-from queryveil.histories.profile_files import COLUMNS, is_profile_file, read_profiles
+from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
@@ -34,7 +34,7 @@ from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import read_files
-from queryveil.release.writer import Staging, WrittenRows, prepare_targets, staging, write_rows
+from queryveil.release.writer import MemoryStaging, WrittenRows, open_staging, write_rows
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
@@ -49,14 +49,14 @@ class LocalRun(ReleaseRun):
     """A run on one machine."""
 
     engine = "local"
-    locations: tuple[Path, Path | None]
+    locations: tuple[Folder, Folder | None]
 
     def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
         """Check the folders to write and open the method's inputs, before the log is read."""
         super().__init__()
         self.plan, self.progress = plan_release(request), progress
-        self.locations = Path(request.out), None if request.private is None else Path(request.private)
-        prepare_targets(*self.locations, force=request.force)
+        self.locations = folder_of(request.out), None if request.private is None else folder_of(request.private)
+        open_staging(*self.locations, force=request.force)  # refuses folders before the log is read
         self._input_loaders = open_inputs(request, self.plan.method, self.plan.kind, progress)
         self._rng = np.random.default_rng(self.plan.seed)
         self._method_inputs = Views(MethodParameters(self.plan.method.values))
@@ -93,10 +93,10 @@ class LocalRun(ReleaseRun):
         )
 
     @contextmanager
-    def stage(self) -> Iterator[tuple[Staging, WrittenRows]]:
+    def stage(self) -> Iterator[tuple[MemoryStaging, WrittenRows]]:
         """Write membership, profiles and the run record into the private folder, and the rows as Parquet files."""
         plan, source, profiles, content = self.plan, self.plan.source, self._profiles, self._content
-        with staging(*self.locations, force=plan.request.force) as staged:
+        with open_staging(*self.locations, force=plan.request.force) as staged:
             if staged.private is not None:
                 paths = expand_paths(source.paths) if source.table is None else []
                 files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
@@ -148,12 +148,10 @@ def evidence_of_new_rows(
 @contextmanager
 def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[tuple[QueryLog | None, Profiles]]:
     """Open a log and build its profiles, or read a profile file where the kind can be made from one."""
-    if kind.reads_profile_files:
-        if source.table is not None and set(COLUMNS) <= set(source.table.column_names):
-            raise InputError("a table of user, term, weight would be read as a log; write it to a file and give that.")
-        if len(source.paths) == 1 and is_profile_file(source.paths[0]):
-            yield None, read_profiles(source.paths[0])
-            return
+    profiles = profiles_of(source) if kind.reads_profile_files else None
+    if profiles is not None:
+        yield None, profiles
+        return
     with open_files(source, progress=progress) as log:
         for column in source.keep:
             if not log.has_values(column):

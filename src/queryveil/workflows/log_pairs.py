@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.measures.base import Comparison
 from queryveil.release.reader import Release
-from queryveil.workflows.requests import PairingOptions
+from queryveil.workflows.requests import MeasureRequest, PairingOptions, log_source
 
 # Another owner's logs are taken as they are; only rows that are clicks of one query are merged.
 MERGE_CLICKS_ONLY = CleaningOptions(scrub=False, bots=0)
@@ -49,19 +50,14 @@ def release_reading(pairing: PairingOptions, reading: ReadingOptions) -> Reading
 
 
 def pair_files(
-    original: Sequence[Path],
-    released: Path,
-    pairing: PairingOptions,
-    reading: ReadingOptions,
-    *,
-    needs_model: bool = True,
-    progress: Progress = silent,
+    released: Any, request: MeasureRequest, *, needs_model: bool = True, progress: Progress = silent
 ) -> LogPair:
-    """Return two logs, taken as they are, as a pair."""
+    """Return a released log and the original that a request names, taken as they are, as a pair."""
+    pairing = request.pairing
     match, original_of = FOREIGN_LOG.match(pairing.match), original_persons(pairing)
     sensitivity = load_sensitivity(pairing) if needs_model else None
-    other = release_reading(pairing, reading)
-    sources = (LogSource(tuple(original), reading, MERGE_CLICKS_ONLY), LogSource((released,), other, MERGE_CLICKS_ONLY))
+    other = log_source(released, release_reading(pairing, request.reading), MERGE_CLICKS_ONLY)
+    sources = request.original(MERGE_CLICKS_ONLY), other
     (before, after), texts = read_documents(
         _opened(sources, progress), len(sources), charset=MERGE_CLICKS_ONLY.charset, match=match, progress=progress
     )

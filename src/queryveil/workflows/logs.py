@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
@@ -32,10 +33,11 @@ def generate(request: GenerateRequest, *, progress: Progress = silent) -> Genera
     )
 
 
-@dataclass(frozen=True)
-class WrittenProfiles:
+@dataclass(frozen=True, repr=False)
+class WrittenProfiles(Brief):
     """A profile file and what it holds."""
 
+    _shown = ("path", "people", "terms", "rows")
     path: Path
     people: int
     terms: int

@@ -16,14 +16,15 @@ from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
-from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines import QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import assemble, build
-from queryveil.histories.profile_files import is_profile_file, read_profiles
+from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
 from queryveil.kinds.private_folder import PrivateFolder
@@ -60,8 +61,8 @@ def measure_locally(request: MeasureRequest, progress: Progress) -> list[Score]:
     named = [resolve("measure", name) for name in request.measures]
     if request.people is not None:
         check_new_file(request.people, overwrite=request.force)
-    release = Path(request.release)
-    if release.is_file() or (not release.exists() and glob.has_magic(str(release))):
+    release = folder_of(request.release)
+    if not isinstance(release, Folder) or release.is_file() or (not release.exists() and glob.has_magic(str(release))):
         return _measure_foreign_log(release, named, request, progress)
     if not release.exists():
         raise InputError(f"there is no release or log {release}; check the path.")
@@ -93,7 +94,7 @@ def check_measures(measures: Sequence[ResolvedName], kind: Kind, request: Measur
 
 
 def _measure_foreign_log(
-    released: Path, named: Sequence[ResolvedName], request: MeasureRequest, progress: Progress
+    released: Any, named: Sequence[ResolvedName], request: MeasureRequest, progress: Progress
 ) -> list[Score]:
     """Score a released log that is no queryveil release."""
     for flag, value in (("--private", request.private), ("--market", request.market)):
@@ -103,10 +104,7 @@ def _measure_foreign_log(
     check_measures(measures, FOREIGN_LOG, request)
     from queryveil.workflows.log_pairs import pair_files
 
-    against = [Path(path) for path in request.against]
-    pair = pair_files(
-        against, released, request.pairing, request.reading, needs_model=needs_model(measures), progress=progress
-    )
+    pair = pair_files(released, request, needs_model=needs_model(measures), progress=progress)
     scores = take_measures(measures, Evidence(pair), np.random.default_rng(request.seed), progress)
     write_people(pair, measures, request)
     return scores
@@ -121,14 +119,14 @@ def _measure_release(
     release: Release, measures: Sequence[ResolvedName], request: MeasureRequest, progress: Progress
 ) -> list[Score]:
     """Score a release; the log is opened when a measure first looks at it."""
-    private = None if request.private is None else PrivateFolder(Path(request.private))
+    private = None if request.private is None else PrivateFolder(folder_of(request.private))
     run = None if private is None else private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
     rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, request)
     with ExitStack() as stack:
         _add_original(evidence, release, private, request, stack, progress)
         _add_pair(evidence, release, private, request, needs_model(measures), progress)
-        if run is None or not are_same_files(run, [Path(path) for path in request.against]):
+        if run is None or not are_same_files(run, request.original(release.manifest.cleaning.cleaning())):
             evidence.get(Profiles)  # refuses another log, whatever the measures look at
         scores = take_measures(measures, evidence, rng, progress)
         if request.people is not None:
@@ -152,7 +150,7 @@ def _add_original(
     cleaning = release.manifest.cleaning.cleaning()
     meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
     kept = release.manifest.kept or NOTHING_KEPT
-    source = LogSource(tuple(map(Path, request.against)), request.reading, cleaning, kept.columns)
+    source = request.original(cleaning, kept.columns)
 
     def map_histories(owners: Owners) -> IntArray:
         positions = None if private is None else private.positions_in(evidence.get(Profiles))
@@ -175,11 +173,10 @@ def _read_original(
     evidence: Evidence, release: Release, private: PrivateFolder | None, request: MeasureRequest, progress: Progress
 ) -> Profiles:
     """Return the profiles of the log, which must be the one that the release was made from."""
-    kind, paths = release.kind, [Path(path) for path in request.against]
-    is_profile = kind.reads_profile_files and len(paths) == 1 and is_profile_file(paths[0])
-    profiles = (
-        read_profiles(paths[0]) if is_profile else build(evidence.get(QueryLog), unit=kind.unit, progress=progress)
-    )
+    kind, source = release.kind, request.original(release.manifest.cleaning.cleaning())
+    profiles = profiles_of(source) if kind.reads_profile_files else None
+    if profiles is None:
+        profiles = build(evidence.get(QueryLog), unit=kind.unit, progress=progress)
     if private is not None:
         find_people(private.membership(), profiles, is_ordered=False)
     refuse_other_counts(release.manifest, Counts.of(profiles))

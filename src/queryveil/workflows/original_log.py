@@ -1,8 +1,5 @@
 """The log that a release was made from: another one would make every figure meaningless, so it is refused."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +7,7 @@ import pyarrow.compute as pc
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.rows import IntArray
+from queryveil.engines import LogSource
 from queryveil.engines.local.files import expand_paths
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts
@@ -18,9 +16,9 @@ from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import Manifest
 
 
-def are_same_files(run: RunRecord, paths: Sequence[Path]) -> bool:
-    """Return whether files, or those of patterns, are known to be those that a run read, by their digests."""
-    digests = [file_digest(path) or "" for path in expand_paths(paths)]
+def are_same_files(run: RunRecord, source: LogSource) -> bool:
+    """Return whether the files of a log are known to be those that a run read, by their digests."""
+    digests = [file_digest(path) or "" for path in expand_paths(source.paths)] if source.table is None else [""]
     return all(digests) and sorted(digests) == sorted(str(each.get("sha256")) for each in run.inputs)
 
 

@@ -5,9 +5,9 @@ that is slow to import, so that `--help` is fast.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import Flag, Integer, Name, Real, Word
@@ -16,21 +16,20 @@ from queryveil.core.options import (
     CommaSeparated,
     EnginePath,
     FreeText,
+    Identifier,
     Line,
     LocalPath,
     Location,
     OptionGroup,
+    Place,
     TextName,
     option,
     required,
 )
 from queryveil.engines import EngineOptions, LogSource, QueryLog
-from queryveil.engines.kept_columns import parse_kept_columns
-from queryveil.logs.options import CleaningOptions, ReadingOptions
+from queryveil.engines.kept_columns import KeptColumn, parse_kept_columns
+from queryveil.logs.options import CleaningOptions, ColumnRoles, ReadingOptions
 from queryveil.semantics import SemanticOptions, WeightOptions
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 COUNT = Integer(minimum=0)
 _INPUTS, _OUTPUT = "Inputs of methods and measures", "Output"  # headings of help
@@ -38,6 +37,29 @@ _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _PLACES = "More places, one on each line, for methods that look for places."
 _TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
 _MEASURES = "What to measure (queryveil list measures); may be repeated."
+
+
+def log_source(
+    log: Any, reading: ReadingOptions, cleaning: CleaningOptions, keep: tuple[KeptColumn, ...] = ()
+) -> LogSource:
+    """Return a log and how to open it; it is a file, files, a pandas, Polars or Arrow table, or an open log."""
+    if isinstance(log, QueryLog):
+        return replace(log.source, cleaning=cleaning, keep=keep)
+    files = [log] if isinstance(log, Location) else log
+    if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
+        return LogSource(tuple(map(Path, files)), reading, cleaning, keep, uris=tuple(map(str, files)))
+    from queryveil.logs.frames import arrow_table
+
+    return LogSource((), reading, cleaning, keep, arrow_table(log))
+
+
+@dataclass(frozen=True)
+class ReleaseOrLog(AnyObject):
+    """A release, or somebody else's released log: anything that can be a log."""
+
+    def convert(self, value: Any) -> Any:
+        """Return where a release or the result of a run is."""
+        return EnginePath().convert(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +73,14 @@ class LogRequest(OptionGroup):
     @property
     def source(self) -> LogSource:
         """Return the log, which is given as files, as a table or as an open log, and how to open it."""
-        log, reading, cleaning = self.log, self.reading, self.cleaning
-        keep = parse_kept_columns(getattr(self, "keep", ()))
-        if isinstance(log, LogSource):
-            return log
-        if isinstance(log, QueryLog):
-            if (reading, cleaning, keep) != (ReadingOptions(), CleaningOptions(), ()):
+        given = self.reading, self.cleaning, parse_kept_columns(getattr(self, "keep", ()))
+        if isinstance(self.log, LogSource):
+            return self.log
+        if isinstance(self.log, QueryLog):
+            if given != (ReadingOptions(), CleaningOptions(), ()):
                 raise InputError("an opened log has its options already; give them to read().")
-            return log.source
-        files = [log] if isinstance(log, Location) else log
-        if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
-            return LogSource(tuple(map(Path, files)), reading, cleaning, keep, uris=tuple(map(str, files)))
-        return LogSource((), reading, cleaning, keep, arrow_table(log))
+            return self.log.source
+        return log_source(self.log, *given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +110,8 @@ class ReleaseRequest(OpenRequest):
     method: str | Name = required(
         TextName("method"), "The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'."
     )
-    out: Location = required(EnginePath(), "The folder of the release.", panel=_OUTPUT)
-    private: Location | None = option(
+    out: Place = required(EnginePath(), "The folder of the release.", panel=_OUTPUT)
+    private: Place | None = option(
         None, EnginePath(), "A folder for who is behind the release; keep it secret.", panel=_OUTPUT
     )
     kind: str | None = option(
@@ -117,20 +135,25 @@ class ReleaseRequest(OpenRequest):
     values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.", panel=_INPUTS)
     market: Path | None = option(None, LocalPath(), _MARKET, panel=_INPUTS)
     seed: int | None = option(None, COUNT, "Seed of the random generator, to repeat a run; by default a random one.")
-    start_from: Path | None = option(
-        None, LocalPath(), "A release of this log with smaller k or m; only what it kept is considered.", panel=_INPUTS
-    )
-    start_from_private: Path | None = option(
-        None, LocalPath(), "The private folder of the --start-from release.", panel=_INPUTS
-    )
-    groups: Path | None = option(
+    start_from: Place | None = option(
         None,
-        LocalPath(),
-        "An earlier release whose groups are extended: new people join, others move only if the guarantee requires it.",
+        EnginePath(),
+        "A release of this log with smaller k or m; only what it kept is considered.",
+        brings="start_from_private",
         panel=_INPUTS,
     )
-    groups_private: Path | None = option(
-        None, LocalPath(), "The private folder of the --groups release.", panel=_INPUTS
+    start_from_private: Place | None = option(
+        None, EnginePath(), "The private folder of the --start-from release.", panel=_INPUTS
+    )
+    groups: Place | None = option(
+        None,
+        EnginePath(),
+        "An earlier release whose groups are extended: new people join, others move only if the guarantee requires it.",
+        brings="groups_private",
+        panel=_INPUTS,
+    )
+    groups_private: Place | None = option(
+        None, EnginePath(), "The private folder of the --groups release.", panel=_INPUTS
     )
     places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
     title: str = option("", Line(), "A title for the report, which is published with it.", panel=_OUTPUT)
@@ -147,13 +170,13 @@ class ReleaseRequest(OpenRequest):
 class VerifyRequest(OptionGroup):
     """Verify a release, or a claim about any file or table."""
 
-    release: Any = required(AnyObject(), "A release folder, or any file that is a log.", is_argument=True)
+    release: Any = required(
+        ReleaseOrLog(), "A release folder, or any file that is a log.", is_argument=True, brings="private"
+    )
     claim: str | Name | None = option(
         None, TextName("guarantee"), "The guarantee to check, such as 'km(k=10, m=2)'; a release states its own."
     )
-    private: Location | None = option(
-        None, EnginePath(), "The private folder: people are counted instead of histories."
-    )
+    private: Place | None = option(None, EnginePath(), "The private folder: people are counted instead of histories.")
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
     key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
@@ -207,16 +230,18 @@ class PairingOptions(OptionGroup):
     model: Path | None = option(None, LocalPath(), "A sensitivity model; the bundled one unless given.")
     words: Path | None = option(None, LocalPath(), "Sensitive words of your own, one on each line.")
     release_format: str = option("", FreeText(), "The format of a released log; guessed unless given.")
-    release_columns: str = option("", FreeText(), "The columns of a released log, as in --columns.")
+    release_columns: str = option("", ColumnRoles(), "The columns of a released log, as in --columns.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureRequest(OptionGroup):
     """Score a release, or another released log, against the original log."""
 
-    release: Location = required(EnginePath(), "A release folder, or any released log.", is_argument=True)
-    against: tuple[Location, ...] = required(EnginePath(), "Files of the log it was made from.", is_repeatable=True)
-    private: Location | None = option(None, EnginePath(), "The release's private folder.")
+    release: Any = required(
+        ReleaseOrLog(), "A release folder, or any released log.", is_argument=True, brings="private"
+    )
+    against: Any = required(AnyObject(), "Files of the log it was made from.", is_repeatable=True)
+    private: Place | None = option(None, EnginePath(), "The release's private folder.")
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
     market: Path | None = option(None, LocalPath(), _MARKET, panel=_INPUTS)
     taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY, panel=_INPUTS)
@@ -235,14 +260,18 @@ class MeasureRequest(OptionGroup):
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
+    def original(self, cleaning: CleaningOptions, keep: tuple[KeptColumn, ...] = ()) -> LogSource:
+        """Return the original log, which is cleaned in a given way."""
+        return log_source(self.against, self.reading, cleaning, keep)
+
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRequest(OptionGroup):
     """Attack a release with background knowledge drawn from its log."""
 
-    release: Path = required(LocalPath(), "A release folder.", is_argument=True)
-    against: tuple[Path, ...] = required(LocalPath(), "Files of the log it was made from.", is_repeatable=True)
-    private: Path | None = option(None, LocalPath(), "The release's private folder: who is behind it.")
+    release: Place = required(EnginePath(), "A release folder.", is_argument=True, brings="private")
+    against: Any = required(AnyObject(), "Files of the log it was made from.", is_repeatable=True)
+    private: Place | None = option(None, EnginePath(), "The release's private folder: who is behind it.")
     attacks: tuple[str | Name, ...] = option(
         (),
         TextName("attack"),
@@ -250,9 +279,9 @@ class AttackRequest(OptionGroup):
         flag="--attack",
         is_repeatable=True,
     )
-    control: tuple[Path, ...] = option(
-        (),
-        LocalPath(),
+    control: Any = option(
+        None,
+        AnyObject(),
         "Files of a log of other people, for the control; by default people are taken out of the release.",
         is_repeatable=True,
     )
@@ -346,9 +375,9 @@ class GenerateRequest(OptionGroup):
 class WhyRequest(OptionGroup):
     """Explain which terms of a person are missing in a release."""
 
-    release: Path = required(LocalPath(), "A release folder.", is_argument=True)
-    private: Path = required(LocalPath(), "The release's private folder.")
-    user: str = required(FreeText(), "The person, as in the log.")
+    release: Place = required(EnginePath(), "A release folder.", is_argument=True, brings="private")
+    private: Place = required(EnginePath(), "The release's private folder.")
+    user: str = required(Identifier(), "The person, as in the log.")
     history: int | None = option(
         None, COUNT, "One history, by its number in the private folder; else all of the person."
     )
@@ -378,8 +407,8 @@ class SearchRequest(OptionGroup):
     query: str = required(FreeText(), "What to search for.", is_argument=True)
     plain: bool = option(False, Flag(), "Search without a profile: the engine's own order.")
     group: int | None = option(None, COUNT, "As a group of --groups.", flag="--as-group")
-    groups: Path | None = option(None, LocalPath(), "A release of groups.")
-    person: str | None = option(None, FreeText(), "As a person of --profiles.", flag="--as-user")
+    groups: Place | None = option(None, EnginePath(), "A release of groups.")
+    person: str | None = option(None, Identifier(), "As a person of --profiles.", flag="--as-user")
     profiles: Path | None = option(None, LocalPath(), "A file of profiles (user, term, weight).")
     n: int = option(10, COUNT, "How many documents.", flag="--number", short="-n")
     depth: int = option(100, COUNT, "How many of the engine's documents are re-ranked.")
@@ -422,16 +451,3 @@ class SensitivityRequest(OptionGroup):
             raise InputError("--out goes with train, and explain writes nothing; leave it out.")
         if self.action == "train" and (self.out is None or self.model is not None or self.words is not None):
             raise InputError("train needs --out, the model file to write, and takes neither --model nor --words.")
-
-
-def arrow_table(table: Any) -> "pa.Table":
-    """Return a pandas, Polars or Arrow table as an Arrow table."""
-    import pyarrow as pa
-
-    if isinstance(table, pa.Table):
-        return table
-    if hasattr(table, "__arrow_c_stream__"):
-        return pa.table(table)
-    raise InputError(
-        f"a log is a file, files, or a pandas, Polars or Arrow table, not {type(table).__name__}; give one of these."
-    )

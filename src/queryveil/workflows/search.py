@@ -5,12 +5,16 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.display import Brief
 from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.memory_folder import folder_of
+from queryveil.core.options import EnginePath, Place
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.kinds.private_folder import PrivateFolder
@@ -24,10 +28,11 @@ from queryveil.search.ranking import ProfileVector
 from queryveil.workflows.requests import IndexRequest, SearchRequest
 
 
-@dataclass(frozen=True)
-class Indexed:
+@dataclass(frozen=True, repr=False)
+class Indexed(Brief):
     """An index, and how many documents of the corpus were added to it."""
 
+    _shown = ("path", "documents", "terms", "added")
     path: Path
     corpus: str  # format of the documents
     documents: int  # in the index
@@ -120,16 +125,23 @@ class _IndexRun:
         return True
 
 
-class Searcher:
+class Searcher(Brief):
     """An index and the groups of a release, held in memory; any number of threads may search at once.
 
     It takes a group, never a person: whoever serves searches needs to know only which group somebody is in.
     """
 
-    def __init__(self, index: str | Path, groups: str | Path | None = None) -> None:
+    _shown = ("n_documents", "groups")
+
+    def __init__(self, index: str | Path, groups: Any = None) -> None:
         """Open an index, and the groups where they are given."""
         self.index = _open_index(Path(index))
-        self._groups = None if groups is None else GroupProfiles(Path(groups), self.index)
+        self._groups = None if groups is None else GroupProfiles(EnginePath().convert(groups), self.index)
+
+    @property
+    def n_documents(self) -> int:
+        """Count the documents of the index."""
+        return len(self.index.documents)
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -166,8 +178,8 @@ class Searcher:
 class GroupProfiles:
     """The groups of a release as profile vectors, computed on first use and cached."""
 
-    def __init__(self, path: Path, index: Index) -> None:
-        release = load_release(path)
+    def __init__(self, path: Place, index: Index) -> None:
+        release = load_release(folder_of(path))
         groups = release.kind.read_evidence(release.rows, None, 1).find(ReleasedGroups)
         if groups is None:
             kind = release.manifest.kind

@@ -1,13 +1,13 @@
 """Inputs about what terms mean: a semantic network, the weights of terms, and lists of personal words."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
 from queryveil.core.files import write_file
+from queryveil.core.memory_folder import Folder
 from queryveil.core.names import declarations
 from queryveil.core.progress import Progress
 from queryveil.histories.outcomes import Outcome
@@ -45,7 +45,7 @@ class NetworkInput(MethodInput):
         if network.relations is not None:
             raise InputError(f"{self.method} does not compare terms by all relations; take --network wordnet.")
 
-    def write_private(self, folder: Path, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
+    def write_private(self, folder: Folder, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
         """Write a copy of the taxonomy, by which verifiers compare terms."""
         if self.meaning.taxonomy is not None:
             write_file(folder / TAXONOMY, self.meaning.taxonomy.read_bytes(), 0o600)
@@ -95,8 +95,8 @@ class WeightsInput(MethodInput):
         weights = self.request.semantics.weights
         if profiles.weights is not None:
             if weights != "paper":
-                name = self.request.source.paths[0]
-                raise InputError(f"--weights: {name} is a profile file and has weights; leave --weights out.")
+                name = next(map(str, self.request.source.paths), "the table")
+                raise InputError(f"--weights: {name} holds profiles, which have weights; leave --weights out.")
             return profiles
         if weights == "paper":
             return replace(profiles, weights=np.ones(len(profiles.ids)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
@@ -15,10 +16,11 @@ if TYPE_CHECKING:  # scikit-learn takes long to import
     from queryveil.sensitivity.training import ClassifierScores
 
 
-@dataclass(frozen=True)
-class Trained:
+@dataclass(frozen=True, repr=False)
+class Trained(Brief):
     """A model that was trained and written, and its scores in cross-validation."""
 
+    _shown = ("path", "model")
     path: Path
     model: SensitivityModel
     scores: "ClassifierScores"

@@ -168,7 +168,7 @@ class _ComparedLogs(_Compared):
         """Return both person by person."""
         matching, request = self.matching(needs_model), self.request
         unit: Unit = "term" if matching.match == "terms" else "query"
-        original = LogSource((), request.reading, log_pairs.MERGE_CLICKS_ONLY, uris=tuple(map(str, request.against)))
+        original = request.original(log_pairs.MERGE_CLICKS_ONLY)
         reading = log_pairs.release_reading(request.pairing, request.reading)
         released = LogSource((), reading, log_pairs.MERGE_CLICKS_ONLY, uris=(str(request.release),))
         before, after = (_documents(self.cleaned(source, unit)) for source in (original, released))
@@ -198,8 +198,7 @@ class _ComparedRelease(_Compared):
     def _original(self, unit: Unit, **cleaning: Any) -> "DataFrame":
         """Return the histories of the log, cleaned as the manifest says except for some options."""
         applied = replace(self.folder.manifest.cleaning.cleaning(), **cleaning)
-        against = tuple(map(str, self.request.against))
-        histories = self.cleaned(LogSource((), self.request.reading, applied, uris=against), unit)
+        histories = self.cleaned(self.request.original(applied), unit)
         if unit == self.kind.unit and not cleaning:
             refuse_other_counts(self.folder.manifest, Counts(*history_counts(histories)))
         return histories

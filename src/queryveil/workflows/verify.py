@@ -9,10 +9,11 @@ import numpy as np
 
 from queryveil.core.errors import InputError, ReleaseError, UnverifiedError
 from queryveil.core.evidence import Evidence, Floor, ReleasedHistories
+from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
-from queryveil.engines import LogSource, open_log
+from queryveil.engines import open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import TAXONOMY, PrivateFolder
@@ -28,7 +29,7 @@ from queryveil.release.verification import (
     require_known_sentences,
     verify_claim,
 )
-from queryveil.workflows.requests import HandOverRequest, VerifyRequest, arrow_table
+from queryveil.workflows.requests import HandOverRequest, VerifyRequest, log_source
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
 
@@ -41,10 +42,10 @@ def verify(request: VerifyRequest, progress: Progress = silent) -> Verdict:
 
 def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     """Verify a release folder, a file or a table on this machine."""
-    release = Path(request.release) if isinstance(request.release, str | Path) else arrow_table(request.release)
+    release = folder_of(request.release)
     claim = None if request.claim is None else resolve("guarantee", request.claim)
-    if isinstance(release, Path) and release.is_dir():
-        private = None if request.private is None else Path(request.private)
+    if isinstance(release, Folder) and release.is_dir():
+        private = None if request.private is None else folder_of(request.private)
         return verify_release(load_release(release), claim, private, request.places, request.key, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
@@ -61,7 +62,7 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
 def verify_release(
     release: Release,
     claim: ResolvedName | None = None,
-    private: Path | None = None,
+    private: Folder | None = None,
     places: Path | None = None,
     key: Path | None = None,
     progress: Progress = silent,
@@ -136,7 +137,7 @@ def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None
 
 
 def verify_file(
-    file: Path | Any, claim: ResolvedName, reading: ReadingOptions, places: Path | None, progress: Progress
+    file: Any, claim: ResolvedName, reading: ReadingOptions, places: Path | None, progress: Progress
 ) -> Verdict:
     """Read a file that is no release without cleaning and check a claim about it; every user is one history."""
     from queryveil.logs.files import take_sample
@@ -144,7 +145,7 @@ def verify_file(
 
     kind = _kind_of_file(claim)
     is_path = isinstance(file, Path)
-    source = LogSource((file,) if is_path else (), reading, _NO_CLEANING, table=None if is_path else file)
+    source = log_source(file, reading, _NO_CLEANING)
     with open_log(source, progress=progress) as log:
         has_baskets = (
             is_path

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.display import Brief
 from queryveil.core.progress import Progress
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.logs.generate.invented import IDENTIFIERS
@@ -26,10 +27,11 @@ _STOPS = 0.55  # probability that a reader who goes down the results clicks the 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd and without pattern: multiplying by it scatters neighbours
 
 
-@dataclass(frozen=True)
-class GeneratedLog:
+@dataclass(frozen=True, repr=False)
+class GeneratedLog(Brief):
     """Where a generated log is, and how large it is."""
 
+    _shown = ("path", "like", "people", "queries", "market")
     path: Path
     like: str
     people: int
