@@ -1,9 +1,9 @@
 """The commands as a person or a script runs them."""
 
 import json
-import re
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
