@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from queryveil.core.errors import LogError
+from queryveil.core.errors import LogError, NoTermsError
 from queryveil.core.rows import FloatArray, Int32Array, indptr_of_sorted
 from queryveil.histories.build import entry_order
 from queryveil.histories.profiles import Profiles
+from queryveil.logs.user_lists import hold_excluded
 
 COLUMNS = ("user", "term", "weight")
 
@@ -28,8 +29,8 @@ def is_profile_file(path: Path) -> bool:
     return set(COLUMNS) <= set(map(str.lower, names))
 
 
-def read_profiles(path: Path) -> Profiles:
-    """Read a profile file; people are in the order of their first rows."""
+def read_profiles(path: Path, excluded: frozenset[str] = frozenset()) -> Profiles:
+    """Read a profile file without excluded terms; people are in the order of their first rows."""
     table = _read_columns(path)
     user, term, weight = (table[name] for name in COLUMNS)
     for name, column in (("user", user), ("term", term)):
@@ -47,7 +48,13 @@ def read_profiles(path: Path) -> Profiles:
     is_repeated = np.zeros(len(pairs), np.bool_)
     is_repeated[order[1:]] = pairs[order[1:]] == pairs[order[:-1]]
     _refuse_rows(path, pa.array(is_repeated), "repeats a user and a term", "list each term of a user once")
-    return _assemble(history, word, weights, words.dictionary, people.dictionary)
+    profiles = _assemble(history, word, weights, words.dictionary, people.dictionary)
+    if not excluded:
+        return profiles
+    is_kept = ~np.array(hold_excluded(profiles.vocabulary, excluded), np.bool_)
+    if not is_kept.any():
+        raise NoTermsError(f"{path} has no term besides excluded ones; shorten the list of --exclude-terms.")
+    return profiles.select(is_kept[profiles.ids])
 
 
 def profile_bytes(profiles: Profiles, path: Path) -> bytes:

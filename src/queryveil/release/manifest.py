@@ -37,6 +37,7 @@ _FORMS: Mapping[str, Any] = {  # see `_has_form`
     "counts": {"before": _COUNTS, "after": _COUNTS},
     "content_sha256": _DIGEST,
     "lists?": {"places": (None, _DIGEST)},
+    "excluded?": {"terms": int, "digest": _DIGEST},
     "files": [{"path": str, "sha256": _DIGEST, "rows?": int}],
     "fields_sha256": {"*": _DIGEST},
 }
@@ -96,6 +97,7 @@ class Manifest:
     counts: Mapping[str, Mapping[str, int]]  # of the log, `before`, and of the release, `after`
     content_sha256: str
     lists: Mapping[str, Any] | None = None  # digests of the user's word lists, where the method uses some
+    excluded: Mapping[str, Any] | None = None  # how many terms the owner excluded, and a digest of them
     files: tuple[FileEntry, ...] = ()
     fields_sha256: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     # the digest of every other field as the file states it; empty for a manifest that was not read from a file
@@ -128,8 +130,9 @@ class Manifest:
         """Return all fields but their digests."""
         record = asdict(self)
         del record["fields_sha256"]
-        if self.lists is None:
-            del record["lists"]
+        for name in ("lists", "excluded"):
+            if record[name] is None:
+                del record[name]
         del record["kept"]
         if self.kept is not None:
             record["kept"] = self.kept.record()

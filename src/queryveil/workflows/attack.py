@@ -28,7 +28,7 @@ from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind
+from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind, kind_of
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import ReadingOptions
@@ -38,6 +38,7 @@ from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.published_names import terms_below, terms_listed
 from queryveil.semantics.tree import term_tree
+from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.original_log import find_people, refuse_other_counts
 from queryveil.workflows.requests import AttackRequest
 from queryveil.workflows.semantic_inputs import open_network
@@ -58,6 +59,7 @@ class LogData:
     profiles: Profiles
     queries: Profiles | None  # over whole queries
     kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]]  # kept column → place of the history in the profiles, value
+    excluded: frozenset[str] = frozenset()  # terms that were left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +78,23 @@ class ReleasedUnits:
 
 
 def read_log_data(
-    paths: Sequence[Path], manifest: Manifest, reading: ReadingOptions, needs: frozenset[str], progress: Progress
+    paths: Sequence[Path],
+    manifest: Manifest,
+    reading: ReadingOptions,
+    needs: frozenset[str],
+    progress: Progress,
+    excluded: frozenset[str] = frozenset(),
 ) -> LogData:
     """Read a log as the release was made of it, cleaned and its columns coarsened; or a profile file."""
     if len(paths) == 1 and is_profile_file(paths[0]):
-        return LogData(read_profiles(paths[0]), None, {})
+        return LogData(read_profiles(paths[0], excluded), None, {}, excluded)
     wanted = tuple(column for column in (manifest.kept or NOTHING_KEPT).columns if column.name in needs)
-    source = LogSource(tuple(paths), reading, manifest.cleaning.cleaning(), wanted)
+    source = LogSource(tuple(paths), reading, manifest.cleaning.cleaning(), wanted, excluded=excluded)
     with open_log(source, progress=progress) as log:
-        profiles = build(log, progress=progress)
+        profiles = build(log, excludes_queries=kind_of(manifest.kind).unit == "query", progress=progress)
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
         kept = _kept_values(log, profiles)
-    return LogData(profiles, queries, kept)
+    return LogData(profiles, queries, kept, excluded)
 
 
 def _kept_values(log: QueryLog, profiles: Profiles) -> dict[str, tuple[IntArray, pa.ChunkedArray]]:
@@ -164,11 +171,11 @@ def build_inputs(
         max_targets=max_targets,
         kept=_kept_tables(units, log_data),
         queries=_queries(log_data),
-        meanings=_meanings(release, log_data.profiles, number, taxonomy),
+        meanings=_meanings(release, log_data, number, taxonomy),
     )
 
 
-def _meanings(release: Release, profiles: Profiles, number: dict[str, int], taxonomy: Path | None) -> IntArray | None:
+def _meanings(release: Release, log_data: LogData, number: dict[str, int], taxonomy: Path | None) -> IntArray | None:
     """Return columns of a name that stands for several terms and one of these, or −1 last; None without such names.
 
     A list stands for its parts, a more general term for all below it in the network that the release was made with.
@@ -182,7 +189,8 @@ def _meanings(release: Release, profiles: Profiles, number: dict[str, int], taxo
     general = np.setdiff1d(np.arange(len(names)), rows[:, 1])
     if len(general):
         meaning = SemanticOptions(**(release.manifest.cleaning.meaning or {}))
-        network = open_network(profiles, replace(meaning, taxonomy=taxonomy), silent)
+        meaning = replace(meaning, taxonomy=taxonomy, excluded=log_data.excluded)
+        network = open_network(log_data.profiles, meaning, silent)
         texts = [list(names)[name] for name in general]
         below = terms_below(texts, tuple(terms), network, term_tree(network, tuple(terms)))
         rows = np.concatenate((rows, np.stack((below[:, 0], general[below[:, 2]]), axis=1)))
@@ -363,9 +371,10 @@ def _run(
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
     needs = frozenset(attack_of(each).needs for each in attacks) | {"names" if release.kind.unit == "query" else ""}
     manifest = release.manifest
-    log_data = read_log_data(request.against, manifest, request.reading, needs, progress)
-    others = read_log_data(request.control, manifest, request.reading, needs, progress) if request.control else None
-    private.check_belongs(manifest.content_sha256)
+    excluded = recorded_terms(manifest, private.check_belongs(manifest.content_sha256))
+    options = manifest, request.reading, needs, progress, excluded
+    log_data = read_log_data(request.against, *options)
+    others = read_log_data(request.control, *options) if request.control else None
     evidence = release.kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Profiles, lambda: log_data.profiles)
     evidence.add(

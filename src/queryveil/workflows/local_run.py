@@ -39,9 +39,11 @@ from queryveil.report import warm_up
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
+from queryveil.workflows.excluded import RECORDED, refuse_published
 from queryveil.workflows.inputs import open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures
 from queryveil.workflows.requests import ReleaseRequest
+from queryveil.workflows.stop_words import advise, top_items
 
 _LARGE = 20_000_000  # bytes: smaller logs are read before anything could be loaded in the background
 
@@ -75,6 +77,7 @@ class LocalRun(ReleaseRun):
             self.progress("writing", 0, 1)
             self._kept = plan.kept_columns(outcome.found)
             self._content = plan.kind.encode(outcome, profiles, log, self._kept)
+            refuse_published(self._content.rows, source.excluded)
             steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome
         meaning, partition = self._method_inputs.find(SemanticOptions), None
@@ -85,7 +88,8 @@ class LocalRun(ReleaseRun):
         return AppliedMethod(
             outcome.found,
             {key: value for each in self._input_loaders[::-1] for key, value in each.summary.items()}
-            | {**outcome.summary, **_suppressed(self._kept, self._content.suppressed)},
+            | {**outcome.summary, **_suppressed(self._kept, self._content.suppressed)}
+            | advise(top_items(self._content.rows, plan.kind), plan.kind, source.cleaning),
             Counts.of(profiles),
             plan.kind.counts(outcome, profiles, self._content),
             CleaningRecord(source.cleaning.as_record(), steps, None if meaning is None else meaning.as_record()),
@@ -102,6 +106,7 @@ class LocalRun(ReleaseRun):
                 paths = expand_paths(source.paths) if source.table is None else []
                 files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
                 more = {key: value for each in self._input_loaders for key, value in each.record.items()}
+                more |= {RECORDED: sorted(source.excluded)} if source.excluded else {}
                 run = RunRecord(
                     plan.seed,
                     str(plan.method),
@@ -153,7 +158,7 @@ def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[t
         if source.table is not None and set(COLUMNS) <= set(source.table.column_names):
             raise InputError("a table of user, term, weight would be read as a log; write it to a file and give that.")
         if len(source.paths) == 1 and is_profile_file(source.paths[0]):
-            yield None, read_profiles(source.paths[0])
+            yield None, read_profiles(source.paths[0], source.excluded)
             return
     with open_files(source, progress=progress) as log:
         for column in source.keep:

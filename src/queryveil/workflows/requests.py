@@ -5,7 +5,7 @@ that is slow to import, so that `--help` is fast.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ COUNT = Integer(minimum=0)
 _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _PLACES = "More places, one on each line, for methods that look for places."
 _TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
+_EXCLUDED = "Terms that are never published, one on each line; a query that would be released whole goes with its term."
 _MEASURES = "What to measure (queryveil list measures); may be repeated."
 
 
@@ -49,6 +50,16 @@ class LogRequest(OptionGroup):
     @property
     def source(self) -> LogSource:
         """Return the log, which is given as files, as a table or as an open log, and how to open it."""
+        exclude_terms: Path | None = getattr(self, "exclude_terms", None)
+        if exclude_terms is None:
+            return self._source
+        from queryveil.logs.user_lists import read_excluded_terms
+
+        source = self._source
+        return replace(source, excluded=read_excluded_terms(exclude_terms, source.cleaning.charset))
+
+    @property
+    def _source(self) -> LogSource:
         log, reading, cleaning = self.log, self.reading, self.cleaning
         keep = parse_kept_columns(getattr(self, "keep", ()))
         if isinstance(log, LogSource):
@@ -119,6 +130,7 @@ class ReleaseRequest(OpenRequest):
     )
     groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
     places: Path | None = option(None, LocalPath(), _PLACES)
+    exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED)
     sign_key: Path | None = option(None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.")
     force: bool = option(False, Flag(), "Replace an existing release and its private folder.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
@@ -137,6 +149,9 @@ class VerifyRequest(OptionGroup):
         None, EnginePath(), "The private folder: people are counted instead of histories."
     )
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    exclude_terms: Path | None = option(
+        None, LocalPath(), "The list of excluded terms that the release was made with: none of them may be published."
+    )
     key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -226,6 +241,7 @@ class CompareRequest(LogRequest):
         None, LocalPath(), "A market table (columns term, bid, clicks, impressions) for targets and measures."
     )
     places: Path | None = option(None, LocalPath(), _PLACES)
+    exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
     force: bool = option(False, Flag(), "Replace an existing page.")

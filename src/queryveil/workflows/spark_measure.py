@@ -31,6 +31,7 @@ from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.release.manifest import MANIFEST_FILE
 from queryveil.release.reader import manifest_faults
 from queryveil.workflows import log_pairs
+from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.measure import check_measure, needs_model, take_measures
 from queryveil.workflows.original_log import refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
@@ -199,7 +200,10 @@ class _ComparedRelease(_Compared):
         """Return the histories of the log, cleaned as the manifest says except for some options."""
         applied = replace(self.folder.manifest.cleaning.cleaning(), **cleaning)
         against = tuple(map(str, self.request.against))
-        histories = self.cleaned(LogSource((), self.request.reading, applied, uris=against), unit)
+        run = None if self.private is None else self.folder.check_belongs(self.private)
+        excluded = recorded_terms(self.folder.manifest, run)
+        source = LogSource((), self.request.reading, applied, uris=against, excluded=excluded)
+        histories = self.cleaned(source, unit)
         if unit == self.kind.unit and not cleaning:
             refuse_other_counts(self.folder.manifest, Counts(*history_counts(histories)))
         return histories
