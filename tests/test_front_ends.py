@@ -13,6 +13,7 @@ from queryveil.cli import COMMANDS, app, run
 from queryveil.core.options import OptionGroup
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Python API, where the command has one
+    "describe": queryveil.describe,
     "anonymize": queryveil.anonymize,
     "verify": queryveil.verify,
     "export": queryveil.export,

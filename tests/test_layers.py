@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "histories": "core kernels lexicons logs engines",
     "kinds": "core kernels engines histories",
     "market": "core logs",
-    "semantics": "core kernels lexicons histories",
+    "semantics": "core kernels lexicons logs histories",
     "search": "core _version kernels lexicons logs histories semantics",
     "sensitivity": "core lexicons logs histories semantics",
     "methods": "core guarantees kernels lexicons engines histories market semantics",

@@ -13,12 +13,13 @@ from tests.serve.serving import API, SECRET, start, upload, wait_for_end
 def test_adding_a_log_computes_its_statistics(lab: Lab) -> None:
     [statistics] = lab.client.get(f"{API}/runs", params={"log": lab.log, "kind": "statistics"}).json()
     found = wait_for_end(lab.client, statistics["id"])["result"]
-    assert (found["format"], found["people"], found["queries"], found["terms"]) == ("aol", 12, 61, 8)
-    assert [row["low"] for row in found["holders"]] == [1, 2, 3, 5, 10]
-    assert sum(row["number"] for row in found["holders"]) == 8
-    assert sum(row["number"] for row in found["sizes"]) == 12
-    assert abs(sum(row["share"] for row in found["holders"]) - 1) < 1e-9
-    assert [row["terms"] for row in found["singled_out"]] == [1, 2, 3]
+    terms, queries = found["tails"]
+    assert (found["format"], found["people"], found["queries"], terms["distinct"]) == ("aol", 12, 61, 8)
+    assert [row["low"] for row in terms["holders"]] == [1, 2, 3, 5, 10]
+    assert sum(row["number"] for row in terms["holders"]) == 8
+    assert sum(row["number"] for row in found["histories_by_terms"]) == 12
+    assert abs(sum(row["share"] for row in queries["holders"]) - 1) < 1e-9
+    assert [row["known"] for row in found["singled_out"]] == [1, 2, 3, 1, 2, 3]
     assert all(0 <= row["rate"]["low"] <= row["rate"]["value"] <= row["rate"]["high"] for row in found["singled_out"])
 
 

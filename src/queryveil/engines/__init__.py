@@ -116,6 +116,7 @@ class LogSource(Brief):
     keep: tuple[KeptColumn, ...] = ()  # which of time, rank and url are released together with the terms, and how
     table: Any = None  # an Arrow table instead of files
     uris: tuple[str, ...] = ()  # the paths as given, for a cluster: files, patterns and folders
+    excluded: frozenset[str] = field(default=frozenset(), repr=False)  # terms that are never published
 
     @property
     def unwanted_roles(self) -> set[str]:

@@ -17,20 +17,26 @@ import pyarrow.compute as pc
 from queryveil.core.arrow import break_ties
 from queryveil.core.errors import NoTermsError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.engines import QueryLog, Step
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of, row_numbers
+from queryveil.engines import LogSource, QueryLog, Step
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer, WholeTexts, text_bytes, tokenize
 from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.word_lists import STOP_WORDS
+from queryveil.logs.user_lists import hold_excluded
 
 WORKERS = min(4, os.cpu_count() or 1)
 Unit = Literal["term", "query", "entry"]
 NO_TERMS = "no query of the log holds a term; check --columns, --charset and the cleaning options."
 
 
-def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) -> Profiles:
-    """Return the profiles of a log; entries are terms, folded queries or unchanged queries, counted once per query."""
+def build(
+    log: QueryLog, *, unit: Unit = "term", excludes_queries: bool = False, progress: Progress = silent
+) -> Profiles:
+    """Return the profiles of a log; entries are terms, folded queries or unchanged queries, counted once per query.
+
+    Excluded terms are left out, and whole queries that hold one; with `excludes_queries`, all terms of these queries.
+    """
     histories: list[Int32Array] = []
 
     def queries() -> Iterator[tuple[int, pa.Array]]:
@@ -49,19 +55,49 @@ def build(log: QueryLog, *, unit: Unit = "term", progress: Progress = silent) ->
     is_first = np.concatenate([none > 0, *(np.diff(rows, prepend=-1) > 0 for rows, _ in found)])  # of its query
     owner, partition = log.owners_and_partitions()
     before = _count_left(sum(map(len, histories)), owner, *histories)
-    held = kept = _count_left(int(np.count_nonzero(is_first)), owner, history)
-    n_terms = len(term)
-    if unit == "term" and log.source.cleaning.stop_words != "none":
-        is_kept = ~pc.is_in(words, pa.array(STOP_WORDS, words.type)).to_numpy(zero_copy_only=False)[term]
-        query = np.cumsum(is_first)[is_kept]  # ascending numbers
-        history, term = history[is_kept], term[is_kept]
-        kept = _count_left(int(np.count_nonzero(np.diff(query, prepend=0))), owner, history)
-    _report_steps(log, unit, (before, held, kept), n_terms, n_terms - len(term))
-    if not len(term):
+    held = _Entries(history, term, np.cumsum(is_first, dtype=np.int32))
+    public = held.without(_find_excluded(log.source, words), whole_queries=excludes_queries)
+    kept = public.without(_find_stop_words(log.source, words) if unit == "term" else None)
+    _report_steps(log, unit, before, (held, public, kept), owner)
+    if not len(kept.term):
         raise NoTermsError(NO_TERMS)
     return assemble(
-        history, term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
+        kept.history, kept.term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
     )
+
+
+class _Entries(NamedTuple):
+    """The entries of all queries; those of a query are adjacent."""
+
+    history: Int32Array
+    term: Int32Array
+    query: Int32Array  # ascending numbers
+
+    def without(self, is_dropped: BoolArray | None, *, whole_queries: bool = False) -> "_Entries":
+        """Return what is left without some terms, given by number, or without all queries that hold one of them."""
+        if is_dropped is None:
+            return self
+        is_kept = ~is_dropped[self.term]
+        if whole_queries:
+            is_kept = ~np.isin(self.query, self.query[~is_kept])
+        return _Entries(self.history[is_kept], self.term[is_kept], self.query[is_kept])
+
+    def count_left(self, owner: Int32Array) -> "_Left":
+        """Count the queries, people and histories that hold an entry."""
+        return _count_left(int(np.count_nonzero(np.diff(self.query, prepend=0))), owner, self.history)
+
+
+def _find_excluded(source: LogSource, words: pa.Array) -> BoolArray | None:
+    """Return which entries hold an excluded term, None if none is excluded."""
+    return np.array(hold_excluded(words.to_pylist(), source.excluded), np.bool_) if source.excluded else None
+
+
+def _find_stop_words(source: LogSource, words: pa.Array) -> BoolArray | None:
+    """Return which entries are stop words, None if these are kept."""
+    if source.cleaning.stop_words == "none":
+        return None
+    found: BoolArray = pc.is_in(words, pa.array(STOP_WORDS, words.type)).to_numpy(zero_copy_only=False)
+    return found
 
 
 class _Left(NamedTuple):
@@ -82,20 +118,30 @@ def _count_left(n_rows: int, owner: Int32Array, *histories: Int32Array) -> _Left
     return _Left(n_rows, int(np.count_nonzero(has_rows)), int(np.count_nonzero(is_left)))
 
 
-def _report_steps(log: QueryLog, unit: Unit, left: tuple[_Left, _Left, _Left], n_terms: int, n_stop_words: int) -> None:
-    """Add the last steps of the cleaning, given what was left before, of queries with a term, and in the end."""
-    before, held, kept = left
-    cleaning, n_empty = log.source.cleaning, before.rows - held.rows
-    note, vanished = "empty, or without letters and digits", held.people - before.people
-    steps = [Step("no term", n_empty, "queries without a term left out", note, -n_empty, vanished)]
-    if unit == "term":
-        changes = kept.rows - held.rows, kept.people - held.people
-        note = "off" if cleaning.stop_words == "none" else ""
-        steps.insert(0, Step("terms", n_terms, "terms found in queries", f"charset {cleaning.charset}"))
-        steps.append(Step("stop words", n_stop_words, "stop words left out", note, *changes))
+def _report_steps(
+    log: QueryLog, unit: Unit, before: _Left, stages: tuple[_Entries, _Entries, _Entries], owner: Int32Array
+) -> None:
+    """Add the last steps of the cleaning: what was left before, the entries found, and those after each list."""
+    cleaning, is_term = log.source.cleaning, unit == "term"
+    held, public, kept = (stage.count_left(owner) for stage in stages)
+    n_found, n_public, n_kept = (len(stage.term) for stage in stages)
+    n_empty, note = before.rows - held.rows, "empty, or without letters and digits"
+    steps = [Step("no term", n_empty, "queries without a term left out", note, -n_empty, held.people - before.people)]
+    if is_term:
+        steps.insert(0, Step("terms", n_found, "terms found in queries", f"charset {cleaning.charset}"))
+    if log.source.excluded:
+        what = "excluded terms left out" if is_term else "queries with an excluded term left out"
+        changes = public.rows - held.rows, public.people - held.people
+        steps.append(Step("excluded terms", n_found - n_public, what, "", *changes))
+    if is_term:
+        note, changes = (
+            "off" if cleaning.stop_words == "none" else "",
+            (kept.rows - public.rows, kept.people - public.people),
+        )
+        steps.append(Step("stop words", n_public - n_kept, "stop words left out", note, *changes))
     steps.append(replace(log.steps["histories"], count=kept.histories))
     steps.append(Step("left", kept.rows, "queries left", f"{kept.people:,} people"))
-    for name in ("terms", "no term", "stop words", "histories", "left"):
+    for name in ("terms", "no term", "excluded terms", "stop words", "histories", "left"):
         log.steps.pop(name, None)  # profiles of another unit may have been built before
     log.steps.update({step.name: step for step in steps})
 

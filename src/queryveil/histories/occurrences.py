@@ -11,6 +11,7 @@ from queryveil.core.rows import Int32Array, IntArray
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import KeptColumn
 from queryveil.histories.profiles import Profiles
+from queryveil.logs.user_lists import hold_excluded
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,5 +55,15 @@ def find_occurrences(
     known = np.array([ids.get(word, -1) for word in tokenizer.vocabulary().to_pylist()], np.int64)[term]
     is_known = known >= 0  # false for stop words
     query, known = query[is_known], known[is_known]
-    columns = {name: pa.concat_arrays(parts) for name, parts in extra.items()}
+    columns = {name: _without_excluded(pa.concat_arrays(parts), log.source.excluded) for name, parts in extra.items()}
     return Occurrences(history, query, locate_pairs(profiles, history[query], known), columns)
+
+
+def _without_excluded(values: pa.Array, excluded: frozenset[str]) -> pa.Array:
+    """Return kept values, with none in place of texts, such as URLs, that hold an excluded term."""
+    if not excluded or not pa.types.is_string(values.type):
+        return values
+    is_held = hold_excluded((value or "" for value in values.to_pylist()), excluded)
+    return pa.array(
+        [None if held else value for held, value in zip(is_held, values.to_pylist(), strict=True)], values.type
+    )

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from queryveil.core.errors import LogError
+from queryveil.core.errors import LogError, NoTermsError
 from queryveil.core.rows import FloatArray, Int32Array, indptr_of_sorted
 from queryveil.engines import LogSource
 from queryveil.histories.build import entry_order
 from queryveil.histories.profiles import Profiles
+from queryveil.logs.user_lists import hold_excluded
 
 COLUMNS = ("user", "term", "weight")
 
@@ -33,22 +34,23 @@ def is_profile_file(path: Path) -> bool:
 def profiles_of(source: LogSource) -> Profiles | None:
     """Return the profiles of a profile file or of a table with its columns; None of a log."""
     if source.table is not None:
-        return _profiles(_texts("the table", source.table)) if _has_columns(source.table.column_names) else None
+        is_profile = _has_columns(source.table.column_names)
+        return _profiles(_texts("the table", source.table), None, source.excluded) if is_profile else None
     is_profile = len(source.paths) == 1 and is_profile_file(source.paths[0])
-    return read_profiles(source.paths[0]) if is_profile else None
+    return read_profiles(source.paths[0], source.excluded) if is_profile else None
 
 
 def _has_columns(names: Sequence[str]) -> bool:
     return set(COLUMNS) <= {name.strip().lower() for name in names}
 
 
-def read_profiles(path: Path) -> Profiles:
-    """Read a profile file; people are in the order of their first rows."""
-    return _profiles(_texts(path, _read_table(path)), path)
+def read_profiles(path: Path, excluded: frozenset[str] = frozenset()) -> Profiles:
+    """Read a profile file without excluded terms; people are in the order of their first rows."""
+    return _profiles(_texts(path, _read_table(path)), path, excluded)
 
 
-def _profiles(table: pa.Table, path: Path | None = None) -> Profiles:
-    """Return the profiles of rows `user, term, weight`; messages name the lines of a file."""
+def _profiles(table: pa.Table, path: Path | None = None, excluded: frozenset[str] = frozenset()) -> Profiles:
+    """Return the profiles of rows `user, term, weight` without excluded terms; messages name the lines of a file."""
     user, term, weight = (table[name] for name in COLUMNS)
     for name, column in (("user", user), ("term", term)):
         _refuse_rows(
@@ -65,7 +67,15 @@ def _profiles(table: pa.Table, path: Path | None = None) -> Profiles:
     is_repeated = np.zeros(len(pairs), np.bool_)
     is_repeated[order[1:]] = pairs[order[1:]] == pairs[order[:-1]]
     _refuse_rows(path, pa.array(is_repeated), "repeats a user and a term", "list each term of a user once")
-    return _assemble(history, word, weights, words.dictionary, people.dictionary)
+    profiles = _assemble(history, word, weights, words.dictionary, people.dictionary)
+    if not excluded:
+        return profiles
+    is_kept = ~np.array(hold_excluded(profiles.vocabulary, excluded), np.bool_)
+    if not is_kept.any():
+        raise NoTermsError(
+            f"{path or 'the table'} has no term besides excluded ones; shorten the list of --exclude-terms."
+        )
+    return profiles.select(is_kept[profiles.ids])
 
 
 def profile_bytes(profiles: Profiles, path: Path) -> bytes:

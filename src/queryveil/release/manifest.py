@@ -22,7 +22,14 @@ from queryveil.logs.options import CleaningOptions
 
 MANIFEST_FILE, SIGNATURE_FILE = files.MANIFEST_FILE, "manifest.sig"
 DIGEST, VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
-_OPTIONAL = ("made", "title", "dataset", "kept", "lists")  # fields that are left out where there is nothing to say
+_OPTIONAL = (
+    "made",
+    "title",
+    "dataset",
+    "kept",
+    "lists",
+    "excluded",
+)  # fields that are left out where there is nothing to say
 _COUNTS = {**dict.fromkeys(("people", "histories", "terms", "pairs", "occurrences"), int), "*": int}
 _FORMS: Mapping[str, Any] = {  # see `has_form`
     "queryveil": VERSION,
@@ -41,6 +48,7 @@ _FORMS: Mapping[str, Any] = {  # see `has_form`
     "counts": {"before": _COUNTS, "after": _COUNTS},
     "content_sha256": DIGEST,
     "lists?": {"places": (None, DIGEST)},
+    "excluded?": {"terms": int, "digest": DIGEST},
     "files": [{"path": str, "sha256": DIGEST, "rows?": int}],
     "fields_sha256": {"*": DIGEST},
 }
@@ -104,6 +112,7 @@ class Manifest(Brief):
     counts: Mapping[str, Mapping[str, int]]  # of the log, `before`, and of the release, `after`
     content_sha256: str
     lists: Mapping[str, Any] | None = None  # digests of the user's word lists, where the method uses some
+    excluded: Mapping[str, Any] | None = None  # how many terms the owner excluded, and a digest of them
     files: tuple[FileEntry, ...] = ()
     fields_sha256: Mapping[str, str] = field(default_factory=dict, compare=False)
     # the digest of every other field as the file states it; empty for a manifest that was not read from a file

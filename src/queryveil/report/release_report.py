@@ -17,6 +17,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "unit": "term",  # what an item of a history is: a term or a query
     "checked": "Combinations checked",  # what the verifier counted
     "needs_private": False,  # verifying the release needs its private folder
+    "advice": "",  # what might make the release more useful
 }
 
 

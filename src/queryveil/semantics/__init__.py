@@ -4,7 +4,7 @@ There is one declaration per network. Its function is imported on first use and 
 taxonomy or None, and a progress callback; it returns a `Network`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from queryveil.core.errors import InputError
@@ -65,6 +65,7 @@ class SemanticOptions(WeightOptions):
     taxonomy: Path | None = option(
         None, LocalPath(), "A taxonomy of your own (lines of child,parent) in place of WordNet."
     )
+    excluded: frozenset[str] = field(default=frozenset(), repr=False)  # terms that no published name may hold
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,8 +22,10 @@ from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, ra
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.semantics import Ancestry, ancestors, paths_up
 from queryveil.lexicons.wordnet import NOUN, load_relations, load_wordnet
+from queryveil.logs.user_lists import hold_excluded
 from queryveil.semantics.lemmas import LemmaIndex, lemmatize, wordnet_lemmas
 
+HIDDEN = "(hidden)"  # the published name of a node all of whose words are excluded
 MAX_PATHS = 256  # from one node to the root; WordNet has at most 12, a user's taxonomy may have any number
 _NO_LIMIT = np.iinfo(np.int64).max
 
@@ -67,6 +69,17 @@ class Network:
     def words_of(self, node: int) -> tuple[str, ...]:
         """Return the words of a node, the usual one first."""
         return tuple(self.words[word] for word in self.node_words[self.word_indptr[node] : self.word_indptr[node + 1]])
+
+    def hide_names(self, excluded: frozenset[str]) -> "Network":
+        """Return the network with other usual words where these hold an excluded term; `HIDDEN` if a node has none."""
+        is_hidden = np.array([*hold_excluded(self.words, excluded), False])
+        node_words, usual = self.node_words.copy(), self.word_indptr[:-1]
+        for place in usual[is_hidden[node_words[usual]]].tolist():
+            end = int(self.word_indptr[np.searchsorted(self.word_indptr, place, side="right")])
+            others = node_words[place:end][~is_hidden[node_words[place:end]]]
+            node_words[place] = others[0] if len(others) else len(self.words)
+        sense_indptr = np.append(self.sense_indptr, self.sense_indptr[-1])
+        return replace(self, words=(*self.words, HIDDEN), sense_indptr=sense_indptr, node_words=node_words)
 
     def require_hierarchy(self) -> None:
         """Raise an error if the network has no hypernyms."""

@@ -15,11 +15,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.semantics.network import Network
+from queryveil.semantics.network import HIDDEN, Network
 
 UNKNOWN, ANY = "(other)", "(any)"
 PARTS = ("(noun)", "(verb)", "(adjective)", "(adverb)")
-NO_MEANING = frozenset((UNKNOWN, ANY, *PARTS))
+NO_MEANING = frozenset((UNKNOWN, ANY, HIDDEN, *PARTS))
 
 
 @dataclass(frozen=True, eq=False)

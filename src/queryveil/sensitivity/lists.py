@@ -7,6 +7,7 @@ from queryveil.core.errors import InputError
 from queryveil.lexicons.places import personal_places
 from queryveil.lexicons.word_lists import PersonalWordLists, frequent_names, ordinary_words, private_words
 from queryveil.logs.characters import terms
+from queryveil.logs.user_lists import read_lines
 
 LISTED = 0.98  # the probability that a query of one listed word is sensitive
 _NAMES = ("female", "male", "last")
@@ -37,20 +38,9 @@ def _fold_texts(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(" ".join(terms(text)) for text in texts)
 
 
-def _read_lines(path: Path, missing: str, subject: str) -> list[tuple[int, str]]:
-    """Return the numbered lines of a list without empty ones and comments (#); the texts begin error sentences."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise InputError(f"{missing} {path}; check the path.") from None
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"{subject} {path} cannot be read as UTF-8 text; save it as such.") from None
-    return [(n, line) for n, line in enumerate(lines, start=1) if line.strip() and not line.lstrip().startswith("#")]
-
-
 def read_places(path: Path) -> frozenset[str]:
     """Read a list of places, one per line."""
-    lines = _read_lines(path, "--places: there is no file", "--places:")
+    lines = read_lines(path, "--places: there is no file", "--places:")
     places = _fold_texts(line for _, line in lines) - {""}
     if not places:
         raise InputError(f"--places: {path} holds no place; write one on each line.")
@@ -60,7 +50,7 @@ def read_places(path: Path) -> frozenset[str]:
 def read_words(path: Path) -> Mapping[str, float]:
     """Read a list of sensitive words, one per line, as word → probability."""
     words: dict[str, float] = {}
-    for number, line in _read_lines(path, "there is no word list", "the word list"):
+    for number, line in read_lines(path, "there is no word list", "the word list"):
         found = terms(line)
         if len(found) != 1:
             raise InputError(f"{path}, line {number}: a word list has one word on each line; write them one by one.")

@@ -34,7 +34,9 @@ from queryveil.release.signing import load_signer
 from queryveil.release.verification import claim_faults, verify_or_raise
 from queryveil.release.writer import MemoryStaging, WrittenRows
 from queryveil.report import render_release_report
+from queryveil.workflows.excluded import excluded_record
 from queryveil.workflows.requests import ReleaseRequest
+from queryveil.workflows.stop_words import ADVICE
 
 if TYPE_CHECKING:
     from queryveil.release.spark_writer import RemoteStaging
@@ -146,6 +148,7 @@ def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRo
         counts={"before": applied.before.record(), "after": applied.after.record()},
         content_sha256=written.content_sha256,
         lists=applied.lists,
+        excluded=excluded_record(plan.source.excluded, written.content_sha256),
         files=written.files,
     )
 
@@ -197,6 +200,7 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             verdict = verify_or_raise(manifest, kind, evidence, faults=faults, engine=run.engine, progress=progress)
             scores = run.measure(evidence, manifest)
             context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
+            context |= {ADVICE: applied.summary.get(ADVICE, "")}
             page = render_release_report(manifest, verdict, scores, section=kind.report_section, context=context)
             manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT_FILE, page.encode())))
             if sign is not None:

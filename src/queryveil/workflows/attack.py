@@ -30,7 +30,7 @@ from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind
+from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind, kind_of
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import ReadingOptions
@@ -40,6 +40,7 @@ from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.published_names import terms_below, terms_listed
 from queryveil.semantics.tree import term_tree
+from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.original_log import find_people, refuse_other_counts
 from queryveil.workflows.requests import AttackRequest, log_source
 from queryveil.workflows.semantic_inputs import open_network
@@ -60,6 +61,7 @@ class LogData:
     profiles: Profiles
     queries: Profiles | None  # over whole queries
     kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]]  # kept column → position of the history in the profiles, value
+    excluded: frozenset[str] = frozenset()  # terms that were left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +80,24 @@ class ReleasedUnits:
 
 
 def read_log_data(
-    log: Any, manifest: Manifest, reading: ReadingOptions, needs: frozenset[str], progress: Progress
+    log: Any,
+    manifest: Manifest,
+    reading: ReadingOptions,
+    needs: frozenset[str],
+    progress: Progress,
+    excluded: frozenset[str] = frozenset(),
 ) -> LogData:
     """Read a log as the release was made of it, cleaned and its columns coarsened; or profiles."""
     wanted = tuple(column for column in (manifest.kept or NOTHING_KEPT).columns if column.name in needs)
-    source = log_source(log, reading, manifest.cleaning.cleaning(), wanted)
+    source = log_source(log, reading, manifest.cleaning.cleaning(), wanted, excluded)
     found = profiles_of(source)
     if found is not None:
-        return LogData(found, None, {})
+        return LogData(found, None, {}, excluded)
     with open_log(source, progress=progress) as log:
-        profiles = build(log, progress=progress)
+        profiles = build(log, excludes_queries=kind_of(manifest.kind).unit == "query", progress=progress)
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
         kept = _kept_values(log, profiles)
-    return LogData(profiles, queries, kept)
+    return LogData(profiles, queries, kept, excluded)
 
 
 def _kept_values(log: QueryLog, profiles: Profiles) -> dict[str, tuple[IntArray, pa.ChunkedArray]]:
@@ -167,11 +174,11 @@ def build_inputs(
         max_targets=max_targets,
         kept=_kept_tables(units, log_data),
         queries=_queries(log_data),
-        meanings=_meanings(release, log_data.profiles, number, taxonomy),
+        meanings=_meanings(release, log_data, number, taxonomy),
     )
 
 
-def _meanings(release: Release, profiles: Profiles, number: dict[str, int], taxonomy: Path | None) -> IntArray | None:
+def _meanings(release: Release, log_data: LogData, number: dict[str, int], taxonomy: Path | None) -> IntArray | None:
     """Return columns of a name that stands for several terms and one of these, or −1 last; None without such names.
 
     A list stands for its parts, a more general term for all below it in the network that the release was made with.
@@ -185,7 +192,8 @@ def _meanings(release: Release, profiles: Profiles, number: dict[str, int], taxo
     general = np.setdiff1d(np.arange(len(names)), rows[:, 1])
     if len(general):
         meaning = SemanticOptions(**(release.manifest.cleaning.meaning or {}))
-        network = open_network(profiles, replace(meaning, taxonomy=taxonomy), silent)
+        meaning = replace(meaning, taxonomy=taxonomy, excluded=log_data.excluded)
+        network = open_network(log_data.profiles, meaning, silent)
         texts = [list(names)[name] for name in general]
         below = terms_below(texts, tuple(terms), network, term_tree(network, tuple(terms)))
         rows = np.concatenate((rows, np.stack((below[:, 0], general[below[:, 2]]), axis=1)))
@@ -367,10 +375,10 @@ def _run(
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
     needs = frozenset(attack_of(each).needs for each in attacks) | {"names" if release.kind.unit == "query" else ""}
     manifest = release.manifest
-    log_data = read_log_data(request.against, manifest, request.reading, needs, progress)
-    control = request.control
-    others = None if control is None else read_log_data(control, manifest, request.reading, needs, progress)
-    private.check_belongs(manifest.content_sha256)
+    excluded = recorded_terms(manifest, private.check_belongs(manifest.content_sha256))
+    options = manifest, request.reading, needs, progress, excluded
+    log_data = read_log_data(request.against, *options)
+    others = None if request.control is None else read_log_data(request.control, *options)
     evidence = release.kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Profiles, lambda: log_data.profiles)
     evidence.add(

@@ -22,7 +22,7 @@ from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import build
 from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Counts, Kind
+from queryveil.kinds.base import Counts, Kind, ReleaseContent
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.manifest import CleaningRecord
@@ -31,6 +31,7 @@ from queryveil.release.writer import WrittenRows
 from queryveil.report.comparison import TITLE, ComparedRun, MethodComparison, render_comparison
 from queryveil.workflows.anonymize import AppliedMethod, ReleasePlan, build_manifest, plan_release
 from queryveil.workflows.earlier_releases import strength_parameters, without_parameters
+from queryveil.workflows.excluded import refuse_published
 from queryveil.workflows.inputs import MethodInput, open_inputs
 from queryveil.workflows.local_run import evidence_of_new_rows, run_method
 from queryveil.workflows.measure import check_measure, take_measures
@@ -168,11 +169,13 @@ def _run(
     method, began = str(plan.method), time.monotonic()
     try:
         outcome = run_method(MethodTask(profiles, plan.method, rng, views, progress))
+        content = plan.kind.encode(outcome, profiles, bench.log)
+        refuse_published(content.rows, plan.source.excluded)
     except GuaranteeError as error:
         problem = str(error).removeprefix(f"{method}: ")
         return ComparedRun(method, plan.method.values, time.monotonic() - began, problem=problem), start
     seconds = time.monotonic() - began
-    verdict, scores, counts = _evaluate(plan, outcome, profiles, views, bench, rng, progress)
+    verdict, scores, counts = _evaluate(plan, outcome, content, profiles, views, bench, rng, progress)
     run = ComparedRun(
         method, plan.method.values, seconds, verdict, tuple(scores), counts.record(), outcome.summary, name
     )
@@ -182,6 +185,7 @@ def _run(
 def _evaluate(
     plan: ReleasePlan,
     outcome: Outcome,
+    content: ReleaseContent,
     profiles: Profiles,
     views: Views,
     bench: _Workbench,
@@ -189,7 +193,7 @@ def _evaluate(
     progress: Progress,
 ) -> tuple[Verdict, list[Score], Counts]:
     """Verify and measure the rows that a release would hold."""
-    kind, content = plan.kind, plan.kind.encode(outcome, profiles, bench.log)
+    kind = plan.kind
     counts = kind.counts(outcome, profiles, content)
     applied = AppliedMethod(outcome.found, outcome.summary, Counts.of(profiles), counts, bench.cleaning)
     manifest = build_manifest(plan, applied, WrittenRows(tuple(content.rows.column_names)))

@@ -38,9 +38,11 @@ from queryveil.release.writer import MemoryStaging, WrittenRows, open_staging, w
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
+from queryveil.workflows.excluded import RECORDED, refuse_published
 from queryveil.workflows.inputs import open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures
 from queryveil.workflows.requests import ReleaseRequest
+from queryveil.workflows.stop_words import advise, top_items
 
 _LARGE = 20_000_000  # bytes: smaller logs are read before anything could be loaded in the background
 
@@ -74,6 +76,7 @@ class LocalRun(ReleaseRun):
             self.progress("writing", 0, 1)
             self._kept = plan.kept_columns(outcome.found)
             self._content = plan.kind.encode(outcome, profiles, log, self._kept)
+            refuse_published(self._content.rows, source.excluded)
             steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome
         meaning, partition = self._method_inputs.find(SemanticOptions), None
@@ -84,7 +87,8 @@ class LocalRun(ReleaseRun):
         return AppliedMethod(
             outcome.found,
             {key: value for each in self._input_loaders[::-1] for key, value in each.summary.items()}
-            | {**outcome.summary, **_suppressed(self._kept, self._content.suppressed)},
+            | {**outcome.summary, **_suppressed(self._kept, self._content.suppressed)}
+            | advise(top_items(self._content.rows, plan.kind), plan.kind, source.cleaning),
             Counts.of(profiles),
             plan.kind.counts(outcome, profiles, self._content),
             CleaningRecord(source.cleaning.as_record(), steps, None if meaning is None else meaning.as_record()),
@@ -101,6 +105,7 @@ class LocalRun(ReleaseRun):
                 paths = expand_paths(source.paths) if source.table is None else []
                 files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
                 more = {key: value for each in self._input_loaders for key, value in each.record.items()}
+                more |= {RECORDED: sorted(source.excluded)} if source.excluded else {}
                 run = RunRecord(
                     plan.seed,
                     str(plan.method),

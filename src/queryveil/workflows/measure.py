@@ -21,13 +21,13 @@ from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
-from queryveil.engines import QueryLog, open_log
+from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import assemble, build
 from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
-from queryveil.kinds.private_folder import PrivateFolder
+from queryveil.kinds.private_folder import PrivateFolder, RunRecord
 from queryveil.market.table import Market, read_market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
 from queryveil.measures.base import Comparison
@@ -35,6 +35,7 @@ from queryveil.release.atomic_folder import prepare_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.semantics import SemanticOptions
+from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.original_log import are_same_files, find_people, refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
 
@@ -124,7 +125,7 @@ def _measure_release(
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
     rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, request)
     with ExitStack() as stack:
-        _add_original(evidence, release, private, request, stack, progress)
+        _add_original(evidence, release, private, run, request, stack, progress)
         _add_pair(evidence, release, private, request, needs_model(measures), progress)
         if run is None or not are_same_files(run, request.original(release.manifest.cleaning.cleaning())):
             evidence.get(Profiles)  # refuses another log, whatever the measures look at
@@ -142,6 +143,7 @@ def _add_original(
     evidence: Evidence,
     release: Release,
     private: PrivateFolder | None,
+    run: RunRecord | None,
     request: MeasureRequest,
     stack: ExitStack,
     progress: Progress,
@@ -150,30 +152,33 @@ def _add_original(
     cleaning = release.manifest.cleaning.cleaning()
     meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
     kept = release.manifest.kept or NOTHING_KEPT
-    source = request.original(cleaning, kept.columns)
+    excluded = recorded_terms(release.manifest, run)
+    source = request.original(cleaning, kept.columns, excluded)
 
     def map_histories(owners: Owners) -> IntArray:
         positions = None if private is None else private.positions_in(evidence.get(Profiles))
         return owners.history if positions is None else positions[owners.history]
 
     evidence.add(QueryLog, lambda: stack.enter_context(open_log(source, progress=progress)))
-    evidence.add(Profiles, lambda: _read_original(evidence, release, private, request, progress))
+    evidence.add(Profiles, lambda: _read_original(evidence, release, private, source, progress))
     add_comparison(
         evidence,
         release.kind,
         release.manifest,
         market=None if request.market is None else read_market(request.market, cleaning.charset),
-        meaning=None if meaning is None else replace(SemanticOptions(**meaning), taxonomy=request.taxonomy),
+        meaning=None
+        if meaning is None
+        else replace(SemanticOptions(**meaning), taxonomy=request.taxonomy, excluded=excluded),
         map_histories=map_histories,
         progress=progress,
     )
 
 
 def _read_original(
-    evidence: Evidence, release: Release, private: PrivateFolder | None, request: MeasureRequest, progress: Progress
+    evidence: Evidence, release: Release, private: PrivateFolder | None, source: LogSource, progress: Progress
 ) -> Profiles:
     """Return the profiles of the log, which must be the one that the release was made from."""
-    kind, source = release.kind, request.original(release.manifest.cleaning.cleaning())
+    kind = release.kind
     profiles = profiles_of(source) if kind.reads_profile_files else None
     if profiles is None:
         profiles = build(evidence.get(QueryLog), unit=kind.unit, progress=progress)

@@ -36,21 +36,27 @@ _INPUTS, _OUTPUT = "Inputs of methods and measures", "Output"  # headings of hel
 _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _PLACES = "More places, one on each line, for methods that look for places."
 _TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
+_EXCLUDED = "Terms that are never published, one on each line; a query that would be released whole goes with its term."
 _MEASURES = "What to measure (queryveil list measures); may be repeated."
 
 
 def log_source(
-    log: Any, reading: ReadingOptions, cleaning: CleaningOptions, keep: tuple[KeptColumn, ...] = ()
+    log: Any,
+    reading: ReadingOptions,
+    cleaning: CleaningOptions,
+    keep: tuple[KeptColumn, ...] = (),
+    excluded: frozenset[str] = frozenset(),
 ) -> LogSource:
     """Return a log and how to open it; it is a file, files, a pandas, Polars or Arrow table, or an open log."""
     if isinstance(log, QueryLog):
-        return replace(log.source, cleaning=cleaning, keep=keep)
+        return replace(log.source, cleaning=cleaning, keep=keep, excluded=excluded)
     files = [log] if isinstance(log, Location) else log
     if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
-        return LogSource(tuple(map(Path, files)), reading, cleaning, keep, uris=tuple(map(str, files)))
+        paths, uris = tuple(map(Path, files)), tuple(map(str, files))
+        return LogSource(paths, reading, cleaning, keep, uris=uris, excluded=excluded)
     from queryveil.logs.frames import arrow_table
 
-    return LogSource((), reading, cleaning, keep, arrow_table(log))
+    return LogSource((), reading, cleaning, keep, arrow_table(log), excluded=excluded)
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,16 @@ class LogRequest(OptionGroup):
     @property
     def source(self) -> LogSource:
         """Return the log, which is given as files, as a table or as an open log, and how to open it."""
+        exclude_terms: Path | None = getattr(self, "exclude_terms", None)
+        if exclude_terms is None:
+            return self._source
+        from queryveil.logs.user_lists import read_excluded_terms
+
+        source = self._source
+        return replace(source, excluded=read_excluded_terms(exclude_terms, source.cleaning.charset))
+
+    @property
+    def _source(self) -> LogSource:
         given = self.reading, self.cleaning, parse_kept_columns(getattr(self, "keep", ()))
         if isinstance(self.log, LogSource):
             return self.log
@@ -156,6 +172,7 @@ class ReleaseRequest(OpenRequest):
         None, EnginePath(), "The private folder of the --groups release.", panel=_INPUTS
     )
     places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
+    exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
     title: str = option("", Line(), "A title for the report, which is published with it.", panel=_OUTPUT)
     dataset: str = option("", Line(), "What the log is, in a few words for the report and the manifest.", panel=_OUTPUT)
     sign_key: Path | None = option(
@@ -178,6 +195,9 @@ class VerifyRequest(OptionGroup):
     )
     private: Place | None = option(None, EnginePath(), "The private folder: people are counted instead of histories.")
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    exclude_terms: Path | None = option(
+        None, LocalPath(), "The list of excluded terms that the release was made with: none of them may be published."
+    )
     key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -260,9 +280,11 @@ class MeasureRequest(OptionGroup):
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
-    def original(self, cleaning: CleaningOptions, keep: tuple[KeptColumn, ...] = ()) -> LogSource:
-        """Return the original log, which is cleaned in a given way."""
-        return log_source(self.against, self.reading, cleaning, keep)
+    def original(
+        self, cleaning: CleaningOptions, keep: tuple[KeptColumn, ...] = (), excluded: frozenset[str] = frozenset()
+    ) -> LogSource:
+        """Return the original log, cleaned in a given way and without excluded terms."""
+        return log_source(self.against, self.reading, cleaning, keep, excluded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,6 +335,7 @@ class CompareRequest(LogRequest):
         panel=_INPUTS,
     )
     places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
+    exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
     force: bool = option(False, Flag(), "Replace an existing page.", panel=_OUTPUT)

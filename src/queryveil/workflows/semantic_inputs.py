@@ -29,7 +29,7 @@ class NetworkInput(MethodInput):
 
     def __post_init__(self) -> None:
         """Record the digest of the taxonomy."""
-        self.meaning = self.request.semantics
+        self.meaning = replace(self.request.semantics, excluded=self.request.source.excluded)
         self.record = {"taxonomy": file_digest(self.meaning.taxonomy)}
 
     def provide(self, profiles: Profiles, views: Views) -> Profiles:
@@ -76,7 +76,7 @@ class HierarchyInput(NetworkInput):
 def open_network(profiles: Profiles, meaning: SemanticOptions, progress: Progress) -> Network:
     """Return the semantic network that the options name."""
     network: Network = declarations("network")[meaning.network_name].load()(profiles, meaning.taxonomy, progress)
-    return network
+    return network.hide_names(meaning.excluded) if meaning.excluded else network
 
 
 def known_terms(profiles: Profiles, network: Network, meaning: SemanticOptions) -> Profiles:

@@ -31,6 +31,7 @@ from queryveil.methods.distributed.encoding import arrow_schema
 from queryveil.release.manifest import MANIFEST_FILE
 from queryveil.release.reader import manifest_faults
 from queryveil.workflows import log_pairs
+from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.measure import check_measure, needs_model, take_measures
 from queryveil.workflows.original_log import refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
@@ -198,7 +199,9 @@ class _ComparedRelease(_Compared):
     def _original(self, unit: Unit, **cleaning: Any) -> "DataFrame":
         """Return the histories of the log, cleaned as the manifest says except for some options."""
         applied = replace(self.folder.manifest.cleaning.cleaning(), **cleaning)
-        histories = self.cleaned(self.request.original(applied), unit)
+        run = None if self.private is None else self.folder.check_belongs(self.private)
+        excluded = recorded_terms(self.folder.manifest, run)
+        histories = self.cleaned(self.request.original(applied, excluded=excluded), unit)
         if unit == self.kind.unit and not cleaning:
             refuse_other_counts(self.folder.manifest, Counts(*history_counts(histories)))
         return histories

@@ -3,9 +3,10 @@
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
 from pkgutil import resolve_name
+from typing import Any
 
 from queryveil._version import __version__
-from queryveil.core.errors import InputError
+from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Floor, MethodParameters
 from queryveil.core.files import write_file
 from queryveil.core.names import resolve
@@ -31,8 +32,10 @@ from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.spark_writer import StagedRelease, cluster_staging, ranked, write_private, write_rows
 from queryveil.release.writer import WrittenRows, prepare_targets
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun, plan_release
+from queryveil.workflows.excluded import RECORDED, WOULD_PUBLISH, find_published
 from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
+from queryveil.workflows.stop_words import TOP_TERMS, advise
 
 _LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
 
@@ -75,6 +78,8 @@ class SparkRun(ReleaseRun):
         cleaned = clean_histories(self._work.spark, source, unit=plan.kind.unit, progress=self.progress)
         self.callback(cleaned.release)
         self._cleaned = cleaned
+        if find_published(cleaned.parts, source.excluded):
+            raise GuaranteeError(WOULD_PUBLISH)
         semantics = plan.request.semantics
         task = SparkTask(cleaned.frame, plan.method, self._work, plan.seed, semantics, self.progress)
         outcome: ClusterOutcome = method_of(plan.method).load(self.engine)(task)
@@ -86,7 +91,7 @@ class SparkRun(ReleaseRun):
         summary, partition = self._partition()
         return AppliedMethod(
             outcome.found,
-            {**outcome.summary, **summary},
+            {**outcome.summary, **summary, **self._advice()},
             Counts(*history_counts(self._profiles)),
             Counts(*after, more),
             CleaningRecord(
@@ -96,6 +101,14 @@ class SparkRun(ReleaseRun):
             ),
             partition,
         )
+
+    def _advice(self) -> dict[str, str]:
+        """Return advice on stop words, by the histories or groups that hold each released item."""
+        from pyspark.sql import functions as f
+
+        items = self._ranked.select(f.explode("entries").alias("item")).groupBy("item").count()
+        top = items.orderBy(f.desc("count"), "item").limit(TOP_TERMS).collect()
+        return advise([row[0] for row in top], self.plan.kind, self.plan.source.cleaning)
 
     def _partition(self) -> tuple[dict[str, int], PartitionRecord | None]:
         """Return how the log was cut into partitions, for the summary and the manifest."""
@@ -132,7 +145,8 @@ class SparkRun(ReleaseRun):
             for file, size in storage.sizes(uri)
         ]
         takes_meaning = "network" in method_of(plan.method).inputs
-        more = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
+        more: dict[str, Any] = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
+        more |= {RECORDED: sorted(plan.source.excluded)} if plan.source.excluded else {}
         parameters = dict(plan.method.values)
         return RunRecord(
             plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, parameters, more

@@ -1,8 +1,9 @@
 """Verifying a release on Spark: its files, its counts, its claim, and its private folder where one is given."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -47,6 +48,7 @@ from queryveil.release.verification import (
     run_faults,
     verify_claim,
 )
+from queryveil.workflows.excluded import check_excluded, find_published
 from queryveil.workflows.requests import VerifyRequest
 from queryveil.workflows.verify import add_network
 
@@ -89,10 +91,14 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
         faults = [*manifest_faults(manifest), *claim_faults(manifest)]
         if request.key is not None:
             faults += signature_faults(request.key, folder.read(MANIFEST_FILE) or b"", folder.read(SIGNATURE_FILE))
+        run = None if private is None else folder.check_belongs(private)
+        found, unchecked = check_excluded(manifest, request.exclude_terms, run, folder.find_published)
+        faults += found
         evidence, found = (_check_groups if kind.needs_private else _check_histories)(folder, private, stack)
         faults += found
         evidence.add(Manifest, lambda: manifest)
         verdict = verify_claim(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
+        verdict = replace(verdict, warnings=(*verdict.warnings, *unchecked))
         is_authenticated = private is not None or request.key is not None
         return require_known_sentences(verdict, manifest, is_authenticated=is_authenticated)
 
@@ -123,7 +129,7 @@ def _check_groups(folder: "ClusterRelease", private: str | None, _: ExitStack) -
                 f"min_similarity is checked on one machine; copy {private} to this one, and give the copy."
             )
         on_disk = PrivateFolder(here)
-        add_network(evidence, on_disk, meaning["network"], silent)
+        add_network(evidence, on_disk, folder.manifest, silent)
         evidence.add(Profiles, lambda: on_disk.log_profiles)
         evidence.add(GroupMembers, lambda: load_members(on_disk, GROUPS.decode(rows.toArrow())))
     return evidence, faults + found
@@ -276,6 +282,17 @@ class ClusterRelease:
             if not several.isEmpty():
                 raise ReleaseError("the release has a history in two partitions, or in none; it is damaged.")
         return distinct_items(rows)
+
+    def find_published(self, excluded: Set[str]) -> set[str]:
+        """Return the excluded terms that are published; released terms and queries are in the form of cleaned ones."""
+        from pyspark.sql import functions as f
+
+        listed = self.spark.createDataFrame([(term,) for term in sorted(excluded)], "term STRING")
+        rows, texts = self.rows(), [name for name, type_ in self.kind.columns.items() if type_ == "string"]
+        words = [rows.select(f.explode(f.split(name, "[ |]")).alias("term")) for name in texts]
+        parts = rows.select("partition").distinct().collect() if "partition" in rows.columns else []
+        found = {row[0] for each in words for row in listed.join(each, "term", "semi").collect()}
+        return found | find_published((str(row[0]) for row in parts), excluded)
 
     def check_belongs(self, private: str) -> RunRecord:
         """Refuse a private folder that was made for other rows than the manifest names; return its record."""

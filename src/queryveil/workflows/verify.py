@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from queryveil.kinds.private_folder import TAXONOMY, PrivateFolder
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.release.exports import EXPORT_FILE
-from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE
+from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.release.signing import signature_faults
 from queryveil.release.verification import (
@@ -29,6 +30,7 @@ from queryveil.release.verification import (
     require_known_sentences,
     verify_claim,
 )
+from queryveil.workflows.excluded import check_excluded, find_in_rows, recorded_terms
 from queryveil.workflows.requests import HandOverRequest, VerifyRequest, log_source
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
@@ -46,14 +48,16 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     claim = None if request.claim is None else resolve("guarantee", request.claim)
     if isinstance(release, Folder) and release.is_dir():
         private = None if request.private is None else folder_of(request.private)
-        return verify_release(load_release(release), claim, private, request.places, request.key, progress)
+        files = request.places, request.key, request.exclude_terms
+        return verify_release(load_release(release), claim, private, *files, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
     if claim is None:
         raise InputError(
             "a file that is not a queryveil release claims nothing by itself; name a guarantee by --claim."
         )
-    for flag, value in (("--private", request.private), ("--key", request.key)):
+    given = {"--private": request.private, "--key": request.key, "--exclude-terms": request.exclude_terms}
+    for flag, value in given.items():
         if value is not None:
             raise InputError(f"{flag} goes with a queryveil release, not with another file; leave it out.")
     return verify_file(release, claim, request.reading, request.places, progress)
@@ -65,26 +69,30 @@ def verify_release(
     private: Folder | None = None,
     places: Path | None = None,
     key: Path | None = None,
+    exclude_terms: Path | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Return whether a release keeps a claim, its own unless given, and is what its manifest and private folder say.
 
-    With a public key, the signature of the manifest must verify against it.
+    With a public key, the signature of the manifest must verify against it; with a list of excluded terms, none of
+    them may be published.
     """
     manifest = release.manifest
     claim = manifest.claim if claim is None else claim
     refuse_inapplicable_claim(claim, release.kind)
     folder = None if private is None else PrivateFolder(private)
     evidence, faults = collect_evidence(release, folder)
-    unchecked: tuple[str, ...] = ()
+    run = None if folder is None else folder.check_belongs(manifest.content_sha256)
+    found, unchecked = check_excluded(manifest, exclude_terms, run, partial(find_in_rows, release.rows))
+    faults += found
     if key is not None:
         signature = release.path / SIGNATURE_FILE
         signed = (release.path / MANIFEST_FILE).read_bytes()
         faults += signature_faults(key, signed, signature.read_bytes() if signature.is_file() else None)
     elif (release.path / SIGNATURE_FILE).exists():
-        unchecked = (f"{SIGNATURE_FILE} was not checked; give the signer's public key by --key.",)
+        unchecked += (f"{SIGNATURE_FILE} was not checked; give the signer's public key by --key.",)
     if folder is not None and manifest.cleaning.meaning is not None:
-        add_network(evidence, folder, manifest.cleaning.meaning["network"], progress)
+        add_network(evidence, folder, manifest, progress)
     missing = _add_word_lists(evidence, claim, places, (manifest.lists or {}).get("places") or "")
     if missing:
         state: Literal["violated", "unchecked"] = "violated" if faults else "unchecked"
@@ -99,21 +107,31 @@ def verify_release(
 def load_verified(request: HandOverRequest, progress: Progress) -> tuple[Release, Verdict]:
     """Return a release and the verdict on its claim; raise an error unless it holds."""
     release = load_release(request.release)
-    verdict = verify_release(release, None, request.private, request.places, request.key, progress)
+    verdict = verify_release(release, None, request.private, request.places, request.key, None, progress)
     if not verdict.holds:
         raise UnverifiedError(f"nothing was written: {verdict.sentence()}", verdict.exit_code)
     return release, verdict
 
 
-def add_network(evidence: Evidence, private: PrivateFolder, name: str, progress: Progress) -> None:
+def add_network(evidence: Evidence, private: PrivateFolder, manifest: Manifest, progress: Progress) -> None:
     """Let verifiers compare terms as the method did, by a taxonomy of the private folder if it was by a user's."""
     from queryveil.semantics.network import Network
 
-    networks, taxonomy = declarations("network"), private.path / TAXONOMY
+    networks, taxonomy, name = (
+        declarations("network"),
+        private.path / TAXONOMY,
+        (manifest.cleaning.meaning or {})["network"],
+    )
     if name not in networks:
         raise ReleaseError(f"there is no network {name!r} to compare terms by (cleaning); the release is damaged.")
     given = taxonomy if taxonomy.is_file() else None
-    evidence.add(Network, lambda: networks[name].load()(private.log_profiles, given, progress))
+    excluded = recorded_terms(manifest, private.check_belongs(manifest.content_sha256))
+
+    def open_network() -> Network:
+        network: Network = networks[name].load()(private.log_profiles, given, progress)
+        return network.hide_names(excluded) if excluded else network
+
+    evidence.add(Network, open_network)
 
 
 def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None, made_with: str | None) -> str:
