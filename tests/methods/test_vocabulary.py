@@ -93,6 +93,21 @@ def test_sums_of_many_long_distances_do_not_wrap(tmp_path: Path) -> None:
     assert cluster.members[-2:].tolist() == [661, 660]
 
 
+def test_many_vocabularies_are_clustered_in_blocks_of_similar_length(tmp_path: Path) -> None:
+    """The floor counts the people of the whole log: three hold boots, two of each block."""
+    short, long = ("boots",), ("boots", "wine", "wine", "jackets")
+    log = profiles_of([short, long, short, long, ("vino", "boots", "wine", "jackets"), ("shoes",)])
+    found = run_method(log, "vocabulary(k=3, eps=4, floor=4, block=3)", goods(tmp_path))
+    assert found.summary["vocabularies clustered"] == "in 2 blocks of at most 3"
+    assert {found.terms[i] for i in found.ids} == {"boots"}
+    released, history_of = released_from(found)
+    owners = Owners(log.owner[history_of], history_of, log.holders_by_text)
+    claim = resolve("guarantee", "vocabulary_k(k=3)")
+    assert claim.declaration.load()(claim, Evidence(released, owners, Floor(4))).holds
+    at_once = run_method(log, "vocabulary(k=3, eps=4, floor=4, block=0)", goods(tmp_path))
+    assert at_once.summary["vocabularies clustered"] == "all at once"
+
+
 def test_long_vocabularies_are_matched_completely_by_the_maximum_model(tmp_path: Path) -> None:
     log = profiles_of([("wine",) * 4_500, ("wine",) * 2_000 + ("vino",) * 2_000])
     found = run_method(log, "vocabulary(k=2, eps=8, model=maximum, typical=bags)", goods(tmp_path))

@@ -1,7 +1,7 @@
 """Clusters of vocabularies equal those of the slow twin, whatever the rules and the data."""
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import ClusteringRule
+from queryveil.methods.vocabulary.blocks import cluster_blocks, cut_by_length
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, distance_rows, prepare
 from queryveil.semantics.network import distance, wordnet
 from tests.builders import profiles_of
@@ -65,6 +66,33 @@ def test_clusters_are_the_twins(
     for cluster, (_, bags_wanted) in zip(made, wanted, strict=True):
         repeated = np.repeat(cluster.terms, cluster.units, axis=0).tolist()
         assert unordered(repeated) == unordered(bags_wanted)
+
+
+@given(histories, rules, st.booleans(), st.integers(1, 9))
+def test_clusters_in_blocks_are_those_of_each_block(
+    lists: list[list[str]], rule: ClusteringRule, are_sessions: bool, block: int
+) -> None:
+    owners = [h // 2 if are_sessions else h for h in range(len(lists))]
+    rule = rule._replace(k=min(rule.k, len(set(owners))))
+    profiles = profiles_of(lists, owners)
+    blocks = cut_by_length(profiles, rule.k, block)
+    assert sorted(np.concatenate(blocks)) == list(range(len(lists)))
+    assert all(len(np.unique(profiles.owner[rows])) >= rule.k for rows in blocks)
+    sizes = np.array(_sizes(profiles))
+    assert all(sizes[a].min() >= sizes[b].max() for a, b in pairwise(blocks))
+    wanted: list[tuple[list[int], list[list[int]]]] = []
+    for rows in blocks:
+        whole = expanded(profiles)
+        terms = sorted({term for row in rows for term in whole[row]})
+        entries = [profiles.vocabulary[term] for term in terms]
+        away = np.array([[0.0 if a == b else AWAY[frozenset((a, b))] for b in entries] for a in entries])
+        local = [[terms.index(term) for term in whole[row]] for row in rows]
+        twin = twins.Twin(rule.k, rule.eps, rule.omega, rule.is_maximum, rule.is_farthest)
+        for members, bags in twins.clusters(local, profiles.owner[rows].tolist(), away, twin):
+            wanted.append((rows[members].tolist(), unordered([[terms[term] for term in bag] for bag in bags])))
+    made = cluster_blocks(profiles, wordnet(), rule, blocks, silent)
+    found = [(c.members.tolist(), unordered(np.repeat(c.terms, c.units, axis=0).tolist())) for c in made]
+    assert found == wanted
 
 
 def unordered(bags: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -138,6 +138,13 @@ VOCABULARY = Method(
             "all",
         ),
         _FLOOR,
+        Parameter(
+            "block",
+            Integer(minimum=0),
+            "more vocabularies than this are clustered in blocks of similar length, of at most so many; 0: all at "
+            "once, as in the paper",
+            5_000,
+        ),
     ),
     paper=guarantees.VOCABULARY_K.paper,
     functions={"local": "queryveil.methods.vocabulary:run"},

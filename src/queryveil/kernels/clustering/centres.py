@@ -54,6 +54,10 @@ class Bags(NamedTuple):
     sizes: NDArray[np.int64]  # (histories,): occurrences
     owner: NDArray[np.int32]
     word: NDArray[np.int32]  # (terms,): −1 if the network does not know the term
+    known: NDArray[np.int64]  # (histories,): occurrences of terms that the network knows
+    holder_indptr: NDArray[np.int64]  # (terms + 1,): unknown term → the histories that hold it
+    holders: NDArray[np.int32]
+    held: NDArray[np.int32]  # how often
 
 
 class Cluster(NamedTuple):
@@ -238,6 +242,8 @@ def distance(centre: Centre, bags: Bags, t: int, columns: Columns, least: int, m
     `most`; the returned bound is so too.
     """
     sides = sides_of(centre, columns)
+    if columns.room.sum() < centre.units.sum():  # paths from the smaller side are fewer and shorter
+        sides = make_sides(np.ascontiguousarray(sides.cost.T), columns.room, centre.units)
     if centre.is_maximum:
         return finish(sides) + centre.price[2] * sides.used.sum(), True
     base = unmatched_cost(centre, bags, t)

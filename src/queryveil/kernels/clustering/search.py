@@ -1,8 +1,9 @@
 """Finding the vocabulary nearest to a centre, or farthest from it, without matching them all.
 
-Nearest: every vocabulary gets a lower bound of its distance from the best savings of its terms; those with the lowest
-bounds get a better one each, by dual prices of the bags; matchings are made in the order of these bounds, stopped as
-soon as they cannot win, until no bound is left that could.
+Nearest: every vocabulary gets a lower bound of its distance from its numbers of known and unknown terms, where that is
+low a better one from the best savings of its terms; those with the lowest bounds get one each, by dual prices of the
+bags; matchings are made in the order of these bounds, stopped as soon as they cannot win, until no bound is left that
+could.
 
 Farthest: any matching gives an upper bound of the distance. An empty one gives a first bound, a greedy one, in which
 each term goes to the first bag with room among the few best for it, a better one.
@@ -34,6 +35,8 @@ _MOST = 8
 _NO_BOUND = -(1 << 62)
 _OFFER_BITS = 30  # of a saving and the number of its bag, in one number
 _LANES = 32  # numbers that a vectorised loop takes at once
+_FEW_BITS, _FEW = 4, 256  # one in 16, at least so many, get the first bounds by savings
+_FIRST_GREEDY = 64  # vocabularies of the first greedy matchings, the largest ones
 _FIRST = 4  # vocabularies with bounds of their own before the bounds of all are raised
 _MORE = 3  # times as many before the next time
 _SHARE_BITS = 3  # each vocabulary moves the mean prices by an eighth of the difference
@@ -50,6 +53,14 @@ class Cells(NamedTuple):
 
     rows: NDArray[np.int32]  # (words, bags, padded with bags that save nothing to whole vector registers)
     is_filled: NDArray[np.bool_]  # (words,)
+
+
+class Greedy(NamedTuple):
+    """What greedy matchings with a centre share."""
+
+    choices: NDArray[np.uint32]  # (words, choices): see `_best_bags`
+    left: NDArray[np.int64]  # (bags,): their units, before and after a matching
+    touched: NDArray[np.int64]  # (bags,): scratch
 
 
 @jit
@@ -117,15 +128,16 @@ def nearest(
     prices: NDArray[np.int64],  # (bags,): initial ones, at most 0, in sixteenths; better ones afterwards
 ) -> int:
     """Return the vocabulary nearest to a centre, the first of equals; at least one person is not barred."""
-    bounds = np.zeros(len(alive), np.int64)  # lower bounds of the distances
+    bounds = _first_bounds(centre, bags, alive)
     bounds[is_barred[bags.owner[alive]]] = NO_LIMIT
-    waiting = np.flatnonzero(bounds == 0)
-    reach = _raise_bounds(centre, bags, alive, waiting, prices, bounds)
+    waiting = np.flatnonzero(bounds < NO_LIMIT)
+    some = _lowest(waiting, bounds, max(_FEW, len(waiting) >> _FEW_BITS))
+    reach = _raise_bounds(centre, bags, alive, some, prices, bounds)
     n_words, n_lanes = centre.sums.shape[1], -(-len(centre.units) // _LANES) * _LANES
     cells = Cells(np.empty((n_words, n_lanes), np.int32), np.zeros(n_words, np.bool_))
     best, found, n_more = NO_LIMIT, np.int64(-1), _FIRST
-    while len(waiting):
-        some = _lowest(waiting, bounds, n_more)
+    while len(some):
+        some = _lowest(some, bounds, n_more)
         for position in some:
             if bounds[position] <= best and not centre.is_maximum:
                 bound = _lower_bound(centre, cells, bags, alive[position], reach, prices, best)
@@ -137,12 +149,33 @@ def nearest(
                 if is_done and (away < best or (away == best and position < found)):
                     best, found = away, position
             bounds[position] = NO_LIMIT
-        waiting = np.flatnonzero(bounds <= best)
+        some = np.flatnonzero(bounds <= best)
         n_more *= _MORE
-        if len(waiting) > n_more:
-            _raise_bounds(centre, bags, alive, waiting, prices, bounds)
-            waiting = waiting[bounds[waiting] <= best]
+        if len(some) > n_more:
+            _raise_bounds(centre, bags, alive, some, prices, bounds)
+            some = some[bounds[some] <= best]
     return int(alive[found])
+
+
+@jit
+def _first_bounds(centre: Centre, bags: Bags, alive: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return lower bounds of the distances: as if all occurrences of known terms were matched at no cost.
+
+    What terms unknown to the network save is exact, and found by inverted lists, since few share them.
+    """
+    bounds = np.zeros(len(alive), np.int64)
+    if centre.is_maximum:
+        return bounds
+    shared, n_known = np.zeros(len(bags.sizes), np.int64), centre.units.sum()
+    for term in np.flatnonzero(centre.own):
+        for i in range(bags.holder_indptr[term], bags.holder_indptr[term + 1]):
+            shared[bags.holders[i]] += min(centre.own[term], bags.held[i])
+    for a in range(len(alive)):
+        t = alive[a]
+        more, unknown = bags.known[t] - n_known, bags.sizes[t] - bags.known[t]
+        bounds[a] = centre.price[0] * (centre.size - n_known + max(0, -more))
+        bounds[a] += centre.price[1] * (unknown + max(0, more)) - centre.price[2] * shared[t]
+    return bounds
 
 
 @jit
@@ -216,11 +249,9 @@ def farthest(centre: Centre, bags: Bags, largest: NDArray[np.int64], prices: NDA
     """
     _, reach = best_savings(centre, np.zeros(len(centre.units), np.int64))
     bounds = np.full(len(largest), NO_LIMIT, np.int64)
-    waiting = np.arange(1, len(largest))
-    found = largest[0]
-    best, _ = distance(centre, bags, found, columns_of(bags, found, reach), -NO_LIMIT, NO_LIMIT)
+    best, found, waiting = -1, np.int64(-1), np.arange(len(largest))
     if not centre.is_maximum:
-        waiting = _lower_bounds(centre, bags, largest, prices, best, bounds)
+        waiting = _upper_bounds(centre, bags, largest, prices, reach, bounds)
     for a in waiting:
         t = largest[a]
         if bounds[a] > best or (bounds[a] == best and t < found):
@@ -231,25 +262,36 @@ def farthest(centre: Centre, bags: Bags, largest: NDArray[np.int64], prices: NDA
 
 
 @jit
-def _lower_bounds(
+def _upper_bounds(
     centre: Centre,
     bags: Bags,
     largest: NDArray[np.int64],
     prices: NDArray[np.int64],
-    least: int,
+    reach: NDArray[np.int32],
     bounds: NDArray[np.int64],  # (largest,)
 ) -> NDArray[np.int64]:
-    """Set the bounds of all but the first by greedy matchings; return the positions of those >= `least`, sorted."""
-    choices = _best_bags(centre, prices)
-    left, touched = centre.units.copy(), np.empty(len(centre.units), np.int64)
-    n_large = 1
-    for t in largest[1:]:
-        if centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] < least:
-            break
-        bounds[n_large] = unmatched_cost(centre, bags, t) - _greedy_saving(centre, bags, t, choices, left, touched)
-        n_large += 1
-    positions = 1 + np.flatnonzero(bounds[1:n_large] >= least)
+    """Set bounds by greedy matchings; return the positions of those who may be the farthest, the highest bound first.
+
+    After each of growing numbers of vocabularies one matching tells how far the farthest is at least.
+    """
+    greedy = Greedy(_best_bags(centre, prices), centre.units.copy(), np.empty(len(centre.units), np.int64))
+    least, n_done, n_more = -1, 0, _FIRST_GREEDY
+    while n_done < len(largest) and _most_distance(centre, bags, largest[n_done]) >= least:
+        end = min(n_done + n_more, len(largest))
+        for a in range(n_done, end):
+            bounds[a] = _upper_bound(centre, bags, largest[a], greedy, least)
+        t = largest[n_done + np.argmax(bounds[n_done:end])]
+        away, is_done = distance(centre, bags, t, columns_of(bags, t, reach), least, NO_LIMIT)
+        least = max(least, away) if is_done else least
+        n_done, n_more = end, n_more * _MORE
+    positions = np.flatnonzero(bounds[:n_done] >= least)
     return positions[np.argsort(-bounds[positions], kind="mergesort")]
+
+
+@jit
+def _most_distance(centre: Centre, bags: Bags, t: int) -> np.int64:
+    """Return the distance of a vocabulary from a centre if nothing is matched."""
+    return centre.price[0] * centre.size + centre.price[1] * bags.sizes[t]
 
 
 @jit
@@ -277,32 +319,29 @@ def _best_bags(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.uint32]:
 
 
 @jit
-def _greedy_saving(
-    centre: Centre,
-    bags: Bags,
-    t: int,
-    choices: NDArray[np.uint32],
-    left: NDArray[np.int64],  # (bags,): their units, before and after
-    touched: NDArray[np.int64],  # (bags,): scratch
-) -> np.int64:
-    """Return the saving of a greedy matching of a vocabulary."""
-    saved, n_touched = np.int64(0), 0
+def _upper_bound(centre: Centre, bags: Bags, t: int, greedy: Greedy, least: int) -> np.int64:
+    """Return an upper bound of a vocabulary's distance by a greedy matching, which ends once it is below `least`."""
+    left, n_touched = greedy.left, 0
+    bound = _most_distance(centre, bags, t)
     for i in range(bags.indptr[t], bags.indptr[t + 1]):
         w, count = bags.word[bags.ids[i]], np.int64(bags.counts[i])
+        if bound < least:
+            break
         if w < 0:
+            bound -= centre.price[2] * min(count, centre.own[bags.ids[i]])
             continue
-        for choice in choices[w]:
+        for choice in greedy.choices[w]:
             if choice == _NO_CHOICE or count == 0:
                 break
             b = np.int64(choice) & ((1 << _BAG_BITS) - 1)
             amount = min(count, left[b])
             if amount:
                 if left[b] == centre.units[b]:
-                    touched[n_touched] = b
+                    greedy.touched[n_touched] = b
                     n_touched += 1
-                saved += amount * (centre.price[2] - np.int64(centre.sums[b, w]))
+                bound -= amount * (centre.price[2] - np.int64(centre.sums[b, w]))
                 left[b] -= amount
                 count -= amount
-    for b in touched[:n_touched]:
+    for b in greedy.touched[:n_touched]:
         left[b] = centre.units[b]
-    return saved
+    return bound

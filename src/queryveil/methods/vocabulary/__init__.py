@@ -4,12 +4,13 @@ Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Cluster
 to name a bag of matched terms: the vote, the bag itself, and local generalisation.
 
 Where we read it differently, and why, is in docs/decisions/0028: its example does not follow from its own rules,
-matchings are not unique, and with sessions one person could be all of the k.
+matchings are not unique, and with sessions one person could be all of the k. More than `block` vocabularies are
+clustered in blocks (docs/decisions/0041).
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +23,7 @@ from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.centres import FAR, HEIGHT_BITS, Bags, Cluster, DistanceCache
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
+from queryveil.methods.vocabulary.blocks import cluster_blocks, cut_by_length
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, distance_rows, prepare, rule_of
 from queryveil.semantics.network import Network, lowest_common_ancestor
 from queryveil.semantics.published_names import SEPARATOR
@@ -42,10 +44,17 @@ def run(task: MethodTask) -> PublishedVocabularies:
     clustered = profiles if method.word("terms") == "all" else without_unmatchable(profiles, network, rule.k)
     refuse_too_few_people(clustered, method)
     bags, cache = prepare(clustered, network, rule.eps)
-    clusters = cluster_vocabularies(bags, cache, rule, task.progress)
+    blocks = cut_by_length(clustered, rule.k, method.integer("block"))
+    if len(blocks) == 1:
+        clusters = cluster_vocabularies(bags, cache, rule, task.progress)
+    else:
+        clusters = cluster_blocks(clustered, network, rule, blocks, task.progress)
     names = BagNames(profiles, bags, cache, network, floor_of(method))
     typical = [names.typical_vocabulary(cluster, method.word("typical")) for cluster in clusters]
-    return not_empty(_publish_vocabularies(profiles, clusters, typical), method)
+    made = _publish_vocabularies(profiles, clusters, typical)
+    in_blocks = f"in {len(blocks):,} blocks of at most {max(map(len, blocks)):,}"
+    summary = {**made.summary, "vocabularies clustered": "all at once" if len(blocks) == 1 else in_blocks}
+    return not_empty(replace(made, summary=summary), method)
 
 
 def without_unmatchable(profiles: Profiles, network: Network, k: int) -> Profiles:

@@ -5,12 +5,14 @@ the next cluster begins with the vocabulary farthest from where the last one beg
 and a cluster counts people: until it has k, each of its people contributes one vocabulary.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
-from queryveil.core.rows import row_sums
+from queryveil.core.rows import indptr_of, row_numbers, row_sums
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import (
     NO_LIMIT,
@@ -27,7 +29,7 @@ from queryveil.kernels.clustering.growing import add_member, centre_of, grow_clu
 from queryveil.kernels.clustering.search import farthest
 from queryveil.semantics.network import Network, ancestry_of
 
-_STAGE = "clustering"
+STAGE = "clustering"
 _CACHE_BYTES = 600_000_000  # of distance rows; if all rows fit, all are kept
 
 
@@ -48,7 +50,7 @@ def prepare(profiles: Profiles, network: Network, limit: int) -> tuple[Bags, Dis
     numbers = np.unique(found[found >= 0])
     word = np.where(found < 0, -1, np.searchsorted(numbers, found)).astype(np.int32)
     sizes = row_sums(profiles.counts, profiles.indptr)
-    bags = Bags(profiles.indptr, profiles.ids, profiles.counts, sizes, profiles.owner, word)
+    bags = Bags(profiles.indptr, profiles.ids, profiles.counts, sizes, profiles.owner, word, *_unknown(profiles, word))
     n_words, longest = len(numbers), int(np.diff(profiles.indptr).max(initial=0))
     rows = np.empty((min(n_words, max(longest, _CACHE_BYTES // max(1, n_words))), n_words), np.uint8)
     ancestry = ancestry_of(network, numbers, limit=limit)
@@ -56,6 +58,17 @@ def prepare(profiles: Profiles, network: Network, limit: int) -> tuple[Bags, Dis
     return bags, DistanceCache(
         ancestry, *below, rows, np.full(n_words, -1, np.int64), np.zeros(1, np.int64), sums_of_type(2, limit)
     )
+
+
+def _unknown(profiles: Profiles, word: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
+    """Return how many occurrences of every history are known, and the histories of every unknown term."""
+    is_unknown = word[profiles.ids] < 0
+    pairs = np.flatnonzero(is_unknown)
+    pairs = pairs[np.argsort(profiles.ids[pairs], kind="stable")]
+    indptr = indptr_of(np.bincount(profiles.ids[pairs], minlength=len(word)))
+    holders = row_numbers(profiles.indptr)[pairs].astype(np.int32)
+    known = row_sums(np.where(is_unknown, 0, profiles.counts), profiles.indptr)
+    return known, indptr, holders, profiles.counts[pairs]
 
 
 def distance_rows(cache: DistanceCache, words: NDArray[np.int32]) -> NDArray[np.uint8]:
@@ -80,13 +93,13 @@ def cluster_vocabularies(bags: Bags, cache: DistanceCache, rule: ClusteringRule,
         is_left[cluster.members] = False
         left_of_person[bags.owner[cluster.members]] -= 1  # all are of different people
         alive, largest = alive[is_left[alive]], largest[is_left[largest]]
-        progress(_STAGE, total - len(alive), total)
+        progress(STAGE, total - len(alive), total)
         if len(alive):
             seed = int(farthest(centre, bags, largest, prices)) if rule.is_farthest else int(alive[0])
     most_members = max((len(cluster.members) for cluster in clusters), default=0) + len(alive)
     cache = cache._replace(sums=sums_of_type(most_members, rule.eps))
     for done, t in enumerate(alive.tolist()):
-        progress(_STAGE, len(bags.sizes) - len(alive) + done, len(bags.sizes))
+        progress(STAGE, len(bags.sizes) - len(alive) + done, len(bags.sizes))
         position = _nearest(clusters, bags, cache, rule, t)
         centre = centre_of(clusters[position], bags, cache, rule)
         clusters[position], _ = add_member(clusters[position], centre, bags, t)
