@@ -2,8 +2,8 @@
 
 The greedy's time grows with the square of the rows, so rows are cut by k-means, repeatedly, until blocks have a few
 thousand. Members change places between the groups of a block where that makes them more similar, and the members of the
-loosest groups are regrouped. Blocks without a legal group are combined and cut into
-larger blocks; rows that then fit nowhere join the existing groups.
+loosest groups are regrouped. Blocks without a legal group are combined and cut into larger blocks; rows that then fit
+nowhere join the existing groups.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
