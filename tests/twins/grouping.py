@@ -167,3 +167,40 @@ def _against(row: Row, dense: dict[int, float]) -> float:
     for dimension, value in row:
         total += dense.get(dimension, 0.0) * value
     return total
+
+
+def length_of(rows: Sequence[Row], members: Sequence[int]) -> float:
+    """Return the length of the sum of the members' rows."""
+    total: Counter[int] = Counter()
+    for row in members:
+        for dimension, value in rows[row]:
+            total[dimension] += value  # type: ignore[assignment]
+    return math.sqrt(sum(value * value for value in total.values()))
+
+
+def exchange_once(rows: Sequence[Row], is_legal: Legal, groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the groups after one pass, in which members change places where both lengths together grow.
+
+    Which group a member looks at is decided by the sums at the beginning of the pass and the lengths of the moment.
+    """
+    first = [list(members) for members in groups]
+    now = [list(members) for members in groups]
+    for g in range(len(now)):
+        for i in range(len(now[g])):
+            row, lengths = now[g][i], [length_of(rows, members) for members in now]
+            bar, other = lengths[g] - length_of(rows, [each for each in now[g] if each != row]), -1
+            for h in range(len(now)):
+                score = sum(dot(rows[row], rows[each]) for each in first[h])
+                raised = math.sqrt(lengths[h] ** 2 + 2 * score + dot(rows[row], rows[row])) - lengths[h]
+                if h != g and raised > bar * (1 + 1e-9):
+                    bar, other = raised, h
+            best, highest = None, (lengths[g] + lengths[other]) * (1 + 1e-9)
+            for j in range(len(now[other]) if other >= 0 else 0):
+                mine, theirs = list(now[g]), list(now[other])
+                mine[i], theirs[j] = theirs[j], mine[i]
+                total = length_of(rows, mine) + length_of(rows, theirs)
+                if total > highest and is_legal(mine) and is_legal(theirs):
+                    best, highest = (mine, theirs), total
+            if best is not None:
+                now[g], now[other] = best
+    return now

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.groups import Grouping
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.grouping.exchange import exchange_members
 from queryveil.kernels.grouping.greedy import LEFT_OVER, NEXT_SEED, empty_tally, grow_groups, start_greedy
 from queryveil.methods import LINKABILITY
 from queryveil.methods.linkability import group_profiles as run
@@ -29,11 +31,12 @@ from queryveil.methods.linkability.greedy import (
     part_of,
     place_leftovers,
     task_of,
+    without_illegal,
 )
 from queryveil.methods.linkability.principles import representatives, smallest_group, without_rare
 from queryveil.semantics.augmentation import FeatureMatrix
 from tests.builders import profiles_of, rows
-from tests.twins.grouping import greedy_groups, legal_rule
+from tests.twins.grouping import exchange_once, greedy_groups, legal_rule
 
 PRINCIPLES = ("mean", "mean, average=global", "posterior", "belief", "diversity, l=6", "closeness, t=0.4")
 
@@ -142,6 +145,14 @@ def test_groups_of_blocks_are_legal_and_leave_nobody_out(
     assert grouped.summary["people who fit nowhere"] == 0
 
 
+def feature_lists(task: GroupingTask) -> list[list[tuple[int, float]]]:
+    """Return the dimensions and values of every row."""
+    return [
+        list(zip(task.rows.feature_ids[a:b].tolist(), task.rows.feature_values[a:b].tolist(), strict=True))
+        for a, b in pairwise(task.rows.feature_indptr)
+    ]
+
+
 @settings(max_examples=100)
 @given(
     histories=st.lists(st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=6), min_size=2, max_size=16),
@@ -160,17 +171,46 @@ def test_the_greedy_equals_its_twin(
     method = resolve("method", f"linkability(p={p}, principle={principle}{options})")
     task = part_of(task_of(profiles, features_of(profiles), method), np.arange(len(histories)))
     group = group_rows(task, seed, lambda done: None)
-    features = [
-        list(zip(task.rows.feature_ids[a:b].tolist(), task.rows.feature_values[a:b].tolist(), strict=True))
-        for a, b in zip(task.rows.feature_indptr, task.rows.feature_indptr[1:], strict=False)
-    ]
     rule = legal_rule(
         rows(profiles), principle.split(",")[0], p, average=method.word("average"),
         diversity=float(method.values.get("l", 1)), distance=float(method.values.get("t", 1)),
     )  # fmt: skip
-    expected = greedy_groups(features, rule, seed, by_seed, least)
+    expected = greedy_groups(feature_lists(task), rule, seed, by_seed, least)
     found = [np.flatnonzero(group == g).tolist() for g in range(group.max(initial=-1) + 1)]
     assert sorted(found) == sorted(sorted(members) for members in expected)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10_000),
+    n_people=st.integers(6, 40),
+    principle=st.sampled_from(("mean", "mean, average=global", "diversity, l=3")),
+    p=st.sampled_from((0.25, 0.4, 0.5)),
+)
+def test_an_exchange_of_members_equals_its_twin(seed: int, n_people: int, principle: str, p: float) -> None:
+    profiles = natural_log(n_people, seed, n_terms=40, length=4)
+    method = resolve("method", f"linkability(p={p}, principle={principle}, floor=1)")
+    values = np.random.default_rng(seed).uniform(0.5, 1.5, len(features_of(profiles).values))  # no two sums are tied
+    task = task_of(profiles, replace(features_of(profiles), values=values), method)
+    group = group_rows(task, 0, lambda done: None)
+    group[np.random.default_rng(seed).random(n_people) < 0.1] = LEFT_OVER
+    group = without_illegal(task, group)
+    groups = [np.flatnonzero(group == g).tolist() for g in range(group.max(initial=-1) + 1)]
+    rule = legal_rule(
+        rows(profiles), principle.split(",")[0], p, average=method.word("average"),
+        diversity=float(method.values.get("l", 1)),
+    )  # fmt: skip
+    expected = exchange_once(feature_lists(task), rule, groups)
+    exchange_members(task.rows, task.rule, empty_tally(task.n_entries), group, len(groups))
+    assert [np.flatnonzero(group == g).tolist() for g in range(len(groups))] == [sorted(each) for each in expected]
+
+
+def test_two_people_in_the_wrong_groups_change_places() -> None:
+    cats, dogs = (1.0, 0.2, 0.0, 0.0), (0.0, 0.0, 0.2, 1.0)
+    task = task_of_rows("linkability(p=0.4, floor=1)", cats, cats, dogs, dogs, dogs, cats)
+    group = np.array([0, 0, 0, 1, 1, 1], np.int32)
+    assert exchange_members(task.rows, task.rule, empty_tally(task.n_entries), group, 2) == 1
+    assert group.tolist() == [0, 0, 1, 1, 1, 0]
 
 
 LESS, MORE = (0.3, 0.7, 0.2), (0.2, 0.3, 0.7)  # equally similar to (1, 1, 1), but not in floating-point arithmetic

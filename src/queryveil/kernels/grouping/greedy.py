@@ -8,6 +8,7 @@ nowhere are merged with as many of the nearest groups as it takes to be legal: t
 every principle.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ FREE, LEFT_OVER = -1, -2  # instead of a group: not considered yet; in no group 
 MEAN, GLOBAL, MEMBERS, DIVERSITY, CLOSENESS = range(5)  # kinds of `GroupRule`
 N_GROUPS, N_FREE, N_INDEXED, NEXT_SEED = range(4)  # of `GreedyState.counters`
 N_MEMBERS, N_DISTINCT, N_PAIRS = range(3)  # of `GroupTally.counters`
+_N_LOG_N = np.array([n * math.log(n) if n else 0.0 for n in range(64)])  # of most members that hold an entry
 ROUNDING = 1e-9  # relative: numbers that are equal in decimals may differ in binary
 
 
@@ -130,6 +132,11 @@ def build_index(rows: FeatureRows, state: GreedyState) -> None:
 
 
 @jit
+def _n_log_n(n: int) -> float:
+    return _N_LOG_N[n] if n < len(_N_LOG_N) else n * np.log(n)
+
+
+@jit
 def count_row(tally: GroupTally, rows: FeatureRows, row: int) -> None:
     """Count a row as a member of the group."""
     held, counters = tally.held, tally.counters
@@ -140,7 +147,7 @@ def count_row(tally: GroupTally, rows: FeatureRows, row: int) -> None:
             tally.distinct[counters[N_DISTINCT]] = entry
             counters[N_DISTINCT] += 1
         else:
-            gained += (before + 1) * np.log(before + 1) - before * np.log(before)
+            gained += _n_log_n(before + 1) - _n_log_n(before)
         held[entry] = before + 1
     tally.entropy[0] += gained
     counters[N_MEMBERS] += 1

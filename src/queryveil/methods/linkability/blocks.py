@@ -1,8 +1,9 @@
 """Grouping many rows: cut into blocks of similar ones, each grouped by itself.
 
 The greedy's time grows with the square of the rows, so rows are cut by k-means, repeatedly, until blocks have a few
-thousand; the members of the loosest groups are then regrouped. Blocks without a legal group are combined and cut into
-larger blocks; rows that then fit nowhere join the existing groups.
+thousand. Members change places between the groups of a block where that makes them more similar, and the members of the
+loosest groups are regrouped. Blocks without a legal group are combined and cut into larger blocks; rows that then fit
+nowhere join the existing groups.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import IntArray
-from queryveil.kernels.grouping.greedy import FREE, LEFT_OVER, FeatureRows, collect_members
+from queryveil.kernels.grouping.exchange import exchange_members
+from queryveil.kernels.grouping.greedy import FREE, LEFT_OVER, FeatureRows, collect_members, empty_tally
 from queryveil.kernels.grouping.kmeans import nearest_centres, number_dimensions, sum_parts
 from queryveil.methods.linkability.greedy import (
     GroupingTask,
@@ -34,6 +36,7 @@ SAMPLE = 1024  # rows per part from which the centres are computed
 SMALLEST = 4  # a part is at least a block divided by this
 _ROUNDS = 8
 _LOOSEST = 0.25  # share of the rows, those of the loosest groups, that are regrouped
+_PASSES = 1  # in which members change places between the groups of a block
 _WORKERS = 2
 _STAGE = "grouping"
 
@@ -51,17 +54,18 @@ def group_all(
         if len(rows):
             _group_blocks(task, [rows], rng, group, progress)
         return _finished(task, group), [len(rows)]
+    n_passes = _PASSES if task.is_open and task.prefers_similar else 0
     pending, block, sizes = rows, BLOCK, list[int]()
     while len(pending):
         blocks = cut_into_blocks(task, pending, block, rng, progress)
         sizes += map(len, blocks)
-        pending = _group_blocks(task, blocks, rng, group, progress)
+        pending = _group_blocks(task, blocks, rng, group, progress, n_passes)
         if len(blocks) == 1:
             break
         block *= GROWTH
     if 0 < len(pending) < len(rows) and task.is_open:
         place_leftovers(task, group, lambda done: progress(_STAGE, done, task.n_rows))
-    if task.is_open and task.prefers_similar:
+    if n_passes:
         group = _regroup_loosest(task, without_gaps(group), rng, progress)
     return _finished(task, group), sizes
 
@@ -88,7 +92,8 @@ def _regroup_loosest(
     if not len(rows):
         return group
     regrouped = np.where(is_loose[group], LEFT_OVER, group).astype(np.int32)
-    failed = _group_blocks(task, cut_into_blocks(task, rows, BLOCK, rng, progress), rng, regrouped, progress)
+    blocks = cut_into_blocks(task, rows, BLOCK, rng, progress)
+    failed = _group_blocks(task, blocks, rng, regrouped, progress, _PASSES)
     return group if len(failed) else regrouped
 
 
@@ -98,6 +103,7 @@ def _group_blocks(
     rng: np.random.Generator,
     group: NDArray[np.int32],
     progress: Progress,
+    n_passes: int = 0,
 ) -> IntArray:
     """Group each block, set the groups, and return the rows of blocks that have no legal group."""
     seeds = [int(rng.integers(len(rows))) for rows in blocks]
@@ -108,7 +114,10 @@ def _group_blocks(
         # one of several blocks takes less than a second, and progress is reported by one thread only
         report = silent if len(blocks) > 1 else progress
         part = part_of(task, blocks[number])
-        return group_rows(part, seeds[number], lambda done: report(_STAGE, n_done + done, task.n_rows))
+        found = group_rows(part, seeds[number], lambda done: report(_STAGE, n_done + done, task.n_rows))
+        for _ in range(n_passes):
+            exchange_members(part.rows, part.rule, empty_tally(part.n_entries), found, int(found.max(initial=-1)) + 1)
+        return found
 
     for rows, found in zip(blocks, _map_in_threads(group_block, len(blocks)), strict=True):
         group[rows] = np.where(found >= 0, found + n_groups, LEFT_OVER)
