@@ -21,8 +21,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "profiles": queryveil.write_profiles,
     "index": queryveil.index,
     "reproduce": queryveil.reproduce,
+    "search": queryveil.search_index,
+    "sensitivity": queryveil.sensitivity_model,
 }
-ONLY_COMMANDS = {"sensitivity", "search", "serve", "list", "generate"}
+ONLY_COMMANDS = {"serve", "list", "generate"}
 
 
 def request_of(name: str) -> type[OptionGroup]:
