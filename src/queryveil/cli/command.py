@@ -70,6 +70,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     is_on = isinstance(option.type, Flag) and option.default  # and can be switched off
     flags = [f"{option.flag}/--no-{option.flag[2:]}" if is_on else option.flag, option.short]
     metavar = "N" if isinstance(option.type, Integer) else "TEXT" if isinstance(option.type, Text | Word) else None
+    metavar = "<path>" if option.is_path and not option.is_argument else metavar
     shown: dict[str, Any] = {
         "help": option.help,
         "show_default": option.default_text or option.default not in (None, "", ()),
