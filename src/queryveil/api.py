@@ -209,8 +209,8 @@ def anonymize(
 
     values = {"log": log, "method": method, "out": out, **options}
     if out is None:
-        if options.get("private") is not None or options.get("engine", "local") != "local":
-            raise InputError("a private folder or a cluster needs a release that is written; name a folder by --out.")
+        if options.get("private") is not None:
+            raise InputError("--private goes with a release that is written; name a folder for that by --out.")
         values |= {"out": MemoryPath("the release in memory"), "private": MemoryPath("the private folder in memory")}
     return run(requests.ReleaseRequest.from_values(values), progress=progress)
 

@@ -125,7 +125,7 @@ def test_an_honest_release_holds(made: Folders, capsys: pytest.CaptureFixture[st
     out, private = made
     code, text = run_verify(capsys, out)
     assert (code, text.split(":")[0]) == (0, f"{CLAIM} holds")
-    assert "counting histories; that these are different people needs --private" in text
+    assert "counting histories; that these are different people needs the private folder" in text
     code, text = run_verify(capsys, out, "--private", private)
     assert (code, text.endswith("counting people.\n")) == (0, True)
 
