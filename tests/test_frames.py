@@ -152,7 +152,7 @@ def test_what_is_in_memory_has_no_paths(folder: Path) -> None:
     with pytest.raises(queryveil.InputError, match="is not on a disk of this machine"):
         done.release  # noqa: B018
     for options in cast("list[dict[str, Any]]", [{"private": "private"}, {"engine": "spark"}]):
-        with pytest.raises(queryveil.InputError, match="is written; name a folder for .* by out"):
+        with pytest.raises(queryveil.InputError, match=r"is written; name a folder for .* by out"):
             queryveil.anonymize("log.csv", "km(k=3, m=2)", **options)
 
 

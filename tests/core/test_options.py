@@ -149,6 +149,6 @@ def test_records_round_trip_and_unknown_keys_are_ignored() -> None:
 
 
 def test_a_missing_argument_is_named() -> None:
-    with pytest.raises(UnknownNameError, match="^wall is missing; give it: The wall.$"):
+    with pytest.raises(UnknownNameError, match=r"^wall is missing; give it: The wall.$"):
         Painting.from_values({"paints": "p"})
     assert inspect.signature(Painting).parameters["wall"].default is inspect.Parameter.empty
