@@ -26,7 +26,7 @@ from scripts.release_page import release_page
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 GROUPS: Mapping[str, type[OptionGroup]] = {
     "Reading": ReadingOptions,
-    "CleaningOptions": CleaningOptions,
+    "Cleaning": CleaningOptions,
     "Meaning": SemanticOptions,
     "Engine": EngineOptions,
 }
@@ -131,44 +131,56 @@ def _cell(text: str) -> str:
 
 
 def python_page() -> str:
-    """Return every public function with its parameters, what it returns and what it raises."""
+    """Return every public function with its parameters, what it returns and raises, and an example."""
     parts = [
         NOTE,
         "# Python\n\n"
         "The functions of `import queryveil`; `help(queryveil.anonymize)` shows all keywords of one.\n"
-        "A log is a path, several paths, an opened log, or a pandas, Polars or Arrow table.\n",
+        "A log is a path, several paths, an opened log, or a pandas, Polars or Arrow table.\n"
+        "A release is a folder, what `load` returns, or the result of `anonymize`.\n"
+        "A test runs the examples in a folder with `log.tsv`, which the example of `generate` makes.\n"
+        "The [notebook](../tutorial.ipynb) goes from a table to an attacked release.\n",
     ]
     for name in queryveil.__all__:
         value = getattr(queryveil, name)
-        if inspect.isclass(value):
-            parts.append(f"\n## `{name}{_positional(value)}`\n\n{inspect.getdoc(value)}\n")
-            methods = (each for each in vars(value).items() if not each[0].startswith("_") and callable(each[1]))
-            parts += [
-                f"\n### `{name}.{word}{_positional(method)}`\n\n{inspect.getdoc(method)}\n" for word, method in methods
-            ]
+        if inspect.isclass(value) and issubclass(value, Exception):
+            base = "" if value.__bases__ == (Exception,) else f" It is a kind of `{value.__bases__[0].__name__}`."
+            parts.append(f"\n## `{name}`\n\n{inspect.getdoc(value)}{base}\n")
         elif callable(value):
-            parts.append(_function(name, value))
+            parts.append(_function(f"## `{name}", value))
+            methods = vars(value).items() if inspect.isclass(value) else ()
+            shown = ((word, each) for word, each in methods if not word.startswith("_") and callable(each))
+            parts += [_function(f"### `{name}.{word}", method) for word, method in shown]
     return "".join(parts)
 
 
-def _function(name: str, function: Callable[..., Any]) -> str:
-    summary, _, rest = (inspect.getdoc(function) or "").partition("\n\nParameters:\n")
-    returns = rest.partition("\n\nReturns:\n")[2]
-    text = f"\n## `{name}{_positional(function)}`\n\n{summary}\n"
+def _function(heading: str, function: Callable[..., Any]) -> str:
+    """Return the sections of a docstring as Markdown; options that many functions share are only linked."""
+    summary, *rest = re.split(r"\n\n(Parameters|Returns|Raises|Example):\n", inspect.getdoc(function) or "")
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    text = f"\n{heading}{_positional(function)}`\n\n{summary}\n"
     request: type[OptionGroup] | None = getattr(function, "request", None)
     if request is not None:
-        shared = {title: group for title, group in GROUPS.items() if set(group.options()) <= set(request.options())}
-        in_groups = {option.name for group in shared.values() for option in group.options()}
-        text += "\n| parameter | default | what it is |\n|---|---|---|\n"
-        for option in request.options():
-            if option.name not in in_groups:
-                text += f"| `{option.name}` | {_default(option)} | {_cell(option.keyword_help)} |\n"
-        links = ", ".join(f"[{title.lower()}](options.md#{title.lower()})" for title in shared)
-        text += f"\nBesides: the options of {links}.\n" if links else ""
-    if returns:
-        result, _, errors = returns.partition("\n\nRaises:\n")
-        text += f"\nReturns: {_joined(result)}\n\nRaises: {' '.join(_joined(line) for line in errors.splitlines())}\n"
-    return text
+        text += _option_table(request, function)
+    elif "Parameters" in sections:
+        rows = (line.strip().partition(": ") for line in sections["Parameters"].splitlines())
+        text += "\n| parameter | what it is |\n|---|---|\n" + "".join(f"| `{a}` | {_cell(b)} |\n" for a, _, b in rows)
+    for title in ("Returns", "Raises"):
+        text += f"\n{title}: {_joined(sections[title])}\n" if title in sections else ""
+    return text + (f"\n```pycon\n{inspect.cleandoc(sections['Example'])}\n```\n" if "Example" in sections else "")
+
+
+def _option_table(request: type[OptionGroup], function: Callable[..., Any]) -> str:
+    parameters = inspect.signature(function).parameters
+    shared = {title: group for title, group in GROUPS.items() if set(group.options()) <= set(request.options())}
+    in_groups = {option.name for group in shared.values() for option in group.options()}
+    text = "\n| parameter | default | what it is |\n|---|---|---|\n"
+    for option in request.options():
+        if option.name not in in_groups:
+            is_given = option.is_required and parameters[option.name].default is None  # or in memory, or by a result
+            text += f"| `{option.name}` | {'' if is_given else _default(option)} | {_cell(option.keyword_help)} |\n"
+    links = ", ".join(f"[{title.lower()}](options.md#{title.lower()})" for title in shared)
+    return text + (f"\nBesides: the options of {links}.\n" if links else "")
 
 
 def _positional(function: Callable[..., Any]) -> str:

@@ -25,9 +25,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "profiles": queryveil.write_profiles,
     "index": queryveil.index,
     "reproduce": queryveil.reproduce,
+    "search": queryveil.search_index,
+    "sensitivity": queryveil.sensitivity_model,
 }
 OF_THE_COMMAND_LINE = {"as_json", "config", "save_config", "dry_run"}
-ONLY_COMMANDS = {"sensitivity", "search", "serve", "list", "generate"}
+ONLY_COMMANDS = {"serve", "list", "generate"}
 
 
 def request_of(name: str) -> type[OptionGroup]:

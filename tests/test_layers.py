@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "report search",
     "workflows": "core _version guarantees lexicons logs engines histories kinds market semantics sensitivity "
     "methods release measures attacks report experiments search",
-    "api": "core logs engines histories release report workflows",
+    "api": "core logs engines histories release report search sensitivity workflows",
     "serve": "core _version logs engines kinds semantics methods release search report workflows",
     "cli": "core _version logs search sensitivity report workflows serve",
     "__init__": "_version api",

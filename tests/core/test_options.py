@@ -148,7 +148,7 @@ def test_records_round_trip_and_unknown_keys_are_ignored() -> None:
     assert Colours.from_record({**record, "of a later version": 1}) == Colours("green", 0.25)
 
 
-def test_a_missing_argument_is_an_error_of_python() -> None:
-    with pytest.raises(TypeError, match="wall"):
+def test_a_missing_argument_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"^wall is missing; give it: The wall.$"):
         Painting.from_values({"paints": "p"})
     assert inspect.signature(Painting).parameters["wall"].default is inspect.Parameter.empty

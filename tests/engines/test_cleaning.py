@@ -96,7 +96,7 @@ def test_days_and_gaps_give_different_bots() -> None:
     rows: Rows = [("busy night", f"q{i}", night + timedelta(minutes=i)) for i in range(120)]  # two days, one session
     rows += [("busy day", f"q{i}", DAY + timedelta(minutes=9 * i)) for i in range(120)]  # one day, pauses of 9 minutes
     assert {p for p, _ in cleaned(rows, bot_session="day")[0]} == {"busy night"}
-    with pytest.raises(LogError, match="all users of the log are bots by --bots; raise it, or give 0"):
+    with pytest.raises(LogError, match="all users of the log are bots by bots; raise it, or give 0"):
         queryveil.read(table(rows), bot_session="gap")
     assert {p for p, _ in cleaned(rows, bot_session="gap", session_gap="5m")[0]} == {"busy day"}
 
@@ -132,7 +132,7 @@ def test_queries_without_a_time_are_a_separate_history(history: str) -> None:
 
 
 def test_histories_need_times() -> None:
-    with pytest.raises(LogError, match="--history day needs times, and the log has none; use --history user"):
+    with pytest.raises(LogError, match="history day needs times, and the log has none; use history user"):
         queryveil.read(table([("u", "q", None)]), history="day")
 
 

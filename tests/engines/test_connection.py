@@ -48,7 +48,7 @@ def test_running_out_of_memory_gives_one_clear_sentence(large: Path, temporary: 
         with queryveil.read(large, memory_limit="30MB", scrub=False, history="session") as log:
             assert log.steps["rows"].count == 300_000
     except InputError as error:
-        assert str(error) == "the log does not fit into the memory limit; raise --memory-limit."
+        assert str(error) == "the log does not fit into the memory limit; raise memory_limit."
     assert list(temporary.iterdir()) == []
 
 
@@ -83,7 +83,7 @@ def test_database_errors_become_sentences_that_quote_nothing(error: duckdb.Error
 @pytest.mark.parametrize("limit", ["1MB", "0GB", "29.9MB"])
 def test_a_memory_limit_that_is_too_small_is_refused(tmp_path: Path, limit: str) -> None:
     (tmp_path / "log.csv").write_text("user,query\nu,q\n")
-    with pytest.raises(InputError, match="--memory-limit must be at least 30MB to read a log; raise it"):
+    with pytest.raises(InputError, match="memory_limit must be at least 30MB to read a log; raise it"):
         queryveil.read(tmp_path / "log.csv", memory_limit=limit)
 
 

@@ -86,7 +86,7 @@ def test_the_first_bad_line_is_named_with_its_fault_and_without_its_content(
     message = refusal(path)
     header = int(bool(HEADERS[shape]))
     assert f"{path}: 2 of 22 lines are bad and 1 may be; the first is line 9 ({fault}" in message
-    assert message.endswith("correct the file, check --format and --columns, or raise --max-bad-lines.")
+    assert message.endswith("correct the file, check format and columns, or raise max_bad_lines.")
     assert SECRET not in message
     assert list(temporary.iterdir()) == []
     with queryveil.read(path, max_bad_lines="2") as log:

@@ -118,7 +118,7 @@ options_of_cleaning = st.fixed_dictionaries(
 @given(rows_of_log, options_of_cleaning)
 def test_profiles_equal_those_of_the_slow_twin(rows: list[Row], options: dict[str, Any]) -> None:
     if options["history"] != "user" and all(row.time is None for row in rows):
-        with pytest.raises(LogError, match=r"needs times, and the log has none; use --history user"):
+        with pytest.raises(LogError, match=r"needs times, and the log has none; use history user"):
             queryveil.profiles(table(rows), **options)
         return
     assert built(rows, **options) == built_by_the_twin(rows, **options)
@@ -182,7 +182,7 @@ def test_whole_queries_can_be_the_unit() -> None:
 
 
 def test_a_log_without_terms_is_refused() -> None:
-    with pytest.raises(LogError, match="no query of the log holds a term; check --columns, --charset"):
+    with pytest.raises(LogError, match="no query of the log holds a term; check columns, charset"):
         queryveil.profiles(table([Row("u", "… !"), Row("v", "")]))
 
 

@@ -113,6 +113,6 @@ def test_another_ending_or_history_is_refused(tmp_path: Path) -> None:
     log = written(tmp_path, LOG, "log.csv")
     with pytest.raises(InputError, match="ends in"):
         queryveil.write_profiles(log, tmp_path / "out.xlsx")
-    with pytest.raises(InputError, match="--history user"):
+    with pytest.raises(InputError, match="history user"):
         queryveil.write_profiles(log, tmp_path / "out.csv", history="day")
     assert list(tmp_path.iterdir()) == [log]

@@ -139,7 +139,7 @@ def test_baskets_of_numbers_are_guessed_and_baskets_of_words_must_be_named(tmp_p
     ]
     with queryveil.read(words, format="transactions") as log:
         assert [row["query"] for row in log.to_arrow().to_pylist()] == ['milk "bread"', "wine"]
-    with pytest.raises(LogError, match="could not be guessed; name it with --format"):
+    with pytest.raises(LogError, match="could not be guessed; name it with format"):
         queryveil.read(words)
 
 
@@ -200,7 +200,7 @@ def test_the_fixed_formats_take_other_columns_too(tmp_path: Path) -> None:
     with queryveil.read(tmp_path / "ubi", columns="user=query_id") as log:
         assert len(log.persons()) == N
     (tmp_path / "baskets").write_text("1 2\n")
-    with pytest.raises(LogError, match="baskets have no columns; leave --columns out"):
+    with pytest.raises(LogError, match="baskets have no columns; leave columns out"):
         queryveil.read(tmp_path / "baskets", columns="user=a")
 
 

@@ -262,7 +262,7 @@ def test_a_folder_that_is_not_ours_to_write_is_refused_before_any_work(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"keep": ("time",)}, "goes with --kind log"),
+        ({"keep": ("time",)}, "goes with kind log"),
         ({"keep": ("when",), "kind": "log"}, "there is no column 'when' to keep"),
         ({"keep": ("url",), "kind": "log"}, "the log has no url; leave it out"),
         ({"kind": "queries"}, "not 'queries'"),

@@ -321,10 +321,10 @@ def test_attack_refuses_bad_input(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is not the log that the release was made from"):
         queryveil.attack(release, tmp_path / "part.tsv", private)
     with pytest.raises(
-        InputError, match=r"--control: (5\d\d|600) of its people have an identifier that is in the log too"
+        InputError, match=r"control: (5\d\d|600) of its people have an identifier that is in the log too"
     ):
         queryveil.attack(release, part, private, control=part)
-    with pytest.raises(InputError, match="--targets must be at least 1"):
+    with pytest.raises(InputError, match="targets must be at least 1"):
         queryveil.attack(release, part, private, targets=0)
     with pytest.raises(ReleaseError, match="is not a finished release"):
         queryveil.attack(private, part, private)

@@ -199,9 +199,9 @@ def test_progress_and_nothing_written(made: Folders) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"user": "p99"}, "the private folder knows nobody by that name; give --user as it stands in the log."),
+        ({"user": "p99"}, "the private folder knows nobody by that name; give user as it stands in the log."),
         ({"user": "p3", "history": 10_000}, "is not a history of this person, who has 3 from"),
-        ({"user": "p3", "term": "zebra"}, "--term 'zebra' is in none of these histories"),
+        ({"user": "p3", "term": "zebra"}, "term 'zebra' is in none of these histories"),
     ],
 )
 def test_explain_refuses_unknown_person_term_or_history(made: Folders, arguments: dict[str, str], says: str) -> None:
@@ -225,7 +225,7 @@ def test_folders_that_do_not_belong_together(made: Folders, tmp_path: Path) -> N
 def test_a_damaged_private_folder(made: Folders, tmp_path: Path, name: str) -> None:
     shutil.copytree(made[1], tmp_path / "private")
     (tmp_path / "private" / name).write_bytes(b"PAR1")
-    with pytest.raises(ReleaseError, match=f"{name} is missing or damaged; check --private"):
+    with pytest.raises(ReleaseError, match=f"{name} is missing or damaged; check private"):
         queryveil.why(made[0], tmp_path / "private", "p3")
 
 

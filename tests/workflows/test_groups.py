@@ -210,7 +210,7 @@ def test_a_taxonomy_and_other_networks_are_used(tmp_path: Path, log: Path) -> No
         ({"weights": "tfidf"}, "has weights"),
         ({"network": "wordnett"}, "did you mean wordnet"),
         ({"network": "cooccurrence", "taxonomy": "x.csv"}, "exclude each other"),
-        ({"groups_private": "x"}, "goes with --groups"),
+        ({"groups_private": "x"}, "goes with groups"),
         ({"groups": "x"}, "needs the private folder"),
         ({"keep": ["time"]}, "needs single queries"),
     ],
@@ -234,12 +234,6 @@ def test_who_is_in_a_group_with_nothing_to_publish_is_suppressed(tmp_path: Path)
     assert done.private is not None
     assert queryveil.verify(done.release, private=done.private).holds
     assert {of for of in members(done.private).values() if of is not None} == set(published(done.release))
-
-
-def test_a_table_of_profiles_is_not_taken_for_a_log(tmp_path: Path) -> None:
-    table = pa.table({"user": ["a", "b"], "term": ["tea", "tea"], "weight": [1.0, 2.0]})
-    with pytest.raises(InputError, match="write it to a file"):
-        queryveil.anonymize(table, METHOD, tmp_path / "one", private=tmp_path / "two")
 
 
 def test_too_few_people_are_refused(tmp_path: Path) -> None:
@@ -281,7 +275,7 @@ def test_a_newcomer_joins_and_what_is_published_stays_frozen(tmp_path: Path, log
 
 def test_a_log_of_other_people_is_refused(tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = group(tmp_path, log)
-    with pytest.raises(InputError, match=r"--groups: nobody of .*one is in this log; give a later log of the same"):
+    with pytest.raises(InputError, match=r"groups: nobody of .*one is in this log; give a later log of the same"):
         later(tmp_path, range(60, 120), first)
     assert not (tmp_path / "two").exists()
     words = ["anonymize", str(tmp_path / "two.csv"), "--method", METHOD, "--out", str(tmp_path / "two")]

@@ -279,7 +279,7 @@ def test_columns_that_are_not_there_cannot_be_measured(log: Path, tmp_path: Path
     distinct = {tuple(line.split("\t")[:2]): line for line in lines}  # without times nothing more is merged
     (tmp_path / "distinct.tsv").write_text("\n".join((heading, *distinct.values())) + "\n")
     done = release(tmp_path / "distinct.tsv", tmp_path, ["time:day"])
-    with pytest.raises(InputError, match="the release has no url; only one made with --keep url has"):
+    with pytest.raises(InputError, match="the release has no url; only one made with keep url has"):
         queryveil.measure(done.release, tmp_path / "distinct.tsv", measures=["unique(m=1, by=url)"])
     plain = tmp_path / "plain.csv"
     plain.write_text("user,query\n" + "\n".join(map(",".join, distinct)) + "\n")

@@ -130,7 +130,7 @@ def test_the_mask_is_what_the_weaker_run_kept(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"private": None}, "--start-from needs that release's private folder; give it by --start-from-private"),
+        ({"private": None}, "start_from needs that release's private folder; give it by start_from_private"),
         ({"start": "strong", "private": "strong-private"}, "its guarantee is stronger than that of km"),
         ({"start": "users", "private": "users-private"}, "can start only from a release made in the same way"),
         ({"private": "users-private"}, "users-private does not belong to this release"),

@@ -125,7 +125,7 @@ def test_an_honest_release_holds(made: Folders, capsys: pytest.CaptureFixture[st
     out, private = made
     code, text = run_verify(capsys, out)
     assert (code, text.split(":")[0]) == (0, f"{CLAIM} holds")
-    assert "counting histories; that these are different people needs --private" in text
+    assert "counting histories; that these are different people needs the private folder" in text
     code, text = run_verify(capsys, out, "--private", private)
     assert (code, text.endswith("counting people.\n")) == (0, True)
 
@@ -447,7 +447,7 @@ def test_tables_can_be_checked() -> None:
     for table in (pa.table(columns), pd.DataFrame(columns), pl.DataFrame(columns)):
         verdict = queryveil.verify(table, claim=queryveil.name("km", k=2, m=1))
         assert verdict.counterexample == Violation(("Tea",), support=1, required=2)
-    with pytest.raises(InputError, match="--claim"):
+    with pytest.raises(InputError, match="name a guarantee by claim"):
         queryveil.verify(pa.table(columns))
     with pytest.raises(UnknownNameError, match="did you mean columns"):
         queryveil.verify(pa.table(columns), claim="km(k=2, m=1)", colums="user=user")

@@ -242,11 +242,11 @@ def test_what_cannot_be_promised_is_refused(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"weights": "tfidf"}, "--weights"),
+        ({"weights": "tfidf"}, "weights"),
         ({"network": "cooccurrence"}, "hypernyms"),
-        ({"keep": ("time",)}, "--keep"),
-        ({"groups": Path("older")}, "--groups"),
-        ({"partition_by": "user"}, "--partition-by"),
+        ({"keep": ("time",)}, "keep"),
+        ({"groups": Path("older")}, "groups"),
+        ({"partition_by": "user"}, "partition_by"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(tmp_path: Path, log: Path, options: dict[str, Any], words: str) -> None:

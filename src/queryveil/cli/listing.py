@@ -8,8 +8,7 @@ import typer
 
 from queryveil.cli.command import command
 from queryveil.cli.output import print_json, table
-from queryveil.core.errors import UnknownNameError
-from queryveil.core.names import CATEGORIES, declarations, nearest, plural
+from queryveil.core.names import CATEGORIES, category_of, declarations, plural
 from queryveil.core.options import FreeText, OptionGroup, option
 
 _WIDTH = 100  # of a line at most
@@ -30,11 +29,7 @@ class ListRequest(OptionGroup):
 @command(ListRequest, json="Print the declarations as JSON.", example="queryveil list methods")
 def list_names(request: ListRequest, as_json: bool) -> int:
     """List methods, guarantees, targets, measures, attacks, log formats, engines, networks of meaning and corpora."""
-    by_word = {word: name for name in CATEGORIES for word in (name, plural(name))}
-    if request.kind is not None and request.kind not in by_word:
-        near = nearest(request.kind, map(plural, CATEGORIES))
-        raise UnknownNameError(f"there is nothing called {request.kind!r} to list; {near}")
-    kinds = list(CATEGORIES) if request.kind is None else [by_word[request.kind]]
+    kinds = list(CATEGORIES) if request.kind is None else [category_of(request.kind)]
     if as_json:
         print_json({plural(name): [_record(name, word) for word in declarations(name)] for name in kinds})
         return 0

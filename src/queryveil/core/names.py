@@ -46,6 +46,15 @@ def plural(category: str) -> str:
     return "corpora" if category == "corpus" else f"{category}s"
 
 
+def category_of(word: str) -> str:
+    """Return the category of a word in the singular or the plural."""
+    by_word = {each: name for name in CATEGORIES for each in (name, plural(name))}
+    if word not in by_word:
+        near = nearest(word, map(plural, CATEGORIES))
+        raise UnknownNameError(f"there is nothing called {word!r} to list; {near}")
+    return by_word[word]
+
+
 @dataclass(frozen=True)
 class ParameterType:
     """The values that a parameter or an option may have; subclasses say how they are described and checked."""
@@ -396,3 +405,19 @@ def resolve(category: str, name: str | Name) -> ResolvedName:
             needed = f"{parameter.type.describe()} ({parameter.purpose})"
             raise UnknownNameError(f"{parsed}: {key} is missing{reason}; give {needed}.", field=key)
     return ResolvedName(declaration, MappingProxyType(values))
+
+
+def resolve_anywhere(name: Name) -> None:
+    """Refuse a name that fits the declarations of no category; one of several categories may be meant."""
+    categories = [category for category in CATEGORIES if name.name in declarations(category)]
+    if not categories:
+        known = {word for category in CATEGORIES for word in declarations(category)}
+        raise UnknownNameError(f"there is nothing called {name.name!r}; {nearest(name.name, known)}")
+    errors = []
+    for category in categories:
+        try:
+            resolve(category, name)
+        except UnknownNameError as error:
+            errors.append(error)
+    if len(errors) == len(categories):
+        raise errors[-1] if "method" not in categories else errors[categories.index("method")]

@@ -129,6 +129,22 @@ class Searcher(Brief):
     """An index and the groups of a release, held in memory; any number of threads may search at once.
 
     It takes a group, never a person: whoever serves searches needs to know only which group somebody is in.
+
+    Parameters:
+        index: The folder of an index.
+        groups: A release of groups, or the result that made it; without one, searches are not personalised.
+
+    Returns:
+        A searcher, whose `search` answers queries.
+
+    Raises:
+        InputError: Something the user gave cannot be used.
+
+    Example:
+        >>> _ = Path("documents.jsonl").write_text('{"id": "1", "text": "green tea"}')
+        >>> made = queryveil.index("documents.jsonl", "index")
+        >>> queryveil.Searcher("index")
+        Searcher(documents=1, groups=0)
     """
 
     _shown = ("n_documents", "groups")
@@ -164,8 +180,25 @@ class Searcher(Brief):
     ) -> Answer:
         """Return the best documents for a query: in the engine's own order, or in that of a group's profile.
 
-        Of the engine's list `depth` documents are re-ranked; `blend` weighs the engine's own score, and `explain` adds
-        which terms moved a document.
+        Parameters:
+            query: What to search for.
+            group: As a group of the release; without one, the order is the engine's own.
+            n: How many documents.
+            depth: How many of the engine's documents are re-ranked.
+            blend: The weight of the engine's own score against the profile, from 0 to 1.
+            explain: Whether to add which terms moved a document.
+
+        Returns:
+            The documents that were found, best first (`hits`).
+
+        Raises:
+            InputError: Something the user gave cannot be used.
+
+        Example:
+            >>> _ = Path("documents.jsonl").write_text('{"id": "1", "text": "green tea"}')
+            >>> made = queryveil.index("documents.jsonl", "index")
+            >>> [hit.id for hit in queryveil.Searcher("index").search("tea").hits]
+            ['1']
         """
         profile = None
         if group is not None:

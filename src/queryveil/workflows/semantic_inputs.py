@@ -96,7 +96,7 @@ class WeightsInput(MethodInput):
         if profiles.weights is not None:
             if weights != "paper":
                 name = next(map(str, self.request.source.paths), "the table")
-                raise InputError(f"--weights: {name} holds profiles, which have weights; leave --weights out.")
+                raise InputError(f"--weights: {name} is profiles and has weights; leave --weights out.")
             return profiles
         if weights == "paper":
             return replace(profiles, weights=np.ones(len(profiles.ids)))

@@ -9,6 +9,7 @@ from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Floor, MethodParameters
 from queryveil.core.files import write_file
+from queryveil.core.memory_folder import MemoryPath
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
@@ -49,6 +50,8 @@ class SparkRun(ReleaseRun):
         """Refuse what a cluster cannot do, and folders that cannot be written, before Spark is started."""
         if request.keep:
             raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
+        if isinstance(request.out, MemoryPath):
+            raise InputError("a release that is made by --engine spark is written; name a folder for it by --out.")
         super().__init__()
         self.plan, self.progress = plan_release(request), progress
         self._layout = _check_supported(self.plan)
