@@ -56,8 +56,8 @@ MANIFEST = {  # field → key in the file, and what it says
     "lists": ("lists", "only of `ppp`: the SHA-256 of the list given by `--places`, or null"),
     "excluded": (
         "excluded",
-        "only with `--exclude-terms`: `terms`, how many, and `digest`, the scrypt digest (n = 16384, r = 8, p = 1) of the "
-        "sorted terms with `content_sha256` as its salt; the terms themselves are in the private folder only",
+        "only with `--exclude-terms`: `terms`, how many, and `digest`, the scrypt digest (n = 16384, r = 8, p = 1) of "
+        "the sorted terms with `content_sha256` as its salt; the terms themselves are in the private folder only",
     ),
     "fields_sha256": ("fields_sha256", "the SHA-256 of every other field as JSON with sorted keys"),
 }
