@@ -18,16 +18,7 @@ _LONG_HISTORIES = 100  # terms that a tenth of the histories have
 
 def suggest_commands(log: "LogDescription") -> Iterator[tuple[str, str]]:
     """Yield commands and their reasons, what to check about the input first."""
-    if log.is_one_query_each:
-        yield (
-            f"queryveil describe {log.log} --columns user=…",
-            "everybody has one query only; check which column holds the user",
-        )
-    if log.begin is None:
-        yield (
-            f"queryveil describe {log.log} --columns time=…",
-            "no times were found, so bots and repeated clicks were not looked for; name the column if there is one",
-        )
+    yield from _check_input(log)
     terms, queries = log.tails
     k = _largest_k(terms)
     if k is None:
@@ -63,6 +54,20 @@ def suggest_commands(log: "LogDescription") -> Iterator[tuple[str, str]]:
         f"queryveil attack RELEASE --against {log.log} --private PRIVATE",
         "tries on the release what somebody who knows a person could do",
     )
+
+
+def _check_input(log: "LogDescription") -> Iterator[tuple[str, str]]:
+    """Yield what to check about the columns of the log."""
+    if log.is_one_query_each:
+        yield (
+            f"queryveil describe {log.log} --columns user=…",
+            "everybody has one query only; check which column holds the user",
+        )
+    if log.begin is None:
+        yield (
+            f"queryveil describe {log.log} --columns time=…",
+            "no times were found, so bots and repeated clicks were not looked for; name the column if there is one",
+        )
 
 
 def _largest_k(terms: LongTail) -> int | None:
