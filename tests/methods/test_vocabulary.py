@@ -105,7 +105,7 @@ def test_many_vocabularies_are_clustered_in_blocks_of_similar_length(tmp_path: P
     claim = resolve("guarantee", "vocabulary_k(k=3)")
     assert claim.declaration.load()(claim, Evidence(released, owners, Floor(4))).holds
     at_once = run_method(log, "vocabulary(k=3, eps=4, floor=4, block=0)", goods(tmp_path))
-    assert at_once.summary["vocabularies clustered"] == "all at once"
+    assert "vocabularies clustered" not in at_once.summary
 
 
 def test_long_vocabularies_are_matched_completely_by_the_maximum_model(tmp_path: Path) -> None:

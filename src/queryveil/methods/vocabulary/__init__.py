@@ -52,9 +52,10 @@ def run(task: MethodTask) -> PublishedVocabularies:
     names = BagNames(profiles, bags, cache, network, floor_of(method))
     typical = [names.typical_vocabulary(cluster, method.word("typical")) for cluster in clusters]
     made = _publish_vocabularies(profiles, clusters, typical)
-    in_blocks = f"in {len(blocks):,} blocks of at most {max(map(len, blocks)):,}"
-    summary = {**made.summary, "vocabularies clustered": "all at once" if len(blocks) == 1 else in_blocks}
-    return not_empty(replace(made, summary=summary), method)
+    if len(blocks) > 1:
+        in_blocks = f"in {len(blocks):,} blocks of at most {max(map(len, blocks)):,}"
+        made = replace(made, summary={**made.summary, "vocabularies clustered": in_blocks})
+    return not_empty(made, method)
 
 
 def without_unmatchable(profiles: Profiles, network: Network, k: int) -> Profiles:
