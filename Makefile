@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test explore lint bench bench-full docs clean
+.PHONY: help demo quick test explore lint bench bench-check bench-full docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -37,8 +37,11 @@ lint: $(VENV)/dev-ready ## check style (ruff) and types (mypy, strict)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/dev-ready ## measure speed and memory as ratios against named baselines
+bench: $(VENV)/dev-ready ## measure speed and memory as ratios against named baselines, and write them to figures.md
 	@$(BIN)/python -m benchmarks
+
+bench-check: $(VENV)/dev-ready ## measure again and name the ratios that are worse than the repository's by more than 15 %
+	@$(BIN)/python -m benchmarks check
 
 bench-full: $(VENV)/dev-ready ## the same on logs of real size: hours
 	@$(BIN)/python -m benchmarks full

@@ -98,7 +98,7 @@ def _turns(events: Path) -> Iterator[dict[str, float]]:
     stages: dict[int, int] = {}
     jobs: dict[int, int] = {}
     turns: dict[int, dict[str, float]] = {}
-    for event in _events(events):
+    for event in read_events(events):
         kind = event["Event"].rpartition(".")[2]
         if kind == "SparkListenerSQLExecutionStart" and (
             written := _TURN.search(event["sparkPlanInfo"]["simpleString"])
@@ -119,7 +119,8 @@ def _turns(events: Path) -> Iterator[dict[str, float]]:
     return (turns[turn] for turn in sorted(turns) if turn > 0)  # (turn 0 makes the blocks)
 
 
-def _events(place: Path) -> Iterator[Mapping[str, Any]]:
+def read_events(place: Path) -> Iterator[Mapping[str, Any]]:
+    """Read the events of a Spark run, which are in one file or several."""
     files = sorted(place.glob("events_*")) if place.is_dir() else [place]
     for file in files:
         with file.open() as lines:

@@ -31,7 +31,7 @@ def attack(*arguments: object, name: str = "known_terms(m=1)", seed: int = 1, **
     return attack_by_terms(Evidence(built), resolve("attack", name), rng=np.random.default_rng(seed))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(logs, st.data())
 def test_crowds_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}

@@ -27,7 +27,7 @@ def attack(built: Any, m: int = 1) -> tuple[AttackResult, AttackResult]:
     return belief, guess
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(logs, st.data())
 def test_beliefs_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], data: st.DataObject) -> None:
     numbers = {owner: n for n, owner in enumerate(sorted({owner for owner, _ in log}))}
@@ -57,7 +57,7 @@ def test_beliefs_equal_those_of_the_slow_twin(log: list[tuple[int, set[int]]], d
         assert found.is_right[0] == (guess >= 0 and scenario.keys[guess] in original[row])
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(logs, st.data())
 def test_beliefs_by_names_for_several_terms_equal_those_of_the_slow_twin(
     log: list[tuple[int, set[int]]], data: st.DataObject

@@ -50,7 +50,7 @@ def small_logs(draw: st.DrawFn) -> Profiles:
     return profiles_of(histories, owners if several else None)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(
     small_logs(),
     st.integers(2, 3),

@@ -56,7 +56,7 @@ def infrequent_combinations(left: list[tuple[int, tuple[int, ...]]], k: int, m: 
 
 
 @given(HISTORIES, st.integers(2, 4), st.integers(1, 3))
-@settings(max_examples=150)
+@settings(max_examples=80)
 @example([(0, {0: 1, 1: 1}), (0, {0: 1, 1: 1}), (1, {0: 1})], 2, 2)  # two histories of one person are one holder
 def test_result_is_anonymous_and_independent_of_the_number_of_blocks(histories: list[History], k: int, m: int) -> None:
     results = []
@@ -81,7 +81,7 @@ ONE_TRIPLE_LEFT = [(0, {0, 1, 3, 4, 5, 6}), (1, {0, 1, 2, 3, 4, 5}), (2, {0, 1, 
     st.integers(0, 3),
     st.integers(0, 3),
 )
-@settings(max_examples=150)
+@settings(max_examples=80)
 @example([(person, dict.fromkeys(terms, 1)) for person, terms in ONE_TRIPLE_LEFT], 2, 3, 1_000, 1, 2)
 def test_the_result_is_anonymous_whatever_the_limits_of_the_rounds(
     histories: list[History], k: int, m: int, limit: int, max_rounds: int, pair_rounds: int
