@@ -21,6 +21,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "profiles": queryveil.write_profiles,
     "index": queryveil.index,
     "reproduce": queryveil.reproduce,
+    "warm": queryveil.warm,
 }
 ONLY_COMMANDS = {"sensitivity", "search", "serve", "list", "generate"}
 

@@ -26,6 +26,7 @@ __all__ = [  # noqa: F405
     "read",
     "reproduce",
     "verify",
+    "warm",
     "why",
     "write_profiles",
 ]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from queryveil.workflows.explain import TermExplanation
     from queryveil.workflows.logs import WrittenProfiles
     from queryveil.workflows.search import Indexed
+    from queryveil.workflows.warm import CompiledKernels
 
 Log = Location | Sequence[Location] | QueryLog | Any  # or a pandas, Polars or Arrow table
 F = TypeVar("F", bound=Callable[..., Any])
@@ -217,6 +218,14 @@ def index(corpus: Location, out: Location, *, progress: Progress = silent, **opt
 def load(release: Location) -> Release:
     """Read a release folder: its manifest and its rows, as Arrow, pandas or Polars."""
     return load_release(Path(release))
+
+
+@_with_options(requests.WarmRequest, returns="How many kernels are compiled, where, and how long it took.")
+def warm(methods: str | Name | Sequence[str | Name] = (), *, progress: Progress = silent) -> "CompiledKernels":
+    """Compile ahead what `anonymize`, `verify` and `measure` need for the methods, all unless some are named."""
+    from queryveil.workflows.warm import warm as run
+
+    return run(requests.WarmRequest.from_values({"methods": methods}), progress=progress)
 
 
 @_with_options(
