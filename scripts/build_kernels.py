@@ -22,8 +22,8 @@ TARGET = Path(__file__).parent.parent / "src" / "queryveil" / "kernels" / "machi
 
 def main() -> None:
     """Compile everything in a fresh folder and copy it into the package, with a description of the processor."""
-    import llvmlite
-    from llvmlite.binding import get_process_triple
+    import llvmlite  # type: ignore[import-untyped]
+    from llvmlite.binding import get_process_triple  # type: ignore[import-untyped]
 
     features = ",".join(f"+{feature}" for feature in FEATURES.split())
     shutil.rmtree(TARGET, ignore_errors=True)

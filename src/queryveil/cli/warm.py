@@ -19,6 +19,5 @@ def warm(done: "CompiledKernels", request: WarmRequest, as_json: bool) -> None:
     if as_json:
         print_json(asdict(done))
         return
-    typer.echo(
-        f"{done.kernels} kernels are compiled in {done.folder}, {done.added} of them now in {done.seconds:.1f} s"
-    )
+    new = f"{done.added} of them now in {done.seconds:.1f} s"
+    typer.echo(f"{done.kernels} kernels are compiled in {done.folder}, {new}")

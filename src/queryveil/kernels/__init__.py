@@ -58,9 +58,10 @@ class Kernel:
                 scope[name] = scope[name].compiled(is_entry=False)
         function = FunctionType(self.function.__code__, scope, self.function.__name__, self.function.__defaults__)
         options: Any = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
-        dispatcher = numba.njit(no_cpython_wrapper=not is_entry, **options)(function)
+        decorate: Any = numba.njit
+        dispatcher = decorate(no_cpython_wrapper=not is_entry, **options)(function)
         if is_entry:
-            dispatcher._cache = KernelCache(function)
+            dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
         return cast(Callable[..., Any], dispatcher)
 
 

@@ -3,9 +3,10 @@
 Numba's own key has the path of a kernel's file and ignores the helpers that the kernel calls. The digest covers all
 kernel files and no path, so a reinstalled or second copy of the same version finds everything compiled.
 
-A wheel may carry machine code (`scripts/build_kernels.py`), made for a processor that is described in `cpu.json`. It is
-used, and never written, if this processor has all that one has, and if numba and the sources are those it was made with.
+A wheel may carry machine code (`scripts/build_kernels.py`), made for a processor that `cpu.json` describes. It is used,
+and never written, if this processor has all that one has, and if numba and the sources are those it was made with.
 """
+# mypy: disable-error-code="no-untyped-call"
 
 import hashlib
 import json
@@ -17,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
+import llvmlite  # type: ignore[import-untyped]
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 
 _KERNELS = Path(__file__).parent
@@ -87,12 +88,12 @@ class KernelCacheLocator(_CacheLocator):
         return str(self._line)
 
 
-class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (KernelCacheLocator,)
+class _KernelCacheImpl(CompileResultCacheImpl):
+    _locator_classes = [KernelCacheLocator]  # noqa: RUF012
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The compiled code of a kernel: what came with the package, if it fits this machine, else what was compiled here."""
+class KernelCache(FunctionCache):
+    """The compiled code of a kernel: what came with the package, if it fits this machine, else what was made here."""
 
     _impl_class = _KernelCacheImpl
 

@@ -3,6 +3,7 @@
 Numba optimises every function and makes it executable before it is linked into its callers, where it is inlined and
 optimised again. What only kernels call needs neither: it is optimised once, as a part of the kernel that Python calls.
 """
+# mypy: disable-error-code="no-untyped-call"
 
 import gc
 import time
@@ -17,7 +18,7 @@ from queryveil.kernels import watchers
 _seconds = [0.0]  # spent compiling so far
 
 
-class KernelFlags(Flags):  # type: ignore[misc]
+class KernelFlags(Flags):
     """Flags that compare quickly; numba looks up every operation of a function by its flags."""
 
     def __hash__(self) -> int:
@@ -27,7 +28,7 @@ class KernelFlags(Flags):  # type: ignore[misc]
         return isinstance(other, KernelFlags) and self._values == other._values
 
 
-class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
+class LinkedLibrary(JITCodeLibrary):
     """Code that is linked into a kernel and not executed by itself."""
 
     @property
@@ -45,7 +46,7 @@ class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
-class KernelCompiler(Compiler):  # type: ignore[misc]
+class KernelCompiler(Compiler):
     """Compiles a kernel that Python calls, and meanwhile what it calls to code that is only linked."""
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:

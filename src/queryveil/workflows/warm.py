@@ -1,7 +1,7 @@
 """Compile kernels ahead: run methods on a tiny log, so that whatever they call is compiled and cached.
 
-What to compile follows from the declarations of the methods: each is run with the smallest values of its parameters, and
-again with every other word, flag or small number that a parameter may have.
+What to compile follows from the declarations of the methods: each is run with the smallest values of its parameters,
+and again with every other word, flag or small number that a parameter may have.
 """
 
 import multiprocessing
@@ -40,7 +40,7 @@ def warm(request: WarmRequest, *, progress: Progress = silent) -> CompiledKernel
     from queryveil.kernels.cache import cache_folder
 
     started, before = time.monotonic(), len(_compiled(cache_folder()))
-    first, *others = [str(name) for method in request.methods or _local_methods() for name in _variants(method)]
+    first, *others = [str(name) for method in request.methods or declarations("method") for name in _variants(method)]
     stage = "compiling kernels"
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
         progress(stage, 0, len(others) + 1)
@@ -54,10 +54,6 @@ def warm(request: WarmRequest, *, progress: Progress = silent) -> CompiledKernel
 
 def _compiled(folder: Path) -> Sequence[Path]:
     return list(folder.rglob("*.nbc"))
-
-
-def _local_methods() -> Iterator[Name]:
-    return (Name(name) for name, method in declarations("method").items() if "local" in method.functions)
 
 
 def _variants(method: str | Name) -> Iterator[Name]:
@@ -95,9 +91,9 @@ def _values(parameter: Parameter) -> Sequence[Value]:
         return kind.words()
     if isinstance(kind, Flag):
         return (False, True)
-    if isinstance(kind, Integer) and kind.minimum is not None and kind.maximum is not None:
-        if kind.maximum - kind.minimum < _FEW:
-            return range(int(kind.minimum), int(kind.maximum) + 1)
+    if isinstance(kind, Integer):
+        values = range(int(kind.minimum or 0), int(kind.maximum or _FEW) + 1)
+        return values if kind.maximum is not None and len(values) <= _FEW else ()
     return ()
 
 
