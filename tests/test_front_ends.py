@@ -27,6 +27,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "reproduce": queryveil.reproduce,
     "search": queryveil.search_index,
     "sensitivity": queryveil.sensitivity_model,
+    "warm": queryveil.warm,
 }
 OF_THE_COMMAND_LINE = {"as_json", "config", "save_config", "dry_run"}
 ONLY_COMMANDS = {"serve", "list", "generate"}

@@ -35,11 +35,11 @@ MAY_IMPORT = {
     "report": "core release",
     "experiments": "core kernels lexicons logs engines histories market semantics sensitivity methods measures "
     "report search",
-    "workflows": "core _version guarantees lexicons logs engines histories kinds market semantics sensitivity "
+    "workflows": "core _version guarantees kernels lexicons logs engines histories kinds market semantics sensitivity "
     "methods release measures attacks report experiments search",
     "api": "core logs engines histories release report search sensitivity workflows",
     "serve": "core _version logs engines kinds semantics methods release search report workflows",
-    "cli": "core _version logs search sensitivity report workflows serve",
+    "cli": "core _version kernels logs search sensitivity report workflows serve",
     "__init__": "_version api",
     "__main__": "cli",
 }

@@ -44,6 +44,7 @@ __all__ = [  # noqa: F405
     "search_index",
     "sensitivity_model",
     "verify",
+    "warm",
     "why",
     "write_profiles",
 ]

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from queryveil.workflows.logs import WrittenProfiles
     from queryveil.workflows.search import Indexed
     from queryveil.workflows.sensitivity import Trained
+    from queryveil.workflows.warm import CompiledKernels
 
 __all__ = [
     "CorpusError",
@@ -85,6 +86,7 @@ __all__ = [
     "search_index",
     "sensitivity_model",
     "verify",
+    "warm",
     "why",
     "write_profiles",
 ]
@@ -494,6 +496,19 @@ def load(release: ReleaseLike) -> Release:
         ['user', 'term']
     """
     return load_release(folder_of(EnginePath().convert(release)))
+
+
+@with_options(requests.WarmRequest, returns="How many kernels are compiled, where, and how long it took.")
+def warm(methods: str | Name | Sequence[str | Name] = (), *, progress: Progress = silent) -> "CompiledKernels":
+    """Compile ahead what `anonymize`, `verify` and `measure` need for the methods, all unless some are named.
+
+    Example:
+        >>> queryveil.warm("query_k(k=2)").kernels > 0
+        True
+    """
+    from queryveil.workflows.warm import warm as run
+
+    return run(requests.WarmRequest.from_values({"methods": methods}), progress=progress)
 
 
 @with_options(

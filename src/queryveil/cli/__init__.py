@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from queryveil.cli import listing, logs, releases, search, serve
+from queryveil.cli import listing, logs, releases, search, serve, warm
 from queryveil.cli.command import add_command
 from queryveil.core.errors import QueryveilError, sentence_of
 
@@ -55,6 +55,7 @@ COMMANDS = {
     "serve": serve.serve,
     "reproduce": releases.reproduce,
     "generate": logs.generate,
+    "warm": warm.warm,
     "list": listing.list_names,
 }
 for name, function in COMMANDS.items():

@@ -22,14 +22,27 @@ def progress_bar() -> Iterator[Progress]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
+    from queryveil import kernels
+
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("starting", total=None)
 
+        stages = ["starting"]
+
         def report(stage: str, done: int, total: int) -> None:
+            stages[0] = stage
             bars.update(task, description=stage, completed=done, total=total or None)
 
-        yield report
+        def show_compiling(is_compiling: bool, seconds: float) -> None:
+            text = f"{stages[0]} (compiling kernels once: {seconds:.0f} s so far)"
+            bars.update(task, description=text if is_compiling else stages[0])
+
+        kernels.watchers.append(show_compiling)
+        try:
+            yield report
+        finally:
+            kernels.watchers.remove(show_compiling)
 
 
 def print_json(value: Any) -> None:

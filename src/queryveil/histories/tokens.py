@@ -160,4 +160,5 @@ def text_bytes(queries: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]
     _, offset_buffer, data_buffer = strings.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[strings.offset : strings.offset + len(strings) + 1]
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
+    data.flags.writeable = False  # always, so that kernels are compiled for one type of array
     return data[offsets[0] : offsets[-1]], offsets - offsets[0]

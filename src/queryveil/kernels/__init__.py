@@ -49,18 +49,25 @@ class Kernel:
     def _compile(self, is_entry: bool) -> Callable[..., Any]:
         import numba
 
-        import queryveil.kernels.cache  # noqa: F401  (it tells numba where to store compiled kernels)
+        from queryveil.kernels.cache import KernelCache
+        from queryveil.kernels.compiler import KernelCompiler
 
         scope = dict(self.function.__globals__)
         for name in self.function.__code__.co_names:
             if isinstance(scope.get(name), Kernel):
                 scope[name] = scope[name].compiled(is_entry=False)
         function = FunctionType(self.function.__code__, scope, self.function.__name__, self.function.__defaults__)
-        options: Any = {"cache": True} if is_entry else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        return cast(Callable[..., Any], numba.njit(nogil=True, **options)(function))
+        options: Any = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
+        decorate: Any = numba.njit
+        dispatcher = decorate(no_cpython_wrapper=not is_entry, **options)(function)
+        if is_entry:
+            dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+        return cast(Callable[..., Any], dispatcher)
 
 
 _IS_DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # for stepping through kernels
+watchers: list[Callable[[bool, float], None]] = []  # told whether a kernel is being compiled, and seconds taken so far
+compiles_everything = False  # even for small input, to have it compiled for large input
 _lock = RLock()  # kernels are called from several threads
 _is_uncompiled: ContextVar[bool] = ContextVar("_is_uncompiled", default=False)
 
@@ -68,7 +75,7 @@ _is_uncompiled: ContextVar[bool] = ContextVar("_is_uncompiled", default=False)
 @contextmanager
 def uncompiled(is_wanted: bool = True) -> Iterator[None]:
     """Run kernels as plain Python inside the block, if that is wanted; threads begun in it run them compiled."""
-    token = _is_uncompiled.set(is_wanted)
+    token = _is_uncompiled.set(is_wanted and not compiles_everything)
     try:
         yield
     finally:

@@ -2,9 +2,14 @@
 
 Numba's own key has the path of a kernel's file and ignores the helpers that the kernel calls. The digest covers all
 kernel files and no path, so a reinstalled or second copy of the same version finds everything compiled.
+
+A wheel may carry machine code (`scripts/build_kernels.py`), made for a processor that `cpu.json` describes. It is used,
+and never written, if this processor has all that one has, and if numba and the sources are those it was made with.
 """
+# mypy: disable-error-code="no-untyped-call"
 
 import hashlib
+import json
 import os
 import stat
 import tempfile
@@ -13,18 +18,25 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import CacheImpl, _CacheLocator
+import llvmlite  # type: ignore[import-untyped]
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 
 _KERNELS = Path(__file__).parent
+SHIPPED = _KERNELS / "machine_code"
 
 
 @cache
-def _cache_folder() -> Path:
-    """Return a folder for compiled kernels that only this user can write: cached code is executed."""
+def _digest() -> str:
     digest = hashlib.sha256()
     for path in sorted(_KERNELS.rglob("*.py")):
         digest.update(str(path.relative_to(_KERNELS)).encode() + b"\0" + path.read_bytes())
-    name = f"kernels-{digest.hexdigest()[:16]}"
+    return f"kernels-{digest.hexdigest()[:16]}"
+
+
+@cache
+def cache_folder() -> Path:
+    """Return a folder for compiled kernels that only this user can write: cached code is executed."""
+    name = _digest()
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     bases = [home / "queryveil", Path(tempfile.gettempdir()) / f"queryveil-cache-{os.getuid()}"]
     if os.environ.get("NUMBA_CACHE_DIR"):
@@ -59,17 +71,51 @@ class KernelCacheLocator(_CacheLocator):
 
     def get_cache_path(self) -> str:
         """Return the folder of the cached code."""
-        folder = _cache_folder() / self._file.parent
+        folder = cache_folder() / self._file.parent
         folder.mkdir(parents=True, exist_ok=True)
         return str(folder)
 
     def get_source_stamp(self) -> str:
         """Return the digest of all kernel files."""
-        return _cache_folder().name
+        return _digest()
+
+    def shipped_path(self) -> str:
+        """Return the folder of the code that came with the package."""
+        return str(SHIPPED / self._file.parent)
 
     def get_disambiguator(self) -> str:
         """Return what tells functions of the same name in a file apart."""
         return str(self._line)
 
 
-CacheImpl._locator_classes.insert(0, KernelCacheLocator)
+class _KernelCacheImpl(CompileResultCacheImpl):
+    _locator_classes = [KernelCacheLocator]  # noqa: RUF012
+
+
+class KernelCache(FunctionCache):
+    """The compiled code of a kernel: what came with the package, if it fits this machine, else what was made here."""
+
+    _impl_class = _KernelCacheImpl
+
+    def _load_overload(self, signature: Any, context: Any) -> Any:
+        target = _shipped_target(context.codegen().magic_tuple())
+        if target is not None:
+            key = (signature, target, self._index_key(signature, context.codegen())[2])
+            locator = self._impl.locator
+            file = IndexDataCacheFile(locator.shipped_path(), self._impl.filename_base, locator.get_source_stamp())
+            if (data := file.load(key)) is not None:
+                return self._impl.rebuild(context, data)
+        return super()._load_overload(signature, context)
+
+
+@cache
+def _shipped_target(here: tuple[str, str, str]) -> tuple[str, str, str] | None:
+    """Return what the machine code of the package was made for, if it runs here: system, processor and its features."""
+    try:
+        made = json.loads((SHIPPED / "cpu.json").read_text())
+    except OSError:
+        return None
+    target = (made["system"], made["processor"], made["features"])
+    fits = made["llvmlite"] == llvmlite.__version__ and made["kernels"] == _digest() and target[0] == here[0]
+    needed = {feature for feature in target[2].split(",") if feature.startswith("+")}
+    return target if fits and needed <= set(here[2].split(",")) else None

@@ -95,7 +95,7 @@ def make_table(
         row_indptr[row + 1] = end
         for i in range(row_indptr[row] + 1, end):
             if row_ids[i] < row_ids[i - 1]:
-                row_ids[row_indptr[row] : end] = np.sort(row_ids[row_indptr[row] : end])
+                row_ids[row_indptr[row] : end].sort()
                 break
     return Table(support, bits, row_indptr, row_ids)
 
@@ -143,7 +143,8 @@ def count_entries(
                     counts[table.ids[i]] += 1
                 left ^= lowest
     else:
-        counts[:first] = table.support[:first]
+        for entry in range(first):
+            counts[entry] = table.support[entry]
         for entry in range(first, last):
             counts[entry] = count_common(rows, table.bits[entry])
 

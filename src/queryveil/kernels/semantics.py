@@ -63,7 +63,8 @@ def with_room(values: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     if length <= len(values):
         return values
     longer = np.zeros(max(length, 2 * len(values)), np.int64)
-    longer[: len(values)] = values
+    for i in range(len(values)):  # assigning slices takes two seconds to compile
+        longer[i] = values[i]
     return longer
 
 
@@ -97,8 +98,9 @@ def ancestors(
         begin = indptr[t]
         indptr[t + 1] = begin + end
         nodes, heights = with_room(nodes, begin + end), with_room(heights, begin + end)
-        nodes[begin : begin + end] = np.sort(queue[:end])
+        queue[:end].sort()
         for i in range(begin, begin + end):
+            nodes[i] = queue[i - begin]
             heights[i] = height[nodes[i]]
             height[nodes[i]] = -1
     return indptr, nodes[: indptr[n_terms]].copy(), heights[: indptr[n_terms]].copy()

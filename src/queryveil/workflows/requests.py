@@ -343,6 +343,15 @@ class CompareRequest(LogRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WarmRequest(OptionGroup):
+    """Compile ahead what methods need."""
+
+    methods: tuple[str | Name, ...] = option(
+        (), TextName("method"), "A method; may be repeated. All unless given.", flag="--method", is_repeatable=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReproduceRequest(LogRequest):
     """Reproduce the evaluation of a paper on a given or generated log."""
 

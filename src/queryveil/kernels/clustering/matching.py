@@ -47,7 +47,8 @@ def make_sides(cost: NDArray[np.int64], supply: NDArray[np.int64], room: NDArray
     """Return a matching problem of which nothing is matched yet."""
     n_rows, n_columns = cost.shape
     position = np.zeros(n_columns + 1, np.int64)
-    position[1:] = np.cumsum(room)
+    for c in range(n_columns):
+        position[c + 1] = position[c] + room[c]
     taken = np.full(position[n_columns], NONE, np.int32)
     used, v = np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64)
     return Sides(cost, supply.copy(), room, used, position, taken, np.zeros(n_rows, np.int64), v)

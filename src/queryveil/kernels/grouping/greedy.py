@@ -109,7 +109,8 @@ def invert_rows(
     for row in chosen:
         for j in range(indptr[row], indptr[row + 1]):
             start[ids[j] + 1] += 1
-    start[:] = np.cumsum(start)
+    for i in range(1, len(start)):
+        start[i] += start[i - 1]
     at = start[:-1].copy()
     for row in chosen:
         for j in range(indptr[row], indptr[row + 1]):

@@ -183,11 +183,13 @@ def _with_room(level: Level, n_children: int) -> Level:
     if n + n_children > len(term):
         room = 2 * (n + n_children)
         larger, larger_support = np.empty(room, np.int32), np.empty(room, np.int32)
-        larger[:n], larger_support[:n] = term[:n], support[:n]
+        for i in range(n):  # assigning slices takes two seconds to compile
+            larger[i], larger_support[i] = term[i], support[i]
         term, support = larger, larger_support
     if parent + 2 > len(start):
         longer = np.empty(2 * (parent + 2), np.int64)
-        longer[: len(start)] = start
+        for i in range(len(start)):
+            longer[i] = start[i]
         start = longer
     return Level(start, term, support, level.size)
 

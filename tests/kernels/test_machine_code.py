@@ -1,0 +1,41 @@
+"""Machine code that came with the package is used where it runs, and nothing is compiled or written then."""
+
+import json
+import shutil
+from pathlib import Path
+
+import llvmlite  # type: ignore[import-untyped]
+import pytest
+from numba.core.registry import cpu_target
+
+from tests.kernels.test_cache import copied, run
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Return a copy of the package that carries one kernel, made for this processor."""
+    package = copied(tmp_path / "first")
+    run(package, tmp_path / "made")
+    (made,) = (tmp_path / "made" / "queryveil").iterdir()
+    shutil.copytree(made, package / "kernels" / "machine_code", dirs_exist_ok=True)
+    system, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    described = {"system": system, "processor": processor, "features": features}
+    described |= {"llvmlite": llvmlite.__version__, "kernels": made.name}
+    (package / "kernels" / "machine_code" / "cpu.json").write_text(json.dumps(described))
+    return package
+
+
+def test_shipped_code_is_used_and_nothing_is_written(package: Path, tmp_path: Path) -> None:
+    result, hits, misses = run(package, tmp_path / "fresh")
+    assert (result, hits, misses) == ([[0, 1, 3], [0, 0, 1]], 1, 0)
+    assert not list((tmp_path / "fresh").rglob("*.nbc"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("features", "+not-here"), ("llvmlite", "0.0"), ("kernels", "kernels-other"), ("system", "other")],
+)
+def test_code_for_something_else_is_compiled_anew(package: Path, tmp_path: Path, key: str, value: str) -> None:
+    path = package / "kernels" / "machine_code" / "cpu.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    assert run(package, tmp_path / "fresh")[1:] == (0, 1)
