@@ -46,6 +46,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 def test_public_names() -> None:
     assert queryveil.__all__ == [
         "Searcher",
+        "Timings",
         "__version__",
         "anonymize",
         "attack",

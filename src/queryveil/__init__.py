@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [  # noqa: F405
     "Searcher",
+    "Timings",
     "__version__",
     "anonymize",
     "attack",

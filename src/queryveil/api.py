@@ -13,6 +13,7 @@ from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.names import Name, Value
 from queryveil.core.options import Location, OptionGroup
 from queryveil.core.progress import Progress, silent
+from queryveil.core.progress import Timings as Timings
 from queryveil.core.results import Scores, Verdict
 from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import Unit, build

@@ -3,12 +3,13 @@
 import inspect
 import pkgutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from queryveil.cli.output import progress_bar
+from queryveil.cli.output import progress_bar, timings_printed
 from queryveil.core.names import Flag, Integer, Real, Text, Word
 from queryveil.core.options import LocalPath, Option, OptionGroup
 
@@ -16,6 +17,7 @@ Request = TypeVar("Request", bound=OptionGroup)
 Result = TypeVar("Result")
 Command = Callable[..., int]
 _TYPES: dict[type, type] = {Flag: bool, Integer: int, Real: float, LocalPath: Path}  # of one value; a text otherwise
+_TIMINGS = Option("timings", Flag(), "Print on stderr what each stage took, in seconds.", False, flag="--timings")
 
 
 def command(request: type[Request], *, json: str = "") -> Callable[[Callable[[Request, bool], int]], Command]:
@@ -52,15 +54,20 @@ def workflow_command(
 
 def _with_options(run: Command, documented: Callable[..., Any], request: type[OptionGroup], json: str) -> Command:
     """Declare the options of a request as those of a command; `json` is the help of `--json`, absent without one."""
+
+    def timed(*, timings: bool = False, **values: Any) -> int:
+        with timings_printed() if timings else nullcontext():
+            return run(**values)
+
     options = [each for each in request.options() if not each.is_python_only]
     if json:
         options.append(Option("as_json", Flag(), json, False, flag="--json"))
-    parameters = [_parameter(each) for each in options]
-    run.__name__, run.__doc__ = documented.__name__, documented.__doc__
-    run.request = request  # type: ignore[attr-defined]  # for tests that compare the front ends
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run
+    parameters = [_parameter(each) for each in (*options, _TIMINGS)]
+    timed.__name__, timed.__doc__ = documented.__name__, documented.__doc__
+    timed.request = request  # type: ignore[attr-defined]  # for tests that compare the front ends
+    timed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    timed.__annotations__ = {each.name: each.annotation for each in parameters}
+    return timed
 
 
 def _parameter(option: Option) -> inspect.Parameter:
