@@ -29,7 +29,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "sensitivity": queryveil.sensitivity_model,
     "warm": queryveil.warm,
 }
-OF_THE_COMMAND_LINE = {"as_json", "config", "save_config", "dry_run"}
+OF_THE_COMMAND_LINE = {"as_json", "config", "save_config", "dry_run", "timings"}
 ONLY_COMMANDS = {"serve", "list", "generate"}
 
 

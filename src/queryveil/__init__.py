@@ -22,6 +22,7 @@ __all__ = [  # noqa: F405
     "QueryveilError",
     "ReleaseError",
     "Searcher",
+    "Timings",
     "UnknownNameError",
     "UnverifiedError",
     "__version__",

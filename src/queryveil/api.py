@@ -27,6 +27,7 @@ from queryveil.core.name_table import NameTable, list_names
 from queryveil.core.names import Name, Value, resolve_anywhere
 from queryveil.core.options import EnginePath, Location
 from queryveil.core.progress import Progress, silent
+from queryveil.core.progress import Timings as Timings
 from queryveil.core.results import Scores, Verdict
 from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import Unit, build

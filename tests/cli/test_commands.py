@@ -1,5 +1,6 @@
 """The commands as a person or a script runs them."""
 
+import inspect
 import json
 import os
 import pty
@@ -160,3 +161,26 @@ def test_anonymize_prints_what_was_tried_and_chosen(tmp_path: Path, capsys: pyte
     parts = ("--partition-by", "country", "--out", str(tmp_path / "parts"))
     assert run(["anonymize", str(log), "--method", "km(k=2, m=2)", *parts]) == 0
     assert "parts by what was chosen: 2 " in capsys.readouterr().err
+
+
+def test_every_command_can_print_its_timings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from queryveil.cli import COMMANDS
+
+    assert all("timings" in inspect.signature(function).parameters for function in COMMANDS.values())
+    log, release = str(tmp_path / "log.tsv"), str(tmp_path / "release")
+    assert run(["generate", log, "--users", "50", "--seed", "1", "--timings"]) == 0
+    capsys.readouterr()
+    assert run(["anonymize", log, "--method", "km(k=3, m=2)", "--out", release, "--timings"]) == 0
+    out, err = capsys.readouterr()
+    stages = [
+        "starting",
+        "reading",
+        "cleaning",
+        "counting combinations",
+        "writing",
+        "verifying",
+        "rendering the report",
+    ]
+    assert all(f"\n{stage} " in err and f"\n{stage} " not in out for stage in stages)
+    assert run(["list", "methods", "--timings"]) == 0
+    assert "CPU seconds" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 import pytest
 
-from queryveil.core.progress import batches, nested_progress, silent
+from queryveil.core.progress import Timings, batches, nested_progress, silent
 
 
 def test_nested_progress_names_the_outer_stage_first() -> None:
@@ -19,3 +19,17 @@ def test_batches_cover_all_elements_and_report_the_end(n: int, size: int) -> Non
     assert [i for part in found for i in range(part.start, part.stop)] == list(range(n))
     assert all(part.stop - part.start <= size for part in found)
     assert reports == [*(("work", part.start, n) for part in found), ("work", n, n)]
+
+
+def test_timings_add_up_the_stages_and_pass_reports_on() -> None:
+    reports: list[tuple[str, int, int]] = []
+    timings = Timings(lambda *report: reports.append(report))
+    for stage in ("reading", "deleting, pass 1", "deleting, pass 2", "reading", "writing"):
+        timings(stage, 1, 2)
+    sum(range(200_000))  # takes some processor time
+    found = {each.stage: each for each in timings.stages()}
+    assert list(found) == ["starting", "reading", "deleting", "writing"]
+    assert all(each.wall >= 0 and each.cpu >= 0 for each in found.values())
+    assert found["writing"].cpu > 0
+    assert [stage for stage, _, _ in reports] == ["reading", "deleting", "deleting", "reading", "writing"]
+    assert [line.split()[0] for line in str(timings).splitlines()] == ["stage", *found, "all"]

@@ -15,8 +15,8 @@ from queryveil.core.progress import Progress, silent
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
-from queryveil.kernels.km.growth import GrowingLog, add_potentials, term_postings
-from queryveil.kernels.km.supports import Tree
+from queryveil.kernels.km.growth import GrowingLog, add_potentials
+from queryveil.kernels.km.supports import Tree, term_postings
 from queryveil.market.table import Market, make_market
 from queryveil.methods.best import GrowthProblem, _enforce_larger_combinations, grow_terms, growth_problem, improve
 from queryveil.methods.deletion import count_combinations, delete, rule_for

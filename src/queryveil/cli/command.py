@@ -4,6 +4,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from queryveil.cli.config import config_loader, save_config
-from queryveil.cli.output import print_json, progress_bar
+from queryveil.cli.output import print_json, progress_bar, timings_printed
 from queryveil.core.names import Flag, Integer, Real, Word, declarations
 from queryveil.core.options import EnginePath, LocalPath, Option, OptionGroup, TextName
 
@@ -44,6 +45,9 @@ _DRY_RUN = Option(
     default=False,
     flag="--dry-run",
     panel=_PANEL,
+)
+_TIMINGS = replace(
+    _DRY_RUN, name="timings", purpose="Print on stderr what each stage took, in seconds.", flag="--timings"
 )
 
 
@@ -109,14 +113,19 @@ def _with_options(
     run: Command, documented: Callable[..., Any], request: type[OptionGroup], json: str, example: str, *added: Option
 ) -> Command:
     """Declare the options of a request as those of a command; `json` is the help of `--json`, absent without one."""
+
+    def timed(*, timings: bool = False, **values: Any) -> int:
+        with timings_printed() if timings else nullcontext():
+            return run(**values)
+
     options = [each for each in request.options() if not each.is_python_only]
-    own = [*added, *([Option(_JSON, Flag(), json, False, flag="--json", panel=_PANEL)] if json else [])]
+    own = [*added, *([Option(_JSON, Flag(), json, False, flag="--json", panel=_PANEL)] if json else []), _TIMINGS]
     parameters = [_parameter(each, request) for each in (*options, *own)]
-    run.__name__, run.__doc__ = documented.__name__, documented.__doc__
-    run.request, run.example = request, example  # type: ignore[attr-defined]  # for the command and for tests
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run
+    timed.__name__, timed.__doc__ = documented.__name__, documented.__doc__
+    timed.request, timed.example = request, example  # type: ignore[attr-defined]  # for the command and for tests
+    timed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    timed.__annotations__ = {each.name: each.annotation for each in parameters}
+    return timed
 
 
 def add_command(app: typer.Typer, name: str, function: Command) -> None:

@@ -1,20 +1,51 @@
-"""What commands print: results on stdout, progress on a terminal's stderr only."""
+"""What commands print: results on stdout, progress on a terminal's stderr only, on request timings on stderr."""
 
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import typer
 
-from queryveil.core.progress import Progress, silent
+from queryveil.core.progress import Progress, Timings, silent
 from queryveil.core.results import Score
+
+_timings: ContextVar[Timings | None] = ContextVar("_timings", default=None)
+
+
+@contextmanager
+def timings_printed() -> Iterator[None]:
+    """Print where the time of the block went, by the stages that its progress bars show; also if it fails."""
+    timings = Timings()
+    token = _timings.set(timings)
+    try:
+        yield
+    finally:
+        _timings.reset(token)
+        typer.echo(str(timings), err=True)
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """Show progress where a person watches; elsewhere stay silent."""
+    timings = _timings.get()
+    with _bars() as progress:
+        if timings is None:
+            yield progress
+            return
+
+        def report(stage: str, done: int, total: int) -> None:
+            timings(stage, done, total)
+            progress(stage, done, total)
+
+        yield report
+        timings("printing", 0, 0)
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield silent
         return

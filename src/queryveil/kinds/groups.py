@@ -124,6 +124,7 @@ def load_members(private: PrivateFolder, released: ReleasedGroups) -> GroupMembe
 
 GROUPS = GroupsKind(
     name="groups",
+    needs_profiles_only=True,
     purpose="groups of people, each with terms and weights in place of the members' profiles",
     columns={"group": "int64", "term": "string", "weight": "float64"},
     sorted_by=("group", "term"),

@@ -173,6 +173,7 @@ HISTORIES_MEASURES = (
 )
 HISTORIES = HistoriesKind(
     name="histories",
+    needs_profiles_only=True,
     purpose="the terms that stay of every history, each once",
     columns={"user": "int64", "term": "string"},
     sorted_by=("user", "term"),

@@ -95,6 +95,7 @@ class VocabulariesKind(HistoriesKind):
 
 VOCABULARIES = VocabulariesKind(
     name="vocabularies",
+    needs_profiles_only=True,
     purpose="for every history a bag of terms that several people share, as typed or generalised",
     columns={"user": "int64", "term": "string", "count": "int32", "level": "int32"},
     sorted_by=("user", "term", "level"),

@@ -25,9 +25,9 @@ from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.deletion import count_degrees
-from queryveil.kernels.km.growth import GrowingLog, add_potentials, grow, term_postings
+from queryveil.kernels.km.growth import GrowingLog, add_potentials, grow
 from queryveil.kernels.km.improvement import make_selection_scratch, reinsert_terms, reselect
-from queryveil.kernels.km.supports import Tree, are_distinct
+from queryveil.kernels.km.supports import Tree, are_distinct, term_postings
 from queryveil.kernels.km.updates import FIS, UTILITY, Rule, make_scratch
 from queryveil.methods.deletion import BUDGET, count_combinations, delete, make_log
 from queryveil.methods.targets import Objective
@@ -48,6 +48,7 @@ _SPREAD = 0.4  # of the random factors of its order and weights
 _SMALL = 16  # tries after the first: a log that allows so many is also grown in the order of other targets
 _PROMISING = 0.9  # share of the best result so far that makes another order worth more work
 _FEW_TRIPLES = 1_000_000  # up to so many frequent ones, Algorithm 1 is also tried by other rules
+_HOPELESS = 0.6  # share of a promising result below which another order is not improved in a large log
 _OTHER = "growth in another order"
 
 
@@ -67,7 +68,7 @@ def best(
         if stop.is_set():
             raise InterruptedError(stage)
 
-    own = _copy_supports(tree)
+    own = tree._replace(support2=tree.support2.copy())  # growing uses no larger combinations
     with ThreadPoolExecutor(1) as pool:
         paper = pool.submit(delete, rows, people, own, rule, end_when_stopped)
         try:
@@ -285,7 +286,8 @@ def _grow_best(
     """Return what the best of several grown logs keeps, the masks of the first and the best one, and their number.
 
     If one of the starts keeps enough to be promising, terms are removed from the log that is best by the guide and
-    inserted again in a varied order, as often as the size of the log allows.
+    inserted again in a varied order, as often as the size of the log allows. Where it allows none, a log that keeps far
+    less is not improved.
     """
     log, tree = problem.log_keeping(np.zeros(len(problem.position), np.bool_)), problem.tree
     most = furthest = -np.inf, 0.0
@@ -302,7 +304,8 @@ def _grow_best(
             is_missing = log.support1 < problem.k
             weight = is_missing[problem.term].astype(np.float64)
             grow_terms(problem, log, tree, weight, np.flatnonzero(is_missing)[::-1].copy(), progress)
-        improve(problem, log, tree, order, progress)
+        if problem.n_varied or objective.kept_share(problem.mask(log))[0] >= _HOPELESS * promising:
+            improve(problem, log, tree, order, progress)
         mask = problem.mask(log)
         kept, guided = objective.kept_share(mask), guide.kept_share(mask)
         if kept > most:
@@ -365,7 +368,8 @@ def _enforce_larger_combinations(
     for rule in rules:
         if rule.target == FIS:
             rule = rule._replace(degree=count_degrees(counted, rule.m, len(people)))
-        tree, mask = _copy_supports(counted), np.zeros(len(rows.ids), np.bool_)
+        tree = counted if rule is rules[-1] else _copy_supports(counted)
+        mask = np.zeros(len(rows.ids), np.bool_)
         mask[grown], _ = delete(start, people, tree, rule, progress)
         _reinsert(rows, mask, tree, rule, objective.gain, len(people), progress)
         found.append(mask)

@@ -199,6 +199,7 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             faults = claim_faults(manifest)
             verdict = verify_or_raise(manifest, kind, evidence, faults=faults, engine=run.engine, progress=progress)
             scores = run.measure(evidence, manifest)
+            progress("rendering the report", 0, 1)
             context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
             context |= {ADVICE: applied.summary.get(ADVICE, "")}
             page = render_release_report(manifest, verdict, scores, section=kind.report_section, context=context)

@@ -70,6 +70,8 @@ class LocalRun(ReleaseRun):
         if sum(path.stat().st_size for path in files if path.is_file()) > _LARGE:
             Thread(target=_warm_up).start()
         with open_source(source, plan.kind, self.progress) as (log, profiles):
+            if log is not None and plan.kind.needs_profiles_only:
+                log.close()  # its memory is better used by the method
             for each in self._input_loaders:
                 profiles = each.provide(profiles, self._method_inputs)
             outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._method_inputs, self.progress))
@@ -124,6 +126,7 @@ class LocalRun(ReleaseRun):
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Read back what was written."""
+        self.progress("reading back", 0, 1)
         released = read_files(self._folder, manifest)
         if released.faults:
             raise InputError(f"{self.locations[0]}: {released.faults[0]} while it was written; try again.")

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, advance, children, find_node, list_pairs, lowest
-from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, Scratch, update, update_pairs
+from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, advance, children, find_node, list_pairs_of, lowest
+from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, Scratch, update
 
 
 @jit
@@ -40,7 +40,7 @@ def _compare(rule: Rule, support1: NDArray[np.int32], t: int, other: int) -> flo
 
 
 @jit
-def _select_deletion(
+def select_deletion(
     rule: Rule, support1: NDArray[np.int32], current: NDArray[np.int32], positions: NDArray[np.int64], n: int
 ) -> int:
     """Return the position of the term to delete from a combination (positions ascending)."""
@@ -66,11 +66,10 @@ def _delete(
     n: int,
     s: Scratch,
     position: int,
-    general: int | None,
 ) -> None:
     """Delete one term; for target `fis` the supports of the remaining terms are updated at once."""
     log.kept[s.where[position]] = False
-    if general is not None and rule.target == FIS:
+    if rule.target == FIS:
         n_rest = 0
         for i in range(n):
             if i == position or not s.is_deleted[i]:
@@ -82,30 +81,28 @@ def _delete(
 
 @jit
 def _delete_infrequent_terms(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, general: int | None
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch
 ) -> int:
     """Delete single terms that are infrequent; return how many."""
     current, k = s.current, rule.k
     n_deleted = 0
     for i in range(n):
         if support1[current[i]] < k:
-            _delete(log, tree, rule, support1, h, n, s, i, general)
+            _delete(log, tree, rule, support1, h, n, s, i)
             n_deleted += 1
     return n_deleted
 
 
 @jit
 def _delete_infrequent_pairs(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, general: int | None
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch
 ) -> int:
     """Delete a term of every infrequent pair, pairs in lexicographic order; return how many.
 
     Frequent pairs are skipped a word of bits at a time.
     """
-    kept, utility = log.kept, rule.utility
-    current, where, is_deleted, common, indices = s.current, s.where, s.is_deleted, s.common, s.indices
+    current, is_deleted, common, indices = s.current, s.is_deleted, s.common, s.indices
     frequent, rarer, words = s.pairs.frequent, s.pairs.rarer, (n + 63) >> 6
-    is_plain = rule.target == UTILITY and not rule.has_random_ties
     n_deleted = 0
     for i in range(n):
         if is_deleted[i] or not common[i]:
@@ -117,14 +114,9 @@ def _delete_infrequent_pairs(
             while bits and not is_deleted[i]:
                 j = (word << 6) + lowest(bits)
                 bits &= bits - ONE
-                if is_plain:  # by far the most common; the calls would cost more than the work
-                    deleted = j if utility[current[j]] <= utility[current[i]] else i
-                    is_deleted[deleted] = True
-                    kept[where[deleted]] = False
-                else:
-                    indices[0], indices[1] = i, j
-                    deleted = _select_deletion(rule, support1, current, indices, 2)
-                    _delete(log, tree, rule, support1, h, n, s, deleted, general)
+                indices[0], indices[1] = i, j
+                deleted = select_deletion(rule, support1, current, indices, 2)
+                _delete(log, tree, rule, support1, h, n, s, deleted)
                 if deleted == j:
                     rarer[word] ^= ONE << np.uint64(j & 63)
                 n_deleted += 1
@@ -202,8 +194,8 @@ def _delete_unmarked_triples(
                     c = (word << 6) + lowest(bits)
                     bits &= bits - ONE
                     indices[0], indices[1], indices[2] = a, b, c
-                    deleted = _select_deletion(rule, support1, s.candidates, indices, 3)
-                    _delete(log, tree, rule, support1, h, n, s, candidate_at[deleted], 1)
+                    deleted = select_deletion(rule, support1, s.candidates, indices, 3)
+                    _delete(log, tree, rule, support1, h, n, s, candidate_at[deleted])
                     rarer[deleted >> 6] &= ~(ONE << np.uint64(deleted & 63))
                     n_deleted += 1
     return n_deleted
@@ -260,8 +252,8 @@ def _delete_infrequent_larger(
         elif _is_frequent(tree, rule.k, pair_nodes, s, size):
             has_next = advance(s.indices, size, n_candidates, size - 1)
         else:
-            deleted = _select_deletion(rule, support1, s.candidates, s.indices, size)
-            _delete(log, tree, rule, support1, h, n, s, s.candidate_at[deleted], 1)
+            deleted = select_deletion(rule, support1, s.candidates, s.indices, size)
+            _delete(log, tree, rule, support1, h, n, s, s.candidate_at[deleted])
             n_deleted += 1
     return n_deleted, work
 
@@ -285,28 +277,23 @@ def _load_history(log: Log, h: int, now: int, s: Scratch) -> int:
 
 @jit
 def _anonymize_history(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, s: Scratch, general: int | None
+    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, s: Scratch
 ) -> tuple[int, int]:
     """Delete terms of one history until all its combinations are frequent; return how many and the work done."""
     is_first_time = log.checked[h] < 0
     n = _load_history(log, h, now, s)
-    n_deleted = _delete_infrequent_terms(log, tree, rule, support1, h, n, s, general)
+    n_deleted = _delete_infrequent_terms(log, tree, rule, support1, h, n, s)
     work = n
     if rule.m > 1:
-        work += list_pairs(tree, rule.k, s.current, n, s.is_deleted, s.rarest, s.position_of, s.pairs)
-        n_deleted += _delete_infrequent_pairs(log, tree, rule, support1, h, n, s, general)
+        work += list_pairs_of(tree, rule.k, s.current, n, s.is_deleted, s.rarest, s.position_of, s.pairs)
+        n_deleted += _delete_infrequent_pairs(log, tree, rule, support1, h, n, s)
     is_listed = is_first_time and rule.m > 1 and n <= LISTED
-    person = log.owner[h]
-    if rule.m == 2 and rule.target != FIS and log.first[person + 1] - log.first[person] == 1:
-        if n_deleted:
-            update_pairs(log, tree, rule, support1, h, n, s, is_listed)
-    elif general is not None:
-        for size in range(3, rule.m + 1):
-            n_more, more_work = _delete_infrequent_larger(log, tree, rule, support1, h, n, s, size)
-            n_deleted += n_more
-            work += more_work
-        if n_deleted and rule.target != FIS:
-            update(log, tree, rule, support1, h, s.current, n, s.is_deleted, -1, is_listed, s)
+    for size in range(3, rule.m + 1):
+        n_more, more_work = _delete_infrequent_larger(log, tree, rule, support1, h, n, s, size)
+        n_deleted += n_more
+        work += more_work
+    if n_deleted and rule.target != FIS:
+        update(log, tree, rule, support1, h, s.current, n, s.is_deleted, -1, is_listed, s)
     return n_deleted, work + (n * n if n_deleted else 0)
 
 
@@ -329,12 +316,9 @@ def delete_in_histories(
     now: int,
     budget: int,
     scratch: Scratch,
-    general: int | None,
 ) -> tuple[int, int, int]:
     """Delete infrequent combinations in the histories from `first` on until the budget of work is used up.
 
-    `general` is None if m = 2, everybody has one history and the target is not `fis`: numba then does not compile
-    the code for the other cases, which would take long.
     Return the next history, the time, and the number of deletions.
     """
     n_deleted = 0
@@ -344,7 +328,7 @@ def delete_in_histories(
         work += log.indptr[h + 1] - log.indptr[h]
         if _needs_check(log, h):
             now += 1
-            n_now, work_now = _anonymize_history(log, tree, rule, support1, h, now, scratch, general)
+            n_now, work_now = _anonymize_history(log, tree, rule, support1, h, now, scratch)
             n_deleted += n_now
             work += 20 + work_now
         h += 1

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import Tree, find_node, postings
+from queryveil.kernels.km.supports import Tree, find_node
 
 MAX_CONFLICTS = 8  # a history deletes at most so many terms for one
 
@@ -39,21 +39,6 @@ class GrowingLog(NamedTuple):
     touched: NDArray[np.int32]  # (terms,): the terms with a count above zero …
     n_touched: NDArray[np.int64]  # (1,): … and how many they are
     accepts: NDArray[np.bool_]  # (most holders of a term,): which of them accept the new term
-
-
-@jit
-def term_postings(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], n_terms: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return, for every term below n_terms, the histories that hold it, ascending, and where in the log."""
-    start, history = postings(indptr, ids, n_terms)
-    end, position = start[:-1].copy(), np.empty(len(history), np.int64)
-    for i in range(len(ids)):
-        t = ids[i]
-        if t < n_terms:
-            position[end[t]] = i
-            end[t] += 1
-    return start, history, position
 
 
 @jit

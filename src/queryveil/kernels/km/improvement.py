@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.km.growth import GrowingLog
-from queryveil.kernels.km.supports import LISTED, TermPairs, Tree, children, list_pairs, make_term_pairs
+from queryveil.kernels.km.supports import (
+    LISTED,
+    TermPairs,
+    Tree,
+    children,
+    find_node,
+    list_pairs_of,
+    make_term_pairs,
+)
 from queryveil.kernels.km.updates import Log, Rule, Scratch, update
 
 
@@ -162,7 +170,7 @@ def reselect(
         n, n_kept = _load_candidates(log, ids, pair_of, h, k, s)
         if n == n_kept:
             continue
-        work += n * n + list_pairs(tree, k, s.current, n, s.all_false, s.all_true, s.position_of, s.pairs)
+        work += n * n + list_pairs_of(tree, k, s.current, n, s.all_false, s.all_true, s.position_of, s.pairs)
         if _find_conflicts(log.support1, tree.support2, k, n, s) and _choose_terms(gain, n, s) > 0:
             _apply_selection(log, tree.support2, h, n, s)
             for i in range(log.indptr[h], log.indptr[h + 1]):
@@ -227,6 +235,28 @@ def _count_frequent_with(
 
 
 @jit
+def _fits_in_pairs(
+    start: NDArray[np.int64],
+    term: NDArray[np.int32],
+    support: NDArray[np.int32],
+    k: int,
+    ids: NDArray[np.int32],
+    kept: NDArray[np.bool_],
+    begin: int,
+    end: int,
+    position: int,
+) -> bool:
+    """Return whether the term at a position of a history is in a frequent pair with each kept one; few terms are."""
+    for i in range(begin, end):
+        if kept[i] and i != position:
+            t, other = ids[max(i, position)], ids[min(i, position)]
+            node = find_node(term, start[t], start[t + 1], other)
+            if node < 0 or support[node] < k:
+                return False
+    return True
+
+
+@jit
 def _reinsert_into(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], h: int, s: Scratch
 ) -> None:
@@ -234,6 +264,8 @@ def _reinsert_into(
     begin, end = log.indptr[h], log.indptr[h + 1]
     for i in begin + np.argsort(-gain[begin:end]):
         if log.kept[i] or gain[i] < 0 or support1[log.ids[i]] < rule.k:
+            continue
+        if not _fits_in_pairs(tree.start2, tree.term2, tree.support2, rule.k, log.ids, log.kept, begin, end, i):
             continue
         n, position = 0, -1
         for j in range(begin, end):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import MARKED, TermPairs, Tree, children, find_node, make_term_pairs
+from queryveil.kernels.km.supports import MARKED, ONE, TermPairs, Tree, children, make_term_pairs
 
 RANDOM, FIS, UTILITY = 0, 1, 2
 
@@ -49,6 +49,7 @@ class Scratch(NamedTuple):
     common: NDArray[np.bool_]  # which of them can be another term of it
     pairs: TermPairs
     triples: NDArray[np.uint64]  # (candidates, candidates, words): bit c of (a, b): positions a < b < c are frequent
+    frequent: NDArray[np.uint64]  # (n, words): bit b of row c: positions b < c are a frequent pair; for updates
     candidates: NDArray[np.int32]  # terms that can be in a larger combination to test
     candidate_at: NDArray[np.int64]  # the position of each of those in `current`
     indices: NDArray[np.int64]  # (4,): positions in `candidates` of the combination tested, ascending
@@ -71,6 +72,7 @@ def make_scratch(longest: int, n_terms: int, m: int) -> Scratch:
         common=np.zeros(longest, np.bool_),
         pairs=make_term_pairs(longest),
         triples=np.empty(marked * marked * ((marked + 63) >> 6), np.uint64),
+        frequent=np.empty(longest * ((longest + 63) >> 6) if m > 2 else 0, np.uint64),
         candidates=np.empty(longest, np.int32),
         candidate_at=np.empty(longest, np.int64),
         indices=np.zeros(4, np.int64),
@@ -154,6 +156,7 @@ def update(
     position_of, combination = scratch.position_of, scratch.combination
     positions2, positions3, positions4 = scratch.positions[0], scratch.positions[1], scratch.positions[2]
     nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
+    frequent, words = scratch.frequent, (n + 63) >> 6
     first, second, node_of = scratch.pairs.first, scratch.pairs.second, scratch.pairs.node
     n_listed = scratch.pairs.size[0]
     start2, term2, support2 = tree.start2, tree.term2, tree.support2
@@ -171,6 +174,8 @@ def update(
         first_changed += 1
     person = log.owner[h]
     has_several = log.first[person + 1] - log.first[person] > 1
+    for i in range(n * words if m > 2 else 0):
+        frequent[i] = np.uint64(0) if i >= first_changed * words else ~np.uint64(0)
     listed = 0  # pairs are listed by their rarer term
     for c in range(first_changed, n):
         combination[0] = current[c]
@@ -189,21 +194,35 @@ def update(
                 listed += 1
         else:
             n2 = children(start2, term2, current[c], current, c, position_of, positions2, nodes2)
+        n_frequent = 0
         for i in range(n2):
             b, node2 = positions2[i], nodes2[i]
             if support2[node2] < min_support:
                 continue
             combination[1] = current[b]
-            changed2 = is_changed[c] or is_changed[b]
-            if changed2 and not (has_several and _is_elsewhere(log, h, combination, 2)):
+            if (is_changed[c] or is_changed[b]) and not (has_several and _is_elsewhere(log, h, combination, 2)):
                 support2[node2] += by
                 if support2[node2] == infrequent_at:
                     _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 2)
-            if m < 3 or not (changed2 or first_changed < b):
+            if m > 2 and support2[node2] >= min_support:
+                frequent[c * words + (b >> 6)] |= ONE << np.uint64(b & 63)
+                positions2[n_frequent], nodes2[n_frequent] = b, node2
+                n_frequent += 1
+        for i in range(n_frequent):
+            b, node2 = positions2[i], nodes2[i]
+            changed2 = is_changed[c] or is_changed[b]
+            with_both = np.uint64(0)
+            for word in range((b >> 6) + 1):
+                with_both |= frequent[c * words + word] & frequent[b * words + word]
+            if with_both == 0 or not (changed2 or first_changed < b):
                 continue
+            combination[1] = current[b]
             n3 = children(start3, term3, node2, current, b, position_of, positions3, nodes3)
             for j in range(n3):
                 a, node3 = positions3[j], nodes3[j]
+                word, bit = a >> 6, ONE << np.uint64(a & 63)
+                if not frequent[c * words + word] & frequent[b * words + word] & bit:
+                    continue
                 combination[2] = current[a]
                 changed3 = changed2 or is_changed[a]
                 if changed3 and not (has_several and _is_elsewhere(log, h, combination, 3)):
@@ -222,53 +241,3 @@ def update(
                                 _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 4)
     for i in range(n):
         position_of[current[i]] = -1
-
-
-@jit
-def _lower_pair(
-    support2: NDArray[np.int32],
-    drop_as_rarest: NDArray[np.int64],
-    drop_as_other: NDArray[np.int64],
-    now: int,
-    k: int,
-    node: int,
-    rarer: int,
-    other: int,
-) -> None:
-    """Lower the support of a pair of terms by one; record the time if it becomes infrequent."""
-    support2[node] -= 1
-    if support2[node] == k - 1:
-        drop_as_rarest[rarer] = now
-        drop_as_other[other] = now
-
-
-@jit
-def update_pairs(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, n: int, s: Scratch, is_listed: bool
-) -> None:
-    """Do what `update` does, for m = 2 and a person of one history: faster, as pairs are listed or few."""
-    current, is_deleted = s.current, s.is_deleted
-    first, second, node_of, size = s.pairs.first, s.pairs.second, s.pairs.node, s.pairs.size[0]
-    start, term, support2 = tree.start2, tree.term2, tree.support2
-    drop_as_rarest, drop_as_other, now, k = log.drop_as_rarest, log.drop_as_other, log.checked[h], rule.k
-    for g in range(n):
-        t = current[g]
-        if not is_deleted[g]:
-            continue
-        support1[t] -= 1
-        if support1[t] == k - 1:
-            drop_as_rarest[t] = now
-        if is_listed:
-            continue
-        for i in range(g):
-            node = find_node(term, start[t], start[t + 1], current[i])
-            if node >= 0:
-                _lower_pair(support2, drop_as_rarest, drop_as_other, now, k, node, t, current[i])
-        for j in range(g + 1, n):
-            node = -1 if is_deleted[j] else find_node(term, start[current[j]], start[current[j] + 1], t)
-            if node >= 0:
-                _lower_pair(support2, drop_as_rarest, drop_as_other, now, k, node, current[j], t)
-    for pair in range(size if is_listed else 0):
-        i, j = first[pair], second[pair]
-        if is_deleted[i] or is_deleted[j]:
-            _lower_pair(support2, drop_as_rarest, drop_as_other, now, k, node_of[pair], current[j], current[i])
