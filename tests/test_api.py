@@ -78,6 +78,7 @@ def test_public_names() -> None:
         "search_index",
         "sensitivity_model",
         "verify",
+        "warm",
         "why",
         "write_profiles",
     ]
