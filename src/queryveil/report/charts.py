@@ -6,8 +6,8 @@ mode; series differ in shape as well. Bars carry their figures as text, and ever
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -21,12 +21,14 @@ Spec = dict[str, Any]  # a Vega-Lite specification, or a part of one
 
 VEGA_LITE = "5.20"  # one grammar for all versions of vl-convert that we accept: the same figures give the same bytes
 BAR_WIDTH, BAR_HEIGHT, BAR_GAP = 220, 18, 12  # pixels; the width is that of the longest possible bar
+WIDE_BAR_WIDTH = 560  # where the chart has the page to itself
 PLOT_WIDTH, PLOT_HEIGHT = 330, 240  # of scatter plots and line charts
 RANGE_WIDTH = 260
 CHARACTER_WIDTH, LABEL_MARGIN = 7.6, 14  # of row labels, estimated: the page's font is unknown here
 SERIES_COLOURS = 10  # --series-1, … of the style sheet
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
-POINT_LABEL_WIDTH, POINT_LABEL_HEIGHT = 0.3, 0.06  # as shares of the axes
+WIDE_PLOT_WIDTH, WIDE_PLOT_HEIGHT = 1000, 400  # likewise
+POINT_LABEL, LABEL_WIDTH = 12, 6.8  # of labels of points: font size, and the estimated width of a character
 _CACHED_CHARTS = 256
 _ROLES = re.compile(r' (role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
@@ -95,6 +97,11 @@ def bar_chart(rows: Sequence[tuple[str, float]], description: str, *, end: float
     return draw(spec, values, description)
 
 
+def responsive(draw_chart: Callable[[bool], Markup]) -> Markup:
+    """Return a chart for narrow and one for wide screens, of which the page shows one; the function draws either."""
+    return Markup('<div class="narrow">{}</div>\n<div class="broad">{}</div>').format(*map(draw_chart, (False, True)))
+
+
 def share_chart(title: str, rows: Sequence[tuple[str, float]]) -> Markup:
     """Draw one bar of a percentage per row on an axis that ends a little above the largest one."""
     described = ", ".join(f"{label}: {percent(value)}" for label, value in rows)
@@ -102,7 +109,7 @@ def share_chart(title: str, rows: Sequence[tuple[str, float]]) -> Markup:
 
 
 def grouped_bar_chart(
-    rows: Sequence[tuple[str, Sequence[float | None]]], colours: Mapping[str, str], title: str
+    rows: Sequence[tuple[str, Sequence[float | None]]], colours: Mapping[str, str], title: str, *, is_wide: bool = False
 ) -> Markup:
     """Draw a group of bars per row: a percentage for each series of `colours`, none where it is unknown."""
     values = [
@@ -115,6 +122,7 @@ def grouped_bar_chart(
     bars = {"mark": _BAR, "encoding": {"color": {"field": "series", "type": "nominal", "scale": scale}}}
     text = {"mark": "text", "encoding": {"text": {"field": "text"}}}
     spec = {
+        "width": WIDE_BAR_WIDTH if is_wide else BAR_WIDTH,
         "height": {"step": BAR_HEIGHT + 4},
         "encoding": {
             "y": {**_row_labels([label for label, _ in rows]), "scale": {"paddingInner": 0.25}},
@@ -164,21 +172,38 @@ def crowd_chart(rows: Sequence[tuple[str, int, float, int]]) -> Markup:
     return range_chart(rows, "people behind it", f"{title}. {described}.")
 
 
-def scatter_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
-    """Draw labelled points on two axes of percentages."""
+def scatter_chart(
+    points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str], *, is_wide: bool = False
+) -> Markup:
+    """Draw points on two axes of percentages, each with its label."""
     x_end, y_end = axis_end(p.x for p in points), axis_end(p.y for p in points)
-    labels = {"mark": {"type": "text", "fontSize": 12, "dx": 9}, "encoding": {"text": {"field": "label"}}}
+    width, height = _plot_size(is_wide)
+    scales = x_end / width, y_end / height
+    places = {axis: {"field": f"label_{axis}", "type": "quantitative"} for axis in "xy"}
+    labels = {
+        "mark": {"type": "text", "fontSize": POINT_LABEL, "dx": 0},
+        "encoding": {**places, "text": {"field": "label"}},
+    }
+    leaders = {
+        "mark": {"type": "rule", "color": "var(--line)"},
+        "encoding": {"x2": {"field": "label_x"}, "y2": {"field": "label_y"}},
+    }
     axes = {
         "x": _axis_from_zero("x", f"{x_title}, %", x_end, "center"),
         "y": _axis_from_zero("y", f"{y_title}, %", y_end, "right"),
     }
     described = "; ".join(f"{_name(p)}: {percent(p.x)} and {percent(p.y)}" for p in points)
-    shown = _without_overlapping_labels(points, POINT_LABEL_WIDTH * x_end, POINT_LABEL_HEIGHT * y_end)
-    layers = [_markers(series, legend_columns=3), labels]
-    return _plot(axes, layers, shown, f"Scatter plot of {y_title} over {x_title}. {described}.")
+    values = (
+        {**_values(p), "label_x": p.x + dx * scales[0], "label_y": p.y + dy * scales[1]}
+        for p, (dx, dy) in zip(points, _label_offsets(points, *scales), strict=True)
+    )
+    layers = [leaders, _markers(series, legend_columns=3), labels]
+    return _plot(axes, layers, values, f"Scatter plot of {y_title} over {x_title}. {described}.", is_wide=is_wide)
 
 
-def growth_chart(points: Sequence[Point], y_title: str, series: Sequence[str], end: float) -> Markup:
+def growth_chart(
+    points: Sequence[Point], y_title: str, series: Sequence[str], end: float, *, is_wide: bool = False
+) -> Markup:
     """Draw a line of percentages per series over k, which has a logarithmic axis."""
     ks = sorted({p.x for p in points})
     scale = {"type": "log", "domain": [ks[0], ks[-1]], "nice": False}
@@ -187,7 +212,8 @@ def growth_chart(points: Sequence[Point], y_title: str, series: Sequence[str], e
         "y": _axis_from_zero("y", f"{y_title}, %", end, "right"),
     }
     described = "; ".join(f"{_name(p)}, k {p.x:.0f}: {percent(p.y)}" for p in points)
-    return _plot(axes, _lines(series, legend_columns=3), points, f"Line chart of {y_title} over k. {described}.")
+    description = f"Line chart of {y_title} over k. {described}."
+    return _plot(axes, _lines(series, legend_columns=3), map(_values, points), description, is_wide=is_wide)
 
 
 def line_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
@@ -199,7 +225,7 @@ def line_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequ
     }
     described = "; ".join(f"{_name(p)}, {x_title} {p.x:g}: {p.y:.3g}" for p in points)
     description = f"Line chart of {y_title} over {x_title}. {described}."
-    return _plot(axes, _lines(series, legend_columns=1), points, description)
+    return _plot(axes, _lines(series, legend_columns=1), map(_values, points), description)
 
 
 def axis_end(values: Iterable[float]) -> float:
@@ -229,10 +255,19 @@ def _to_svg(spec: str) -> tuple[str, str, Markup]:
     return opening["width"], opening["height"], content
 
 
-def _plot(axes: Spec, layers: list[Spec], points: Sequence[Point], description: str) -> Markup:
-    spec = {"width": PLOT_WIDTH, "height": PLOT_HEIGHT, "encoding": axes, "layer": layers}
-    values = [{"x": p.x, "y": p.y, "series": p.series, "label": p.label} for p in points]
-    return draw(spec, values, description)
+def _plot(
+    axes: Spec, layers: list[Spec], values: Iterable[Mapping[str, Any]], description: str, *, is_wide: bool = False
+) -> Markup:
+    width, height = _plot_size(is_wide)
+    return draw({"width": width, "height": height, "encoding": axes, "layer": layers}, list(values), description)
+
+
+def _plot_size(is_wide: bool) -> tuple[int, int]:
+    return (WIDE_PLOT_WIDTH, WIDE_PLOT_HEIGHT) if is_wide else (PLOT_WIDTH, PLOT_HEIGHT)
+
+
+def _values(point: Point) -> Spec:
+    return {"x": point.x, "y": point.y, "series": point.series, "label": point.label}
 
 
 def _row_labels(labels: Sequence[str]) -> Spec:
@@ -247,7 +282,7 @@ def _axis(field: str, title: str, scale: Spec, **options: Any) -> Spec:
 
 
 def _axis_from_zero(field: str, title: str, end: float, align: str) -> Spec:
-    return _axis(field, title, {"domain": [0, end], "nice": True}, tickCount=5, labelAlign=align)
+    return _axis(field, title, {"domain": [0, end], "nice": False}, tickCount=5, labelAlign=align)
 
 
 def _series_colour(series: Sequence[str], legend_columns: int) -> Spec:
@@ -272,13 +307,25 @@ def _lines(series: Sequence[str], legend_columns: int) -> list[Spec]:
     return [line, _markers(series, legend_columns)]
 
 
-def _without_overlapping_labels(points: Sequence[Point], width: float, height: float) -> list[Point]:
-    """Return the points, highest first, without the labels that would overlap the label of a higher point."""
-    shown: list[Point] = []
-    for point in sorted(points, key=lambda p: (-p.y, p.x)):
-        overlaps = any(p.label and abs(p.x - point.x) < width and abs(p.y - point.y) < height for p in shown)
-        shown.append(replace(point, label="") if overlaps else point)
-    return shown
+def _label_offsets(points: Sequence[Point], x_scale: float, y_scale: float) -> list[tuple[float, float]]:
+    """Return where each label begins, in pixels from its point: as near as no other label or point is covered.
+
+    The scales are units of the axes per pixel.
+    """
+    at = [(p.x / x_scale, p.y / y_scale) for p in points]
+    taken = [(x - 5, x + 5, y - 5, y + 5) for x, y in at]
+    offsets: list[tuple[float, float]] = []
+    for (x, y), point in zip(at, points, strict=True):
+        width, half = LABEL_WIDTH * len(point.label), POINT_LABEL / 2
+        heights = (sign * step * POINT_LABEL for step in range(2 * len(points) + 2) for sign in (1, -1))
+        for dx, dy in ((side, height) for height in heights for side in (9.0, -9.0 - width)):
+            box = x + dx, x + dx + width, y + dy - half, y + dy + half
+            is_free = all(box[1] <= t[0] or t[1] <= box[0] or box[3] <= t[2] or t[3] <= box[2] for t in taken)
+            if box[0] >= 0 and box[2] >= 0 and (is_free or not point.label):
+                break
+        taken.append(box)
+        offsets.append((dx, dy))
+    return offsets
 
 
 def _name(point: Point) -> str:

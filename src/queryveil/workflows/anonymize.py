@@ -16,6 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from queryveil.attacks import attack_of
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.evidence import Evidence
@@ -33,6 +34,7 @@ from queryveil.release.signing import load_signer
 from queryveil.release.verification import claim_faults, verify_or_raise
 from queryveil.release.writer import WrittenRows
 from queryveil.report import render_release_report
+from queryveil.report.attacks import AttackReport
 from queryveil.workflows.requests import ReleaseRequest
 
 if TYPE_CHECKING:
@@ -79,6 +81,9 @@ def plan_release(request: ReleaseRequest) -> ReleasePlan:
             field="kind",
         )
     kind = kind_of(name)
+    for each in (resolve("attack", text) for text in request.attacks):
+        if not attack_of(each).applies_to(kind):
+            raise InputError(f"{each} cannot be run on a release of kind {name}; leave it out.", field="attacks")
     if request.keep_floor is not None and not source.keep:
         raise InputError(
             "--keep-floor is about columns that --keep names; add that or leave it out.", field="keep_floor"
@@ -181,6 +186,10 @@ class ReleaseRun(ExitStack):
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Take the measures of a release that is being made."""
 
+    def attack(self, manifest: Manifest) -> AttackReport:
+        """Attack a release that is being made; an engine that cannot refuses the request before it is read."""
+        raise NotImplementedError
+
 
 def make_release(request: ReleaseRequest, progress: Progress = silent) -> "ReleaseResult":
     """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
@@ -196,7 +205,10 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             verdict = verify_or_raise(manifest, kind, evidence, faults=faults, engine=run.engine, progress=progress)
             scores = run.measure(evidence, manifest)
             context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
-            page = render_release_report(manifest, verdict, scores, section=kind.report_section, context=context)
+            attacks = run.attack(manifest) if request.attacks else None
+            page = render_release_report(
+                manifest, verdict, scores, section=kind.report_section, context=context, attacks=attacks
+            )
             manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT_FILE, page.encode())))
             if sign is not None:
                 staged.write(SIGNATURE_FILE, sign(manifest.encode()))
@@ -204,7 +216,7 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             staged.commit(manifest)
     seconds = time.monotonic() - started
     location, private = run.locations
-    return ReleaseResult(location, private, manifest, verdict, tuple(scores), applied.summary, seconds)
+    return ReleaseResult(location, private, manifest, verdict, tuple(scores), applied.summary, seconds, attacks)
 
 
 @dataclass(frozen=True)
@@ -218,6 +230,7 @@ class ReleaseResult(Tabular):
     scores: tuple[Score, ...]
     summary: Mapping[str, Any]
     seconds: float
+    attacks: AttackReport | None = None  # that were run on it
 
     @property
     def release(self) -> Path:
@@ -248,6 +261,7 @@ class ReleaseResult(Tabular):
             "manifest": self.manifest.record(),
             "scores": [asdict(score) for score in self.scores],
             "summary": self.summary,
+            **({} if self.attacks is None else {"attacks": self.attacks.record()}),
             "seconds": round(self.seconds, 2),
         }
 

@@ -31,7 +31,6 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.options import ReadingOptions
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
@@ -75,15 +74,12 @@ class ReleasedUnits:
     )  # unit and value, as in `LogData`
 
 
-def read_log_data(
-    paths: Sequence[Path], manifest: Manifest, reading: ReadingOptions, needs: frozenset[str], progress: Progress
-) -> LogData:
+def read_log_data(source: LogSource, manifest: Manifest, needs: frozenset[str], progress: Progress) -> LogData:
     """Read a log as the release was made of it, cleaned and its columns coarsened; or a profile file."""
-    if len(paths) == 1 and is_profile_file(paths[0]):
-        return LogData(read_profiles(paths[0]), None, {})
+    if len(source.paths) == 1 and is_profile_file(source.paths[0]):
+        return LogData(read_profiles(source.paths[0]), None, {})
     wanted = tuple(column for column in (manifest.kept or NOTHING_KEPT).columns if column.name in needs)
-    source = LogSource(tuple(paths), reading, manifest.cleaning.cleaning(), wanted)
-    with open_log(source, progress=progress) as log:
+    with open_log(replace(source, cleaning=manifest.cleaning.cleaning(), keep=wanted), progress=progress) as log:
         profiles = build(log, progress=progress)
         queries = build(log, unit="query", progress=progress) if "names" in needs else None
         kept = _kept_values(log, profiles)
@@ -314,8 +310,8 @@ def _queries(log_data: LogData) -> Queries | None:
 
 def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     """Run attacks on a release; the log is cleaned in the way that the release's manifest says."""
-    started = time.monotonic()
-    named = [resolve("attack", name) for name in request.attacks]
+    for name in request.attacks:
+        resolve("attack", name)  # a mistyped name is reported before anything is read
     if request.targets < 1:
         raise InputError("--targets must be at least 1; give a larger number, or leave it out.")
     release = load_release(request.release)
@@ -327,6 +323,20 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     if request.page is not None:
         is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
         check_replaceable(request.page, "a page about attacks", is_page, overwrite=request.force)
+    source = LogSource(tuple(request.against), request.reading)
+    done = attack_release(release, PrivateFolder(request.private), request, source, progress)
+    if request.page is None:
+        return done
+    write_new_file(request.page, render_attack_report(done).encode(), overwrite=request.force, mode=0o600)
+    return replace(done, page=request.page)
+
+
+def attack_release(
+    release: Release, private: PrivateFolder, request: AttackRequest, source: LogSource, progress: Progress
+) -> AttackReport:
+    """Run attacks on a release that was read or just made, with knowledge drawn from its log."""
+    started = time.monotonic()
+    named = [resolve("attack", name) for name in request.attacks]
     for each in named:
         problem = _problem(each, release)
         if problem:
@@ -334,8 +344,8 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     attacks = named or default_attacks(release)
     skipped = {str(each): problem for each in attacks if (problem := _problem(each, release))}
     attacks = [each for each in attacks if str(each) not in skipped]
-    results, failed = _run(release, PrivateFolder(request.private), attacks, bool(named), request, progress)
-    done = AttackReport(
+    results, failed = _run(release, private, attacks, request, source, progress)
+    return AttackReport(
         str(request.release),
         release.manifest.kind,
         release.manifest.guarantee,
@@ -347,25 +357,22 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
         time.monotonic() - started,
         content_sha256=release.manifest.content_sha256,
     )
-    if request.page is None:
-        return done
-    write_new_file(request.page, render_attack_report(done).encode(), overwrite=request.force, mode=0o600)
-    return replace(done, page=request.page)
 
 
 def _run(
     release: Release,
     private: PrivateFolder,
     attacks: Sequence[ResolvedName],
-    is_named: bool,
     request: AttackRequest,
+    source: LogSource,
     progress: Progress,
 ) -> tuple[list[AttackResult], dict[str, str]]:
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
     needs = frozenset(attack_of(each).needs for each in attacks) | {"names" if release.kind.unit == "query" else ""}
     manifest = release.manifest
-    log_data = read_log_data(request.against, manifest, request.reading, needs, progress)
-    others = read_log_data(request.control, manifest, request.reading, needs, progress) if request.control else None
+    log_data = read_log_data(source, manifest, needs, progress)
+    control = replace(source, paths=tuple(request.control))
+    others = read_log_data(control, manifest, needs, progress) if request.control else None
     private.check_belongs(manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Profiles, lambda: log_data.profiles)
@@ -384,7 +391,7 @@ def _run(
                 raise InputError(f"{each} needs a log of queries, and --against is a file of profiles; leave it out.")
             results += each.declaration.load()(evidence, each, rng=rng, progress=progress)
         except InputError as error:
-            if is_named:
+            if request.attacks:
                 raise
             failed[str(each)] = str(error).removeprefix(f"{each} ").removesuffix(".").removesuffix("; leave it out")
     if not results:

@@ -120,6 +120,13 @@ class ReleaseRequest(OpenRequest):
     )
     groups_private: Path | None = option(None, LocalPath(), "The private folder of the --groups release.")
     places: Path | None = option(None, LocalPath(), _PLACES)
+    attacks: tuple[str | Name, ...] = option(
+        (),
+        TextName("attack"),
+        "An attack to run on the new release, for its report (queryveil list attacks); may be repeated.",
+        flag="--attack",
+        is_repeatable=True,
+    )
     title: str = option("", Line(), "A title for the report, which is published with it.")
     dataset: str = option("", Line(), "What the log is, in a few words for the report and the manifest.")
     sign_key: Path | None = option(None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.")

@@ -44,8 +44,9 @@ class SparkRun(ReleaseRun):
 
     def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
         """Refuse what a cluster cannot do, and folders that cannot be written, before Spark is started."""
-        if request.keep:
-            raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
+        for flag, value in (("--keep", request.keep), ("--attack", request.attacks)):
+            if value:
+                raise InputError(f"{flag} has no Spark form; leave it out, or use --engine local.")
         super().__init__()
         self.plan, self.progress = plan_release(request), progress
         self._layout = _check_supported(self.plan)
