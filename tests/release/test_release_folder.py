@@ -304,6 +304,14 @@ def test_a_folder_that_is_not_ours_to_write_is_refused_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_in_a_folder_that_cannot_be_written_is_refused_by_its_name(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(OutputError, match=r"cannot write .*page\.html: the folder .* is not yours to write"):
+        queryveil.compare(log, "km(k=4, m=2)", page=tmp_path / "page.html")
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
