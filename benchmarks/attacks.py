@@ -19,8 +19,8 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import AttackResult
+from queryveil.engines import LogSource
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.options import ReadingOptions
 from queryveil.release.reader import load_release
 from queryveil.workflows.attack import build_inputs, read_log_data
 
@@ -65,7 +65,7 @@ def _setting() -> AttackInputs:
             seed=SEED,
         )
         release = load_release(done.release)
-        side = read_log_data([log], release.manifest, ReadingOptions(), frozenset({"time", "names"}), silent)
+        side = read_log_data(LogSource((log,)), release.manifest, frozenset({"time", "names"}), silent)
         return build_inputs(release, PrivateFolder(place / "p"), side, None, PEOPLE)
 
 

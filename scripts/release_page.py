@@ -80,6 +80,10 @@ PAGE = """# The release folder
 | `manifest.sig` | only with `--sign-key`: the Ed25519 signature of `manifest.json` |
 | `manifest.json` | written last: a folder without it is not a release |
 
+`queryveil export` writes a folder with the same `manifest.json`, `manifest.sig` and `report.html`, in which `rows.csv`
+(`.tsv`, `.jsonl`, `.parquet`) takes the place of the data files, and `export.json` states its SHA-256, its form and
+the verdict ([how to hand over a release](../how-to/hand-over.md)).
+
 ## Kinds
 
 | kind | what it holds | columns | with `--keep` |

@@ -99,12 +99,57 @@ def test_nothing_in_a_release_leads_back(tmp_path: Path, log: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["histories", "log"])
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, log: Path, kind: str) -> None:
+def test_the_same_seed_gives_the_same_bytes(
+    tmp_path: Path, log: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     for name in ("one", "two"):
         method = "km(k=4, m=2, target=random)"
         queryveil.anonymize(log, method, tmp_path / name, private=tmp_path / f"secret {name}", kind=kind, seed=3)
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
     assert files_of(tmp_path / "secret one") == files_of(tmp_path / "secret two")
+    assert manifest_of(tmp_path / "one")["made"] == "1970-01-02"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    queryveil.anonymize(log, method, tmp_path / "later", kind=kind, seed=3)
+    data = "data/part-00000.parquet"
+    assert files_of(tmp_path / "later")[data] == files_of(tmp_path / "one")[data]
+    assert manifest_of(tmp_path / "later")["content_sha256"] == manifest_of(tmp_path / "one")["content_sha256"]
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+    with pytest.raises(InputError, match="SOURCE_DATE_EPOCH is a number of seconds"):
+        queryveil.anonymize(log, method, tmp_path / "never", kind=kind, seed=3)
+
+
+def test_title_and_data_set_are_in_the_manifest_and_the_report(tmp_path: Path, log: Path) -> None:
+    out, title = tmp_path / "out", "Teas <b>&</b> coffees"
+    queryveil.anonymize(log, "km(k=4, m=2)", out, private=tmp_path / "private", title=title, dataset="a shop's log")
+    assert (manifest_of(out)["title"], manifest_of(out)["dataset"]) == (title, "a shop's log")
+    report = (out / "report.html").read_text()
+    assert "<h1>Teas &lt;b&gt;&amp;&lt;/b&gt; coffees</h1>" in report and "a shop&#39;s log" in report
+    assert f"<dd>{manifest_of(out)['made']}</dd>" in report
+    assert queryveil.verify(out, private=tmp_path / "private").holds
+    for other in ("two\nlines", "x" * 201):
+        with pytest.raises(InputError, match="title"):
+            queryveil.anonymize(log, "km(k=4, m=2)", tmp_path / "other", title=other)
+
+
+def test_attacks_of_the_new_release_are_in_its_report(tmp_path: Path, log: Path) -> None:
+    out, private, attacks = tmp_path / "out", tmp_path / "private", ("known_terms(m=2)", "infer(m=2)")
+    done = queryveil.anonymize(log, "km(k=4, m=2)", out, private=private, seed=SEED, attacks=attacks)
+    later = queryveil.attack(out, log, private, attacks=attacks)
+    assert done.attacks is not None and done.attacks.results == later.results
+    report = (out / "report.html").read_text()
+    assert "What attacks achieve" in report and str(SEED) not in report and "Success of infer(m=2)" in report
+    without = queryveil.anonymize(log, "km(k=4, m=2)", tmp_path / "without", seed=SEED, attacks=attacks[:1])
+    assert without.attacks is not None and without.attacks.results == later.results[: len(without.attacks.results)]
+    assert queryveil.verify(out, private=private).holds and files_of(private).keys() == {
+        "membership.parquet",
+        "profiles.parquet",
+        "run.json",
+    }
+    for wrong, said in (("known_term(m=2)", "known_term"), ("time", "cannot be run")):
+        with pytest.raises(InputError, match=said):
+            queryveil.anonymize(log, "km(k=4, m=2)", tmp_path / "never", attacks=wrong)
+        assert not (tmp_path / "never").exists()
 
 
 @pytest.mark.parametrize("kind", ["histories", "log"])
@@ -257,6 +302,14 @@ def test_a_folder_that_is_not_ours_to_write_is_refused_before_any_work(
     with pytest.raises(OutputError, match="is not yours to write"):
         queryveil.anonymize("no log is looked for yet", "km(k=2, m=1)", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_a_folder_that_cannot_be_written_is_refused_by_its_name(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(OutputError, match=r"cannot write .*page\.html: the folder .* is not yours to write"):
+        queryveil.compare(log, "km(k=4, m=2)", page=tmp_path / "page.html")
 
 
 @pytest.mark.parametrize(

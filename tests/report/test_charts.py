@@ -8,7 +8,6 @@ import pytest
 from queryveil.report.charts import (
     BAR_WIDTH,
     PLOT_WIDTH,
-    POINT_LABEL_HEIGHT,
     Axis,
     Point,
     axis_end,
@@ -75,13 +74,23 @@ def test_lines_are_described_by_series() -> None:
     assert "only" not in texts(plain)  # one series needs no legend
 
 
-def test_labels_that_would_overlap_are_left_out() -> None:
-    points = [Point(1.0, 50.0, "a", "first"), Point(1.0, 49.9, "a", "hidden"), Point(1.0, 10.0, "a", "third")]
-    svg = scatter_chart(points, "x", "y", ["a"])
-    shown = re.findall(r">([a-z]+)</text>", svg)
-    assert ("first" in shown, "hidden" in shown, "third" in shown) == (True, False, True)
-    assert 50 - POINT_LABEL_HEIGHT * axis_end([50.0]) < 49.9
-    assert label(svg).startswith("Scatter plot of y over x. a first: 1.0% and 50.0%; a hidden: 1.0% and 49.9%")
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_every_point_is_labelled_and_no_label_covers_another(is_wide: bool) -> None:
+    crowd = [Point(1.0 + x / 50, 50.0 - y / 5, "a", f"k={x}, m={y}") for x in range(4) for y in range(4)]
+    svg = scatter_chart([*crowd, Point(90.0, 50.0, "a", "far right")], "x", "y", ["a"], is_wide=is_wide)
+    places = {
+        text: (float(x), float(y))
+        for x, y, text in re.findall(
+            r'<text[^>]* transform="translate\(([-\d.]+),([-\d.]+)\)"[^>]*>([^<]*)</text>', svg
+        )
+        if "=" in text or text == "far right"
+    }
+    assert len(places) == 17
+    boxes = [(x, x + 5 * len(text), y - 5, y + 5) for text, (x, y) in places.items()]
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+    assert label(svg).startswith("Scatter plot of y over x. a k=0, m=0: 1.0% and 50.0%; a k=0, m=1: 1.0% and 49.8%")
 
 
 def test_axis_ends_above_the_largest_value_but_at_most_at_100() -> None:

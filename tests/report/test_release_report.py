@@ -11,7 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from queryveil.core.results import Score, Verdict, Violation
-from queryveil.measures import BLM, PATTERNS
+from queryveil.measures import BLM, LINKABILITY, PATTERNS
+from queryveil.measures import RETENTION as RETENTION_MEASURE
+from queryveil.measures import UNIQUE as UNIQUE_MEASURE
 from queryveil.report import render_release_report
 from tests.releases import unchecked_manifest
 from tests.report.pages import ACTIVE, HOSTILE, cells, chart_labels, headings, parse, text
@@ -316,6 +318,14 @@ def test_section_of_vocabularies() -> None:
     assert f"bLM : {BLM.purpose}." in text(parse(with_scores))
     assert f"recall of patterns : {PATTERNS.purpose}." in text(parse(with_scores))
     assert "Someone who knows 3 random terms of a history singles out" in text(parse(with_scores))
+
+
+def test_every_measure_is_explained_where_it_stands() -> None:
+    words = text(parse(render(manifest(), HOLDS, SCORES)))
+    assert f"H{RETENTION_MEASURE.purpose[1:]}." in words and f"T{UNIQUE_MEASURE.purpose[1:]}." in words
+    scores = [Score("linkability(p=0.4)", "cosine to the published profile", 0.9, unit="")]
+    groups = manifest(counts={"before": {"people": 9, "histories": 9}, "after": {"people": 9, "groups": 3, "terms": 4}})
+    assert LINKABILITY.purpose[1:] in text(parse(render(groups, HOLDS, scores, GROUPS)))
 
 
 def test_unit_of_queries_is_named() -> None:

@@ -404,9 +404,9 @@ def text_file(path: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "text", "options", "claim", "code", "says"),
     [
-        ("t.csv", "user,term\na,Java\nb,Java\n", [], "km(k=2, m=1)", 0, "1 combinations checked"),
+        ("t.csv", "user,term\na,Java\nb,Java\n", [], "km(k=2, m=1)", 0, "1 combination checked"),
         ("t.csv", "user,term\na,Java\nb,java\n", [], "km(k=2, m=1)", 1, "{Java}: 1 holder has it"),
-        ("t.csv", "user,term\na,ice tea\nb,ice tea\n", [], "km(k=2, m=2)", 0, "1 combinations checked"),
+        ("t.csv", "user,term\na,ice tea\nb,ice tea\n", [], "km(k=2, m=2)", 0, "1 combination checked"),
         ("q.csv", "user,query\na,Java tea\nb,tea java\n", [], "km(k=2, m=2)", 0, "3 combinations checked"),
         ("q.csv", "user,query\na,tea\na,milk\nb,tea milk\nc,tea\n", [], "km(k=3, m=2)", 1, "{milk}: 2 holders"),
         ("b.dat", "1 2 3\n3 2\n2 3\n", [], "km(k=2, m=2)", 1, "{1}: 1 holder has it"),

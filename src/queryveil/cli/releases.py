@@ -42,6 +42,9 @@ def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest, as_json
         typer.echo(f"warning: {warning}", err=True)
     typer.echo(result.verdict.sentence())
     typer.echo(score_table(result.scores))
+    if result.attacks is not None:
+        headings, rows = result.attacks.table()
+        typer.echo(table(headings, rows, numbers=range(2, len(headings))))
     typer.echo(f"release: {result.location}")
     typer.echo(f"report: {result.location}/report.html")
     if result.private_location:

@@ -50,8 +50,22 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def counted(count: int, things: str) -> str:
     """Return a number of things; of one, their first plural becomes singular: "1 user left out as bots"."""
-    named = re.sub(r"(ie)?s\b", lambda ending: "y" if ending[1] else "", things, count=1) if count == 1 else things
-    return f"{count:,} {named}"
+    if count == 1:
+        things = re.sub(r"\bpeople\b|(ie)?s\b", _singular, things, count=1)
+    return f"{count:,} {things}"
+
+
+def _singular(plural: re.Match[str]) -> str:
+    return "person" if plural[0] == "people" else "y" if plural[1] else ""
+
+
+def percent(value: float, gap: str = " ") -> str:
+    """Return a percentage with one decimal, which never rounds to 0 % or 100 % unless the value is exactly that."""
+    if 0 < value < 0.05:
+        return f"<0.1{gap}%"
+    if 99.95 <= value < 100:
+        return f">99.9{gap}%"
+    return f"{value:.1f}{gap}%"
 
 
 def printable(text: str) -> str:

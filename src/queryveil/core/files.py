@@ -135,6 +135,13 @@ def check_new_file(out: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{out} exists already; choose another name, or replace it with --force.")
     if not out.parent.is_dir():
         raise OutputError(f"cannot write {out}: there is no folder {out.parent}; make it first.")
+    refuse_unwritable(out)
+
+
+def refuse_unwritable(place: Path) -> None:
+    """Refuse a place in a folder that the user may not write to."""
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write {place}: the folder {place.parent} is not yours to write; choose another.")
 
 
 def check_replaceable(out: Path, what: str, is_ours: Callable[[Path], bool], *, overwrite: bool) -> None:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any, Literal
 
-from queryveil.core.display import LONGEST_REPR, Brief, Tabular, html_table, printable
+from queryveil.core.display import LONGEST_REPR, Brief, Tabular, counted, html_table, percent, printable
 
 _HISTORIES = "histories; that these are different people needs the private folder"
 
@@ -52,19 +52,19 @@ class Verdict(Brief):
 
     def sentence(self) -> str:
         """Return in a sentence what the verifier found."""
-        counted = "people" if self.counted == "people" else _HISTORIES
+        holders = "people" if self.counted == "people" else _HISTORIES
         if self.holds:
-            counting = "" if self.counted == "nothing" else f", counting {counted}"
+            counting = "" if self.counted == "nothing" else f", counting {holders}"
             caution = f" ({self.caution})" if self.caution else ""
-            return f"{self.claim} holds{caution}: {self.checked:,} {self.unit} checked{counting}."
+            return f"{self.claim} holds{caution}: {counted(self.checked, self.unit)} checked{counting}."
         if self.state == "unchecked":
             return f"{self.claim} could not be checked: {self.reason}."
         parts = [self.reason] if self.reason else []
         if self.counterexample is not None:
             others = self.violations - 1
-            what = "combinations of that size" if self.unit == "combinations" else self.unit
-            more = f", and {others:,} more {what} fall short" if others > 0 else ""
-            parts.append(f"{self.counterexample} (counting {counted}){more}")
+            what = "more combinations of that size" if self.unit == "combinations" else f"more {self.unit}"
+            more = f", and {counted(others, what)} {'falls' if others == 1 else 'fall'} short" if others > 0 else ""
+            parts.append(f"{self.counterexample} (counting {holders}){more}")
         elif self.checked and not self.violations:
             return f"The release is not as it was made: {self.reason}. Its rows keep {self.claim}."
         return f"{self.claim} is violated: {'; '.join(parts)}."
@@ -105,13 +105,13 @@ class Score(Brief):
 
     def basis(self) -> str:
         """Return what the figure is a share or a mean of, such as "860 people"."""
-        return f"{self.units_counted:,} {self.base}" if self.base and self.units_counted else ""
+        return counted(self.units_counted, self.base) if self.base and self.units_counted else ""
 
     def figure(self, value: float | None) -> str:
         """Format one of the score's figures with its unit."""
         if value is None:
             return "–"
-        return f"{value:.1f} %" if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
+        return percent(value) if self.unit == "%" else f"{value:.3f} {self.unit}".rstrip()
 
 
 class Scores(Tabular, tuple[Score, ...]):
@@ -162,7 +162,7 @@ class Rate:
     high: float
 
     def __str__(self) -> str:
-        return f"{100 * self.value:.1f} %"
+        return percent(100 * self.value)
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
+from queryveil.core.display import counted
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Floor, KeptValues, Owners, ReleasedHistories
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
@@ -150,8 +151,12 @@ def history_faults(
     n_invented: int, n_copied: int, found: Mapping[str, int], counts: Mapping[str, int], items: str
 ) -> list[str]:
     """Return sentences for released items that the private folder does not have, or not so often, and wrong counts."""
-    numbers = (n_invented, "were never in"), (n_copied, "occur more or less often than in")
-    faults = [f"{n:,} released {items} {what} the history behind them" for n, what in numbers if n]
+    numbers = (n_invented, ("was", "were"), "never in"), (n_copied, ("occurs", "occur"), "more or less often than in")
+    faults = [
+        f"{counted(n, f'released {items}')} {verbs[n > 1]} {what} the history behind {('it', 'them')[n > 1]}"
+        for n, verbs, what in numbers
+        if n
+    ]
     if faults:  # the occurrences follow from them
         found = {"people": found["people"]}
     return faults + wrong_counts(found, counts, "private folder")

@@ -40,7 +40,8 @@ class Measure(Declaration):
 
 RETENTION = Measure(
     "retention",
-    "how much of the log the release keeps: distinct terms, log size, users and user-term pairs",
+    "how much of the log the release keeps: distinct terms, log size (all occurrences of terms), users, and pairs of a "
+    "user and a term",
     paper=BURGHARDT,
     functions={
         "local": "queryveil.measures.utility.retention:measure_retention",
@@ -49,7 +50,7 @@ RETENTION = Measure(
 )
 UNIQUE = Measure(
     "unique",
-    "the share of people whom m random terms of theirs single out, or values of a column that --keep released",
+    "the share of people whom m random terms of theirs single out, or values of a column that is released besides",
     (
         Parameter("m", Integer(minimum=1, maximum=6), "how many terms of a person are known"),
         Parameter("by", Word(("item", *KEEPABLE)), "what is known: items (terms or queries), or a kept column", "item"),
@@ -78,7 +79,8 @@ CORRELATIONS = Measure(
 )
 LINKABILITY = Measure(
     "linkability",
-    "how likely members of published groups are tied to its terms, how large groups are, and how like members",
+    "how likely members of published groups are tied to its terms, how large groups are, and how like its group each "
+    "member is: the cosine of two profiles is 1 if they have the same terms in the same proportions and 0 if none",
     (Parameter("p", Real(0, 1, excludes_minimum=True), "the share of members above which a person's term is counted"),),
     ZHU,
     {"local": "queryveil.measures.privacy.linkability:measure_linkability"},

@@ -98,8 +98,7 @@ def prepare_target(place: Path, needed: str, *, force: bool) -> Path:
     if not parent.is_dir():
         raise OutputError(f"cannot write {place}: there is no folder {parent}; make it first.")
     files.refuse_inside_release(place)
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write {place}: the folder {parent} is not yours to write; choose another.")
+    files.refuse_unwritable(place)
     recover_all(parent)
     if (parent / f"{files.PREFIX}{_workspace_name(place)}").exists():
         raise OutputError(f"another run is writing {place}; wait for it, or choose another place.")

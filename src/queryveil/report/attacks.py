@@ -6,12 +6,15 @@ techniques. It names no person and no term.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from queryveil.core.display import Tabular, html_table
 from queryveil.core.results import AttackResult, Rate, Risk
-from queryveil.report.charts import grouped_bar_chart
+from queryveil.report.charts import grouped_bar_chart, responsive
 from queryveil.report.rendering import group_notes, percent, render
 
 TITLE = "Attacks on a released search log"
@@ -108,8 +111,13 @@ def read_attacks(record: Any) -> AttackReport:
 
 def render_attack_report(report: AttackReport) -> str:
     """Return the results as one HTML document; the same input gives the same bytes."""
-    risks = [_risk_context(risk, report) for risk in QUESTIONS]
-    return render("attacks.html.j2", title=TITLE, version=report.queryveil, report=report, risks=risks, columns=COLUMNS)
+    context = {"attacks": report, "risks": describe_risks(report), "attack_columns": COLUMNS}
+    return render("attacks.html.j2", title=TITLE, version=report.queryveil, **context)
+
+
+def describe_risks(report: AttackReport) -> list[dict[str, Any]]:
+    """Return what the templates show of every risk."""
+    return [_risk_context(risk, report) for risk in QUESTIONS]
 
 
 def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
@@ -122,11 +130,7 @@ def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
         {
             "name": name,
             "threat": report.threats.get(name, ""),
-            "chart": grouped_bar_chart(
-                [(r.knowledge, [100 * rate.value for rate in (r.original, r.rate, r.control)]) for r in own],
-                _COLOURS,
-                "Bar chart of the success of an attack",
-            ),
+            "chart": responsive(partial(_chart, own)),
             "rows": [_row(result, _share) for result in own],
             "notes": group_notes(_notes(own), len(own), "; "),
         }
@@ -137,6 +141,11 @@ def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
         worst = max(results, key=lambda result: result.rate.value)
         summary = f"at most {_share(worst.rate)} success ({worst.attack}, knowing {worst.knowledge})"
     return {"name": risk, "question": QUESTIONS[risk], "summary": summary, "attacks": attacks}
+
+
+def _chart(results: Sequence[AttackResult], is_wide: bool) -> Markup:
+    rows = [(r.knowledge, [100 * rate.value for rate in (r.original, r.rate, r.control)]) for r in results]
+    return grouped_bar_chart(rows, _COLOURS, "Bar chart of the success of an attack", is_wide=is_wide)
 
 
 def _row(result: AttackResult, show: Callable[[Rate], str]) -> list[str]:

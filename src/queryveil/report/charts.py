@@ -6,15 +6,17 @@ Widths of texts are estimated, since the page's font is unknown here.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from queryveil.report.rendering import number, percent
 
 BAR_WIDTH, BAR_HEIGHT, BAR_GAP = 220, 18, 12  # pixels; the width is that of the longest possible bar
+WIDE_BAR_WIDTH = 560  # where the chart has the page to itself
 PLOT_WIDTH, PLOT_HEIGHT = 330, 240  # of scatter plots and line charts
+WIDE_PLOT_WIDTH, WIDE_PLOT_HEIGHT = 900, 400  # likewise
 RANGE_WIDTH = 260
 CHARACTER_WIDTH, LABEL_MARGIN, LINE_HEIGHT = 7.6, 14, 20
 TEXT_GAP, BASELINE = 8, 5  # from a mark to its text; from the middle of a line to its baseline
@@ -29,7 +31,7 @@ SHAPES = (  # about 70 square pixels each: circle, square, triangle, diamond, cr
     "M5.5,0L-5.5,6.4V-6.4Z",
     "M-5.5,0L5.5,6.4V-6.4Z",
 )
-POINT_LABEL_WIDTH, POINT_LABEL_HEIGHT = 0.3, 0.06  # as shares of the axes
+POINT_ROOM = 5  # pixels around a point that no label covers
 N_TICKS = 5
 _FIGURE_WIDTH = TEXT_GAP + 7 * CHARACTER_WIDTH  # "100.0%" and some room
 
@@ -86,6 +88,11 @@ def bar_chart(rows: Sequence[tuple[str, float]], description: str, *, end: float
     return _draw(left + BAR_WIDTH + _FIGURE_WIDTH, len(rows) * step, [*marks, *names, *figures], description)
 
 
+def responsive(draw_chart: Callable[[bool], Markup]) -> Markup:
+    """Return a chart for narrow and one for wide screens, of which the page shows one; the function draws either."""
+    return Markup('<div class="narrow">{}</div>\n<div class="broad">{}</div>').format(*map(draw_chart, (False, True)))
+
+
 def share_chart(title: str, rows: Sequence[tuple[str, float]]) -> Markup:
     """Draw one bar of a percentage per row on an axis that ends a little above the largest one."""
     described = ", ".join(f"{label}: {percent(value)}" for label, value in rows)
@@ -93,9 +100,10 @@ def share_chart(title: str, rows: Sequence[tuple[str, float]]) -> Markup:
 
 
 def grouped_bar_chart(
-    rows: Sequence[tuple[str, Sequence[float | None]]], colours: Mapping[str, str], title: str
+    rows: Sequence[tuple[str, Sequence[float | None]]], colours: Mapping[str, str], title: str, *, is_wide: bool = False
 ) -> Markup:
     """Draw a group of bars per row: a percentage for each series of `colours`, none where it is unknown."""
+    longest = WIDE_BAR_WIDTH if is_wide else BAR_WIDTH
     left, step = _label_width(label for label, _ in rows), BAR_HEIGHT + 4
     height, legend = _legend([(name, SHAPES[1], colour) for name, colour in colours.items()], len(colours))
     marks, names, figures = legend, [], []
@@ -103,7 +111,7 @@ def grouped_bar_chart(
         names.append(_text(0, height + len(colours) * step / 2, label))
         for value, colour in zip(values, colours.values(), strict=True):
             if value is not None:
-                width = BAR_WIDTH * min(100.0, value) / 100
+                width = longest * min(100.0, value) / 100
                 marks.append(_bar(left, height + 2, width, colour))
                 figures.append(_text(left + width + TEXT_GAP, height + step / 2, percent(value)))
             height += step
@@ -113,7 +121,7 @@ def grouped_bar_chart(
         for label, values in rows
     )
     content = [*marks, *names, *figures]
-    return _draw(left + BAR_WIDTH + _FIGURE_WIDTH, height, content, f"{title}. {'; '.join(described)}.")
+    return _draw(left + longest + _FIGURE_WIDTH, height, content, f"{title}. {'; '.join(described)}.")
 
 
 def range_chart(rows: Sequence[tuple[str, int, float, int]], x_title: str, description: str) -> Markup:
@@ -146,22 +154,25 @@ def crowd_chart(rows: Sequence[tuple[str, int, float, int]]) -> Markup:
     return range_chart(rows, "people behind it", f"{title}. {described}.")
 
 
-def scatter_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
-    """Draw labelled points on two axes of percentages."""
+def scatter_chart(
+    points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str], *, is_wide: bool = False
+) -> Markup:
+    """Draw points on two axes of percentages, each with its label."""
     x_end, y_end = axis_end(p.x for p in points), axis_end(p.y for p in points)
     axes = _axis_from_zero(f"{x_title}, %", x_end), _axis_from_zero(f"{y_title}, %", y_end)
     described = "; ".join(f"{_name(p)}: {percent(p.x)} and {percent(p.y)}" for p in points)
-    shown = _without_overlapping_labels(points, POINT_LABEL_WIDTH * x_end, POINT_LABEL_HEIGHT * y_end)
     description = f"Scatter plot of {y_title} over {x_title}. {described}."
-    return _plot(axes, shown, series, description, has_lines=False)
+    return _plot(axes, points, series, description, has_lines=False, is_wide=is_wide)
 
 
-def growth_chart(points: Sequence[Point], y_title: str, series: Sequence[str], end: float) -> Markup:
+def growth_chart(
+    points: Sequence[Point], y_title: str, series: Sequence[str], end: float, *, is_wide: bool = False
+) -> Markup:
     """Draw a line of percentages per series over k, which has a logarithmic axis."""
     ks = sorted({p.x for p in points})
     axes = Axis("k", ks[0], ks[-1], ks, is_log=True), _axis_from_zero(f"{y_title}, %", end)
     described = "; ".join(f"{_name(p)}, k {p.x:.0f}: {percent(p.y)}" for p in points)
-    return _plot(axes, points, series, f"Line chart of {y_title} over k. {described}.")
+    return _plot(axes, points, series, f"Line chart of {y_title} over k. {described}.", is_wide=is_wide)
 
 
 def line_chart(points: Sequence[Point], x_title: str, y_title: str, series: Sequence[str]) -> Markup:
@@ -178,25 +189,33 @@ def axis_end(values: Iterable[float]) -> float:
 
 
 def _plot(
-    axes: tuple[Axis, Axis], points: Sequence[Point], series: Sequence[str], description: str, *, has_lines: bool = True
+    axes: tuple[Axis, Axis],
+    points: Sequence[Point],
+    series: Sequence[str],
+    description: str,
+    *,
+    has_lines: bool = True,
+    is_wide: bool = False,
 ) -> Markup:
     """Draw points, each series in a colour and a shape of its own, with lines through them or with labels."""
-    x_axis, y_axis = axes
+    (x_axis, y_axis), (width, height) = axes, (PLOT_WIDTH, PLOT_HEIGHT)
+    if is_wide:
+        width, height = WIDE_PLOT_WIDTH, WIDE_PLOT_HEIGHT
     styles = {
         name: (SHAPES[i % len(SHAPES)], f"var(--series-{i % SERIES_COLOURS + 1})") for i, name in enumerate(series)
     }
     top, content = _legend([(name, *style) for name, style in styles.items()] if len(series) > 1 else [], 3)
-    left, bottom = LINE_HEIGHT + _label_width(f"{tick:,g}" for tick in y_axis.ticks), top + PLOT_HEIGHT
-    content += _x_axis(x_axis, left, PLOT_WIDTH, top, PLOT_HEIGHT) + _y_axis(y_axis, left, top)
-    placed = [(left + x_axis.position(p.x, PLOT_WIDTH), bottom - y_axis.position(p.y, PLOT_HEIGHT), p) for p in points]
+    left, bottom = LINE_HEIGHT + _label_width(f"{tick:,g}" for tick in y_axis.ticks), top + height
+    content += _x_axis(x_axis, left, width, top, height) + _y_axis(y_axis, left, width, top, height)
+    placed = [(left + x_axis.position(p.x, width), bottom - y_axis.position(p.y, height), p) for p in points]
+    content += [] if has_lines else _point_labels(placed, left, top)
     for name, (shape, colour) in styles.items():
         own = [each for each in placed if each[2].series == name]
         if has_lines and own:
             path = "L".join(f"{x:.1f},{y:.1f}" for x, y, _ in sorted(own, key=lambda each: each[0]))
             content.append(_CURVE.format(path, colour))
         content += [_marker(x, y, shape, colour) for x, y, _ in own]
-    content += [_text(x + TEXT_GAP, y, p.label) for x, y, p in placed if p.label]
-    return _draw(left + PLOT_WIDTH + 2 * _FIGURE_WIDTH, bottom + 2.5 * LINE_HEIGHT, content, description)
+    return _draw(left + width + 2 * _FIGURE_WIDTH, bottom + 2.5 * LINE_HEIGHT, content, description)
 
 
 def _x_axis(axis: Axis, left: float, width: float, top: float, height: float) -> list[Markup]:
@@ -211,14 +230,14 @@ def _x_axis(axis: Axis, left: float, width: float, top: float, height: float) ->
     return [*parts, _text(left + width / 2, bottom + 1.6 * LINE_HEIGHT, axis.title, "middle")]
 
 
-def _y_axis(axis: Axis, left: float, top: float) -> list[Markup]:
+def _y_axis(axis: Axis, left: float, width: float, top: float, height: float) -> list[Markup]:
     """Return horizontal grid lines with labels on their left, and the title, turned, at the edge."""
     parts = []
     for tick in axis.ticks:
-        y = top + PLOT_HEIGHT - axis.position(tick, PLOT_HEIGHT)
-        parts += [_line(left, y, left + PLOT_WIDTH, y, "var(--line)", 1), _text(left - 6, y, f"{tick:,g}", "end")]
+        y = top + height - axis.position(tick, height)
+        parts += [_line(left, y, left + width, y, "var(--line)", 1), _text(left - 6, y, f"{tick:,g}", "end")]
     turned = Markup('<g transform="translate({},{}) rotate(-90)">{}</g>')
-    return [*parts, turned.format(LINE_HEIGHT / 2, top + PLOT_HEIGHT / 2, _text(0, 0, axis.title, "middle"))]
+    return [*parts, turned.format(LINE_HEIGHT / 2, top + height / 2, _text(0, 0, axis.title, "middle"))]
 
 
 def _axis_from_zero(title: str, end: float) -> Axis:
@@ -269,13 +288,23 @@ def _label_width(labels: Iterable[str]) -> float:
     return LABEL_MARGIN + CHARACTER_WIDTH * max(map(len, labels), default=0)
 
 
-def _without_overlapping_labels(points: Sequence[Point], width: float, height: float) -> list[Point]:
-    """Return the points, highest first, without the labels that would overlap the label of a higher point."""
-    shown: list[Point] = []
-    for point in sorted(points, key=lambda p: (-p.y, p.x)):
-        overlaps = any(p.label and abs(p.x - point.x) < width and abs(p.y - point.y) < height for p in shown)
-        shown.append(replace(point, label="") if overlaps else point)
-    return shown
+def _point_labels(placed: Sequence[tuple[float, float, Point]], left: float, top: float) -> list[Markup]:
+    """Return the labels of points, each as near as it covers no other label or point, with a line to its point."""
+    taken = [(x - POINT_ROOM, x + POINT_ROOM, y - POINT_ROOM, y + POINT_ROOM) for x, y, _ in placed]
+    parts: list[Markup] = []
+    for x, y, point in placed:
+        if not point.label:
+            continue
+        width, half = CHARACTER_WIDTH * len(point.label), LINE_HEIGHT / 2 - 1
+        heights = (sign * step * half for step in range(2 * len(placed) + 2) for sign in (-1, 1))
+        for dx, dy in ((side, height) for height in heights for side in (float(TEXT_GAP), -TEXT_GAP - width)):
+            box = x + dx, x + dx + width, y + dy - half, y + dy + half
+            is_free = all(box[1] <= t[0] or t[1] <= box[0] or box[3] <= t[2] or t[3] <= box[2] for t in taken)
+            if box[0] >= left and box[2] >= top and is_free:
+                break
+        taken.append(box)
+        parts += [_line(x, y, x + dx, y + dy, "var(--line)", 1), _text(x + dx, y + dy, point.label)]
+    return parts
 
 
 def _name(point: Point) -> str:

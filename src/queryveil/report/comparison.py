@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from markupsafe import Markup
 from queryveil.core.display import Brief, Tabular, html_table
 from queryveil.core.names import Value, parse
 from queryveil.core.results import Score, Verdict
-from queryveil.report.charts import Point, axis_end, growth_chart, scatter_chart
+from queryveil.report.charts import Point, axis_end, growth_chart, responsive, scatter_chart
 from queryveil.report.release_report import known_items
 from queryveil.report.rendering import capitalize_first, render
 
@@ -184,13 +185,20 @@ def _privacy(comparison: MethodComparison) -> dict[str, Any] | None:
         return None
     _, x, score = max(measured, key=lambda row: row[0])  # of the largest m: small ones are within the guarantee
     runs = comparison.successful_runs()
-    figures: list[CaptionedChart] = []
+    drawn: list[tuple[Callable[[bool], Markup], str]] = []
     for y in utilities:
         caption = f"The higher, the more is kept ({y.heading}); the further left, the fewer are singled out."
         if any(x.value(run) is not None and y.value(run) is not None for run in runs):
             titles = score.label, f"{y.heading} kept"
-            figures.append((draw_scatter(runs, x.value, y.value, *titles), caption))
-    return {"score": score, "figures": figures}
+            drawn.append((partial(draw_scatter, runs, x.value, y.value, *titles), caption))
+    return {"score": score, "figures": _fill_page(drawn)}
+
+
+def _fill_page(charts: Sequence[tuple[Callable[[bool], Markup], str]]) -> list[CaptionedChart]:
+    """Draw charts with their captions; one that has the page to itself is drawn for wide screens too."""
+    if len(charts) > 1:
+        return [(chart(False), caption) for chart, caption in charts]
+    return [(responsive(chart), caption) for chart, caption in charts]
 
 
 def _growth_figures(comparison: MethodComparison) -> list[CaptionedChart]:
@@ -199,7 +207,7 @@ def _growth_figures(comparison: MethodComparison) -> list[CaptionedChart]:
     if len({run.parameters["k"] for run in runs}) < 2:
         return []
     series = SeriesNames(runs, without=_POSITION)
-    figures: list[CaptionedChart] = []
+    drawn: list[tuple[Callable[[bool], Markup], str]] = []
     for column in _utility_columns(comparison):
         by_m: dict[str, list[ComparedRun]] = {}
         for run in runs:
@@ -208,9 +216,8 @@ def _growth_figures(comparison: MethodComparison) -> list[CaptionedChart]:
         end = axis_end(value for run in runs if (value := column.value(run)) is not None)
         for m, at_m in sorted(by_m.items()):
             caption = f"{capitalize_first(column.heading)} kept, m = {m}" if m else column.heading
-            chart = draw_growth(at_m, column.value, f"{column.heading} kept", series, end)
-            figures.append((chart, caption))
-    return figures
+            drawn.append((partial(draw_growth, at_m, column.value, f"{column.heading} kept", series, end), caption))
+    return _fill_page(drawn)
 
 
 class SeriesNames:
@@ -235,19 +242,23 @@ class SeriesNames:
         return list(dict.fromkeys(map(self.of, self._runs)))
 
 
-def draw_scatter(runs: Sequence[ComparedRun], x: Figure, y: Figure, x_title: str, y_title: str) -> Markup:
+def draw_scatter(
+    runs: Sequence[ComparedRun], x: Figure, y: Figure, x_title: str, y_title: str, is_wide: bool = False
+) -> Markup:
     """Draw the runs that have both figures as points; series differ in parameters other than k and m."""
     series, label = SeriesNames(runs, without=_POSITION), SeriesNames(runs, only=_POSITION)
     placed = ((run, x(run), y(run)) for run in runs)
     points = [Point(a, b, series.of(run), label.of(run)) for run, a, b in placed if a is not None and b is not None]
-    return scatter_chart(points, x_title, y_title, series.all())
+    return scatter_chart(points, x_title, y_title, series.all(), is_wide=is_wide)
 
 
-def draw_growth(runs: Sequence[ComparedRun], figure: Figure, y_title: str, series: SeriesNames, end: float) -> Markup:
+def draw_growth(
+    runs: Sequence[ComparedRun], figure: Figure, y_title: str, series: SeriesNames, end: float, is_wide: bool = False
+) -> Markup:
     """Draw a figure of runs over their k, up to `end`."""
     placed = ((run, figure(run)) for run in runs)
     points = [Point(float(run.parameters["k"]), y, series.of(run)) for run, y in placed if y is not None]
-    return growth_chart(points, y_title, series.all(), end)
+    return growth_chart(points, y_title, series.all(), end, is_wide=is_wide)
 
 
 def _utility_columns(comparison: MethodComparison) -> list[ScoreColumn]:

@@ -9,6 +9,7 @@ from queryveil.core.errors import UnknownNameError
 from queryveil.core.names import declarations, parse
 from queryveil.core.results import Score, Verdict
 from queryveil.release.manifest import Manifest
+from queryveil.report.attacks import COLUMNS, AttackReport, describe_risks
 from queryveil.report.charts import bar_chart, grouped_bar_chart
 from queryveil.report.rendering import group_notes, percent, plural, render
 
@@ -22,7 +23,13 @@ _DEFAULTS: Mapping[str, Any] = {
 
 
 def render_release_report(
-    manifest: Manifest, verdict: Verdict, scores: Sequence[Score], *, section: str, context: Mapping[str, Any]
+    manifest: Manifest,
+    verdict: Verdict,
+    scores: Sequence[Score],
+    *,
+    section: str,
+    context: Mapping[str, Any],
+    attacks: AttackReport | None = None,
 ) -> str:
     """Return the report as one HTML document; the same input gives the same bytes.
 
@@ -43,11 +50,14 @@ def render_release_report(
     }
     return render(
         "release.html.j2",
-        title=TITLE,
+        title=manifest.title or TITLE,
         version=manifest.queryveil,
         manifest=manifest,
         verdict=verdict,
         section=section,
+        attacks=attacks,
+        risks=[] if attacks is None else describe_risks(attacks),
+        attack_columns=COLUMNS,
         **{**_DEFAULTS, **by_measure, **functions, **context},
     )
 
@@ -90,8 +100,8 @@ def score_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:
 def measure_notes(measures: Iterable[str], labels: Iterable[str]) -> list[tuple[str, str]]:
     """Return what each measure says, with the labels of its figures; the two lists are of the same scores."""
     declared = {name: each.purpose for name, each in declarations("measure").items()}
-    purposes = (declared.get(measure.partition("(")[0], "") for measure in measures)
-    return group_notes(zip(purposes, labels, strict=True), len(declared) + 1)
+    purposes = [declared.get(measure.partition("(")[0], "") for measure in measures]
+    return group_notes(zip(purposes, labels, strict=True), len(purposes))
 
 
 def explained_notes(scores: Sequence[Score]) -> list[tuple[str, str]]:

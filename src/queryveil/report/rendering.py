@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from queryveil.core import display
 from queryveil.core.display import counted
 
 if TYPE_CHECKING:
@@ -22,14 +23,8 @@ def number(value: int | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a percentage with one decimal, which never rounds to 0 % or 100 % unless the value is exactly that."""
-    if value is None:
-        return UNKNOWN
-    if 0 < value < 0.05:
-        return "<0.1%"
-    if 99.95 <= value < 100:
-        return ">99.9%"
-    return f"{value:.1f}%"
+    """Return a percentage with one decimal, as reports write it."""
+    return UNKNOWN if value is None else display.percent(value, gap="")
 
 
 def amount(value: float | None, unit: str) -> str:

@@ -16,6 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from queryveil.attacks import attack_of
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.evidence import Evidence
@@ -34,6 +35,7 @@ from queryveil.release.signing import load_signer
 from queryveil.release.verification import claim_faults, verify_or_raise
 from queryveil.release.writer import MemoryStaging, WrittenRows
 from queryveil.report import render_release_report
+from queryveil.report.attacks import AttackReport
 from queryveil.workflows.excluded import excluded_record
 from queryveil.workflows.requests import ReleaseRequest
 from queryveil.workflows.stop_words import ADVICE
@@ -82,6 +84,9 @@ def plan_release(request: ReleaseRequest) -> ReleasePlan:
             field="kind",
         )
     kind = kind_of(name)
+    for each in (resolve("attack", text) for text in request.attacks):
+        if not attack_of(each).applies_to(kind):
+            raise InputError(f"{each} cannot be run on a release of kind {name}; leave it out.", field="attacks")
     if request.keep_floor is not None and not source.keep:
         raise InputError(
             "--keep-floor is about columns that --keep names; add that or leave it out.", field="keep_floor"
@@ -185,6 +190,10 @@ class ReleaseRun(ExitStack):
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Take the measures of a release that is being made."""
 
+    def attack(self, manifest: Manifest) -> AttackReport:
+        """Attack a release that is being made; an engine that cannot refuses the request before it is read."""
+        raise NotImplementedError
+
 
 def make_release(request: ReleaseRequest, progress: Progress = silent) -> "ReleaseResult":
     """Write a release of a log under a method's guarantee; nothing appears unless its verifier agrees."""
@@ -202,7 +211,10 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             progress("rendering the report", 0, 1)
             context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
             context |= {ADVICE: applied.summary.get(ADVICE, "")}
-            page = render_release_report(manifest, verdict, scores, section=kind.report_section, context=context)
+            attacks = run.attack(manifest) if request.attacks else None
+            page = render_release_report(
+                manifest, verdict, scores, section=kind.report_section, context=context, attacks=attacks
+            )
             manifest = replace(manifest, files=(*manifest.files, staged.write(REPORT_FILE, page.encode())))
             if sign is not None:
                 staged.write(SIGNATURE_FILE, sign(manifest.encode()))
@@ -210,7 +222,7 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             staged.commit(manifest)
     seconds = time.monotonic() - started
     location, private = run.locations
-    return ReleaseResult(location, private, manifest, verdict, Scores(scores), applied.summary, seconds)
+    return ReleaseResult(location, private, manifest, verdict, Scores(scores), applied.summary, seconds, attacks)
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,6 +237,7 @@ class ReleaseResult(Tabular):
     scores: Scores
     summary: Mapping[str, Any]
     seconds: float
+    attacks: AttackReport | None = None  # that were run on it
 
     @property
     def release(self) -> Path:
@@ -255,6 +268,7 @@ class ReleaseResult(Tabular):
             "manifest": self.manifest.record(),
             "scores": [asdict(score) for score in self.scores],
             "summary": self.summary,
+            **({} if self.attacks is None else {"attacks": self.attacks.record()}),
             "seconds": round(self.seconds, 2),
         }
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +24,7 @@ from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.engines import QueryLog, open_log
+from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import profiles_of
@@ -33,7 +32,6 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, Kind, kind_of
 from queryveil.kinds.histories import decode_histories
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.options import ReadingOptions
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
@@ -80,16 +78,15 @@ class ReleasedUnits:
 
 
 def read_log_data(
-    log: Any,
+    source: LogSource,
     manifest: Manifest,
-    reading: ReadingOptions,
     needs: frozenset[str],
     progress: Progress,
     excluded: frozenset[str] = frozenset(),
 ) -> LogData:
     """Read a log as the release was made of it, cleaned and its columns coarsened; or profiles."""
     wanted = tuple(column for column in (manifest.kept or NOTHING_KEPT).columns if column.name in needs)
-    source = log_source(log, reading, manifest.cleaning.cleaning(), wanted, excluded)
+    source = replace(source, cleaning=manifest.cleaning.cleaning(), keep=wanted, excluded=excluded)
     found = profiles_of(source)
     if found is not None:
         return LogData(found, None, {}, excluded)
@@ -325,8 +322,8 @@ def _queries(log_data: LogData) -> Queries | None:
 
 def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     """Run attacks on a release; the log is cleaned in the way that the release's manifest says."""
-    started = time.monotonic()
-    named = [resolve("attack", name) for name in request.attacks]
+    for name in request.attacks:
+        resolve("attack", name)  # a mistyped name is reported before anything is read
     if request.targets < 1:
         raise InputError("--targets must be at least 1; give a larger number, or leave it out.")
     release = load_release(folder_of(request.release))
@@ -338,6 +335,20 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     if request.page is not None:
         is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
         check_replaceable(request.page, "a page about attacks", is_page, overwrite=request.force)
+    source = log_source(request.against, request.reading, release.manifest.cleaning.cleaning())
+    done = attack_release(release, PrivateFolder(folder_of(request.private)), request, source, progress)
+    if request.page is None:
+        return done
+    write_new_file(request.page, render_attack_report(done).encode(), overwrite=request.force, mode=0o600)
+    return replace(done, page=request.page)
+
+
+def attack_release(
+    release: Release, private: PrivateFolder, request: AttackRequest, source: LogSource, progress: Progress
+) -> AttackReport:
+    """Run attacks on a release that was read or just made, with knowledge drawn from its log."""
+    started = time.monotonic()
+    named = [resolve("attack", name) for name in request.attacks]
     for each in named:
         problem = _problem(each, release)
         if problem:
@@ -345,8 +356,8 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     attacks = named or default_attacks(release)
     skipped = {str(each): problem for each in attacks if (problem := _problem(each, release))}
     attacks = [each for each in attacks if str(each) not in skipped]
-    results, failed = _run(release, PrivateFolder(folder_of(request.private)), attacks, bool(named), request, progress)
-    done = AttackReport(
+    results, failed = _run(release, private, attacks, request, source, progress)
+    return AttackReport(
         str(request.release),
         release.manifest.kind,
         release.manifest.guarantee,
@@ -358,27 +369,24 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
         time.monotonic() - started,
         content_sha256=release.manifest.content_sha256,
     )
-    if request.page is None:
-        return done
-    write_new_file(request.page, render_attack_report(done).encode(), overwrite=request.force, mode=0o600)
-    return replace(done, page=request.page)
 
 
 def _run(
     release: Release,
     private: PrivateFolder,
     attacks: Sequence[ResolvedName],
-    is_named: bool,
     request: AttackRequest,
+    source: LogSource,
     progress: Progress,
 ) -> tuple[list[AttackResult], dict[str, str]]:
     """Run every attack; one that was not named and finds nobody to attack is skipped with the reason."""
     needs = frozenset(attack_of(each).needs for each in attacks) | {"names" if release.kind.unit == "query" else ""}
     manifest = release.manifest
     excluded = recorded_terms(manifest, private.check_belongs(manifest.content_sha256))
-    options = manifest, request.reading, needs, progress, excluded
-    log_data = read_log_data(request.against, *options)
-    others = None if request.control is None else read_log_data(request.control, *options)
+    log_data, others = read_log_data(source, manifest, needs, progress, excluded), None
+    if request.control is not None:
+        control = log_source(request.control, request.reading, source.cleaning)
+        others = read_log_data(control, manifest, needs, progress, excluded)
     evidence = release.kind.read_evidence(release.rows, private, manifest.floor)
     evidence.add(Profiles, lambda: log_data.profiles)
     evidence.add(
@@ -396,7 +404,7 @@ def _run(
                 raise InputError(f"{each} needs a log of queries, and --against is a file of profiles; leave it out.")
             results += each.declaration.load()(evidence, each, rng=rng, progress=progress)
         except InputError as error:
-            if is_named:
+            if request.attacks:
                 raise
             failed[str(each)] = str(error).removeprefix(f"{each} ").removesuffix(".").removesuffix("; leave it out")
     if not results:

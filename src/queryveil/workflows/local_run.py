@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from threading import Thread
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, MethodParameters, Views
-from queryveil.core.memory_folder import Folder, folder_of
+from queryveil.core.memory_folder import Folder, MemoryPath, folder_of
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog
@@ -27,21 +27,22 @@ from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
-from queryveil.kinds.private_folder import RunRecord, write_private
+from queryveil.kinds.private_folder import PrivateFolder, RunRecord, bind, write_private
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
-from queryveil.release.reader import read_files
+from queryveil.release.reader import Release, read_files
 from queryveil.release.writer import MemoryStaging, WrittenRows, open_staging, write_rows
+from queryveil.report.attacks import AttackReport
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
 from queryveil.workflows.excluded import RECORDED, refuse_published
 from queryveil.workflows.inputs import open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures
-from queryveil.workflows.requests import ReleaseRequest
+from queryveil.workflows.requests import AttackRequest, ReleaseRequest
 from queryveil.workflows.stop_words import advise, top_items
 
 _LARGE = 20_000_000  # bytes: smaller logs are read before anything could be loaded in the background
@@ -101,28 +102,32 @@ class LocalRun(ReleaseRun):
     @contextmanager
     def stage(self) -> Iterator[tuple[MemoryStaging, WrittenRows]]:
         """Write membership, profiles and the run record into the private folder, and the rows as Parquet files."""
-        plan, source, profiles, content = self.plan, self.plan.source, self._profiles, self._content
-        with open_staging(*self.locations, force=plan.request.force) as staged:
+        with open_staging(*self.locations, force=self.plan.request.force) as staged:
             if staged.private is not None:
-                paths = expand_paths(source.paths) if source.table is None else []
-                files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
-                more = {key: value for each in self._input_loaders for key, value in each.record.items()}
-                more |= {RECORDED: sorted(source.excluded)} if source.excluded else {}
-                run = RunRecord(
-                    plan.seed,
-                    str(plan.method),
-                    plan.kind.name,
-                    __version__,
-                    self.engine,
-                    files,
-                    dict(plan.method.values),
-                    more,
-                )
-                write_private(staged.private, profiles, content.release_ids, run)
-                for each in self._input_loaders:
-                    each.write_private(staged.private, profiles, self._outcome, content)
+                self._write_private(staged.private)
             self._folder = staged.release
-            yield staged, write_rows(staged, content.rows)
+            yield staged, write_rows(staged, self._content.rows)
+
+    def _write_private(self, folder: Folder) -> None:
+        """Write everything of the private folder."""
+        plan, source, profiles, content = self.plan, self.plan.source, self._profiles, self._content
+        paths = expand_paths(source.paths) if source.table is None else []
+        files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
+        more = {key: value for each in self._input_loaders for key, value in each.record.items()}
+        more |= {RECORDED: sorted(source.excluded)} if source.excluded else {}
+        run = RunRecord(
+            plan.seed,
+            str(plan.method),
+            plan.kind.name,
+            __version__,
+            self.engine,
+            files,
+            dict(plan.method.values),
+            more,
+        )
+        write_private(folder, profiles, content.release_ids, run)
+        for each in self._input_loaders:
+            each.write_private(folder, profiles, self._outcome, content)
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Read back what was written."""
@@ -139,6 +144,19 @@ class LocalRun(ReleaseRun):
         available = frozenset({"market"} if self._method_inputs.find(Market) is not None else ()) | {*self._kept.names}
         names = self.plan.kind.default_measures(manifest.claim, available, when_made=True)
         return take_measures(names, evidence, self._rng, self.progress)
+
+    def attack(self, manifest: Manifest) -> AttackReport:
+        """Attack the staged release as `queryveil attack` does; the private side is in memory."""
+        from queryveil.workflows.attack import attack_release
+
+        out, given, source = self.locations[0], self.plan.request, self.plan.source
+        request = AttackRequest(release=out, against=(), attacks=given.attacks, taxonomy=given.semantics.taxonomy)
+        release = Release(self._folder, manifest, self._content.rows)
+        folder = MemoryPath("the private folder")
+        self._write_private(folder)
+        bind(folder, manifest.content_sha256, manifest.field_digests())
+        files = replace(source, paths=tuple(expand_paths(source.paths)) if source.table is None else ())
+        return attack_release(release, PrivateFolder(folder), request, files, self.progress)
 
 
 def evidence_of_new_rows(

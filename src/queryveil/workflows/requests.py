@@ -173,6 +173,14 @@ class ReleaseRequest(OpenRequest):
     )
     places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
     exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
+    attacks: tuple[str | Name, ...] = option(
+        (),
+        TextName("attack"),
+        "An attack to run on the new release, for its report (queryveil list attacks); may be repeated.",
+        flag="--attack",
+        is_repeatable=True,
+        panel=_OUTPUT,
+    )
     title: str = option("", Line(), "A title for the report, which is published with it.", panel=_OUTPUT)
     dataset: str = option("", Line(), "What the log is, in a few words for the report and the manifest.", panel=_OUTPUT)
     sign_key: Path | None = option(

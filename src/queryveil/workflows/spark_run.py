@@ -48,8 +48,9 @@ class SparkRun(ReleaseRun):
 
     def __init__(self, request: ReleaseRequest, progress: Progress) -> None:
         """Refuse what a cluster cannot do, and folders that cannot be written, before Spark is started."""
-        if request.keep:
-            raise InputError("--keep has no Spark form; leave it out, or use --engine local.")
+        for flag, value in (("--keep", request.keep), ("--attack", request.attacks)):
+            if value:
+                raise InputError(f"{flag} has no Spark form; leave it out, or use --engine local.")
         if isinstance(request.out, MemoryPath):
             raise InputError("a release that is made by --engine spark is written; name a folder for it by --out.")
         super().__init__()

@@ -13,6 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
+from queryveil.core.display import percent
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -40,13 +41,8 @@ class Coverage:
 
     def sentence(self, figure: str) -> str:
         """Return the coverage of a figure as a sentence."""
-        known = f"{_percent(self.terms)} of the log's terms and {_percent(self.occurrences)} of their occurrences"
+        known = f"{percent(self.terms)} of the log's terms and {percent(self.occurrences)} of their occurrences"
         return f"{known} have {WORDS[figure]} in the market table"
-
-
-def _percent(share: float) -> str:
-    """Format a share with one decimal, and a small one so that it does not look like nothing."""
-    return "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
 
 
 def measure_market(
