@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.special import betainc
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
@@ -62,6 +63,12 @@ def test_pairwise_complete_and_as_defined() -> None:
 @pytest.mark.parametrize("r", [0.0, 0.03, -0.1, 0.4, -0.9])
 def test_significance_is_the_tail_of_the_density(r: float, n: int) -> None:
     assert significance(r, n) == pytest.approx(slow_significance(r, n), rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 12, 60, 800, 20_000])
+@pytest.mark.parametrize("r", [1e-9, 0.001, 0.03, 0.4, -0.9, 0.999])
+def test_significance_is_precise_for_tiny_values_too(r: float, n: int) -> None:
+    assert significance(r, n) == pytest.approx(0.5 * betainc(n / 2 - 1, 0.5, 1 - r * r), rel=1e-8, abs=1e-300)
 
 
 def test_significance_with_few_pairs_in_closed_form() -> None:

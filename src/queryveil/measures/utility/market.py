@@ -171,10 +171,24 @@ def _correlate(first: str, second: str, x: FloatArray, y: FloatArray) -> Correla
 
 def significance(correlation: float, n: int) -> float:
     """Return the probability of a correlation at least as extreme on its side of 0 over n unrelated pairs (t test)."""
-    sine, freedom = abs(correlation), n - 2
-    cosine = math.sqrt(1 - sine * sine)
-    numerators = np.arange(1 + freedom % 2, freedom - 2, 2)
-    series = sine * (1 + float(np.cumprod(numerators / (numerators + 1) * cosine * cosine).sum()))
-    if freedom % 2:  # the distribution of t in closed form, for odd and for even degrees of freedom
-        series = 2 / math.pi * (math.asin(sine) + (cosine * series if freedom > 1 else 0))
-    return max(0.0, (1 - series) / 2)
+    return 0.5 * _incomplete_beta(n / 2 - 1, 0.5, 1 - correlation * correlation)
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """Return the regularised incomplete beta function by its continued fraction, precise for tiny results too."""
+    if x in (0.0, 1.0):
+        return x
+    if x > (a + 1) / (a + b + 2):  # where the fraction of the mirrored function converges faster
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    fraction = d
+    for m in range(1, 1_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            c, d = 1 + term / c, 1 / (1 + term * d)
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(log_front) * fraction / a
