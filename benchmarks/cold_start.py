@@ -67,7 +67,7 @@ def _child(log: Path, method: str) -> None:
                 seconds[name] = seconds.get(name, 0.0) + time.thread_time() - started
 
     KernelCompiler.compile_extra = timed  # type: ignore[method-assign]
-    anonymize(log, method, log.parent / "release", seed=1, force=True)
+    anonymize(log, method, log.parent / "release", private=log.parent / "private", seed=1, force=True)
     print(json.dumps(seconds))
 
 
