@@ -42,6 +42,7 @@ class Connection(ExitStack):
             }
             self.database = duckdb.connect(config=settings)
             self.callback(self.database.close)
+            self.database.execute("SET enable_progress_bar = false")  # it would be printed among results
             self.database.execute("SET TimeZone = 'UTC'")  # days and times must not depend on where this runs
         except BaseException:
             self.close()
