@@ -89,7 +89,7 @@ def best(
     return found[chosen], {
         "algorithm": "best",
         "chosen": chosen,
-        f"{objective.target} kept, in %": {name: round(share, 2) for name, (share, _) in kept.items()},
+        f"{objective.target} kept{objective.base}, in %": {name: round(share, 2) for name, (share, _) in kept.items()},
         "tries to grow it": n_tries,
     }
 

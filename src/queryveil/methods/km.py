@@ -43,7 +43,8 @@ def run(task: MethodTask) -> KeptPairs:
         kept, passes = delete(source, support, tree, rule, progress)
         summary: dict[str, object] = {"algorithm": "paper", "passes": passes}
     else:
-        kept, summary = best(source, support, tree, rule, objective(target, source, term_values), task.rng, progress)
+        goal = objective(target, source, term_values, "" if start is None else " of the earlier release")
+        kept, summary = best(source, support, tree, rule, goal, task.rng, progress)
     mask = kept
     if start is not None:
         mask = np.zeros(len(profiles.ids), np.bool_)

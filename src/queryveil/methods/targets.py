@@ -37,6 +37,7 @@ class Objective:
     profiles: Profiles
     target: str
     gain: FloatArray  # (pairs,): what keeping a pair adds to the target, or to the log size
+    base: str = ""  # what the kept share is of, if not of the log
 
     @property
     def favours_rare_terms(self) -> bool:
@@ -61,11 +62,11 @@ class Objective:
         return 100 * float(self.gain[mask].sum()) / total if total else 0.0, log_size
 
 
-def objective(target: str, profiles: Profiles, term_values: TermValues) -> Objective:
+def objective(target: str, profiles: Profiles, term_values: TermValues, base: str = "") -> Objective:
     """Return the objective by which results under a target are compared."""
     value = value_of_terms(target, profiles, term_values)
     gain = profiles.counts.astype(np.float64)
-    return Objective(profiles, target, gain if value is None else gain * value[profiles.ids])
+    return Objective(profiles, target, gain if value is None else gain * value[profiles.ids], base)
 
 
 def check_term_values(target: object, *, values: bool, market: bool) -> None:

@@ -40,12 +40,15 @@ def warm(request: WarmRequest, *, progress: Progress = silent) -> CompiledKernel
     from queryveil.kernels.cache import cache_folder
 
     started, before = time.monotonic(), len(_compiled(cache_folder()))
-    first, *others = [str(name) for method in request.methods or declarations("method") for name in _variants(method)]
+    names = [
+        parse(method) if isinstance(method, str) else method for method in request.methods or declarations("method")
+    ]
+    first, *others = [(str(run), bool(name.arguments)) for name in names for run in _variants(name)]
     stage = "compiling kernels"
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
         progress(stage, 0, len(others) + 1)
-        pool.submit(_run, first).result()  # alone, as all methods share kernels that need not be compiled twice
-        for done, run in enumerate(as_completed([pool.submit(_run, name) for name in others]), start=1):
+        pool.submit(_run, *first).result()  # alone, as all methods share kernels that need not be compiled twice
+        for done, run in enumerate(as_completed([pool.submit(_run, *each) for each in others]), start=1):
             run.result()
             progress(stage, done, len(others) + 1)
     n_kernels = len(_compiled(cache_folder()))
@@ -56,9 +59,8 @@ def _compiled(folder: Path) -> Sequence[Path]:
     return list(folder.rglob("*.nbc"))
 
 
-def _variants(method: str | Name) -> Iterator[Name]:
+def _variants(name: Name) -> Iterator[Name]:
     """Yield the runs of a method; there is one if its parameters are given."""
-    name = parse(method) if isinstance(method, str) else method
     declared = declarations("method").get(name.name)
     if name.arguments or not isinstance(declared, Method):
         resolve("method", name)
@@ -97,8 +99,8 @@ def _values(parameter: Parameter) -> Sequence[Value]:
     return ()
 
 
-def _run(method: str) -> None:
-    """Release, verify and measure a tiny log; a run that lacks an input besides the log is left out."""
+def _run(method: str, is_asked_for: bool) -> None:
+    """Release, verify and measure a tiny log; a run that cannot be made of it is an error only if it was asked for."""
     from queryveil.workflows.anonymize import make_release
     from queryveil.workflows.measure import measure
     from queryveil.workflows.verify import verify
@@ -112,7 +114,8 @@ def _run(method: str) -> None:
             verify(VerifyRequest.from_values({"release": out, "private": private}))
             measure(MeasureRequest.from_values({"release": out, "against": log, "private": private}))
         except QueryveilError:
-            return
+            if is_asked_for:
+                raise
 
 
 def _lines() -> Iterator[str]:
