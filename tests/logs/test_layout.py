@@ -44,6 +44,8 @@ def test_a_column_to_partition_by_must_exist_exactly_once(names: list[str]) -> N
         (["1141200000000000"], "microseconds"),
         (["1141200000000000000"], "nanoseconds"),
         (["20060301"], "iso"),
+        (["970916105432", 970916235959], "excite"),
+        (["970916105432", "970990105432"], "milliseconds"),
     ],
 )
 def test_the_style_of_times_is_recognised(values: list[object], style: TimeStyle) -> None:

@@ -25,6 +25,7 @@ USUAL_NAMES = {
 }
 
 _NUMBER = re.compile(r"(\d+)(\.\d*)?")
+_COMPACT_TIME = re.compile(r"\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])([0-5]\d){2}")  # yymmddhhmmss
 _OFFSET = re.compile(r".*\d\d:\d\d.*[+-]\d\d(:?\d\d)?", re.DOTALL)
 UNIX_TIMES: tuple[TimeStyle, ...] = ("seconds", "milliseconds", "microseconds", "nanoseconds")
 _INSPECTED_TIMES = 1_000
@@ -106,12 +107,15 @@ def usual_roles(names: Iterable[str]) -> dict[str, str]:
 
 
 def time_style(values: Iterable[object]) -> TimeStyle:
-    """Return how times are written: ISO 8601, with or without offsets from UTC, or as Unix time.
+    """Return how times are written: ISO 8601, with or without offsets from UTC, as yymmddhhmmss, or as Unix time.
 
-    The first value decides whether they are Unix times; one offset among the first thousand means offsets.
+    The first value decides whether they are Unix times; one offset among the first thousand means offsets. Twelve
+    digits are milliseconds of the years from 1973 to 2001, unless all of the first thousand are valid as yymmddhhmmss.
     """
     texts = (str(value).strip() for value in values if value is not None)
     present = list(islice((text for text in texts if text), _INSPECTED_TIMES))
+    if present and all(map(_COMPACT_TIME.fullmatch, present)):
+        return "excite"
     number = _NUMBER.fullmatch(present[0]) if present else None
     if number is not None:
         # seconds have 9 or 10 digits, which begin in 1973 and end in 2286; each finer unit has three more

@@ -25,6 +25,7 @@ class LogDescription(Tabular):
     """A log in figures, without any of its terms, queries or people."""
 
     log: str  # the files and options as they were given, for the commands to try next
+    files: str  # the same without options of cleaning, which the manifest of a release states
     format: str
     rows: int
     unreadable: int

@@ -33,9 +33,10 @@ def suggest_commands(log: "LogDescription") -> Iterator[tuple[str, str]]:
         "shows what each guarantee costs before anything is released",
     )
     kept = percent(100 * (1 - terms.below(k)[1]))
+    base = "of all occurrences, stop words included," if options else "of all occurrences,"
     yield (
         f'queryveil anonymize {log.log}{options} --method "km(k={k}, m=2)" --out RELEASE --private PRIVATE',
-        f"terms that at least {k} people hold make up {kept} of all occurrences, the most that can be kept",
+        f"terms that at least {k} people hold make up {kept} {base} the most that can be kept",
     )
     shared = 1 - queries.below(5)[1]
     if shared >= _SHARED_QUERIES:
@@ -51,7 +52,7 @@ def suggest_commands(log: "LogDescription") -> Iterator[tuple[str, str]]:
             f"{counted(long, 'histories')} have {_LONG_HISTORIES} terms or more; shorter histories keep more of them",
         )
     yield (
-        f"queryveil attack RELEASE --against {log.log} --private PRIVATE",
+        f"queryveil attack RELEASE --against {log.files} --private PRIVATE",
         "tries on the release what somebody who knows a person could do",
     )
 

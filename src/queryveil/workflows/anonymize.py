@@ -38,7 +38,6 @@ from queryveil.report import render_release_report
 from queryveil.report.attacks import AttackReport
 from queryveil.workflows.excluded import excluded_record
 from queryveil.workflows.requests import ReleaseRequest
-from queryveil.workflows.stop_words import ADVICE
 
 if TYPE_CHECKING:
     from queryveil.release.spark_writer import RemoteStaging
@@ -210,7 +209,6 @@ def make_release(request: ReleaseRequest, progress: Progress = silent) -> "Relea
             scores = run.measure(evidence, manifest)
             progress("rendering the report", 0, 1)
             context = {"unit": kind.unit, "checked": kind.checked, "needs_private": kind.needs_private}
-            context |= {ADVICE: applied.summary.get(ADVICE, "")}
             attacks = run.attack(manifest) if request.attacks else None
             page = render_release_report(
                 manifest, verdict, scores, section=kind.report_section, context=context, attacks=attacks

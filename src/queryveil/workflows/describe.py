@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from queryveil._version import __version__
 from queryveil.core.arrow import as_array
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
+from queryveil.core.options import OptionGroup
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Rate, wilson
 from queryveil.engines import LogSource, QueryLog, Step, open_log
@@ -43,7 +44,8 @@ def describe(request: DescribeRequest, progress: Progress = silent) -> LogDescri
         check_replaceable(request.page, "a description of a log", is_page, overwrite=request.force)
     source = request.source
     with open_log(source, progress=progress) as log:
-        description = _describe(log, " ".join((*_log_words(source), *_flags(request))), progress)
+        files = " ".join((*_log_words(source), *_flags(request.reading)))
+        description = _describe(log, files, " ".join((files, *_flags(request.cleaning))), progress)
     description = replace(description, seconds=time.monotonic() - started)
     if request.page is not None:
         write_new_file(request.page, render_description(description).encode(), overwrite=request.force)
@@ -56,18 +58,17 @@ def _log_words(source: LogSource) -> list[str]:
     return [shlex.quote(uri) for uri in source.uris] or ["LOG"]
 
 
-def _flags(request: DescribeRequest) -> list[str]:
-    """Return the options of reading and cleaning that were given, as a shell would take them."""
+def _flags(group: OptionGroup) -> list[str]:
+    """Return the options of a group that were given, as a shell would take them."""
     found = []
-    for group in (request.reading, request.cleaning):
-        for each in group.own_options():
-            value = getattr(group, each.name)
-            if value != each.default:
-                found += [f"--no-{each.flag[2:]}"] if value is False else [each.flag, shlex.quote(str(value))]
+    for each in group.own_options():
+        value = getattr(group, each.name)
+        if value != each.default:
+            found += [f"--no-{each.flag[2:]}"] if value is False else [each.flag, shlex.quote(str(value))]
     return found
 
 
-def _describe(log: QueryLog, words: str, progress: Progress) -> LogDescription:
+def _describe(log: QueryLog, files: str, words: str, progress: Progress) -> LogDescription:
     """Return the figures of an open log."""
     # whole queries first: the steps of cleaning that remain are those of terms
     queries_tail, queries_alone, profiles = _look_at("query", log, progress)
@@ -77,7 +78,8 @@ def _describe(log: QueryLog, words: str, progress: Progress) -> LogDescription:
     numbers, people = _queries_per_person(log)
     steps, (begin, end) = log.steps, _time_span(log)
     return LogDescription(
-        log=words,
+        log=words.strip(),
+        files=files,
         format=log.format,
         rows=steps["rows"].count,
         unreadable=steps["bad lines"].count,
