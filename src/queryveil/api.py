@@ -315,7 +315,7 @@ def datasheet(release: ReleaseLike, *, progress: Progress = silent, **options: A
     Example:
         >>> done = queryveil.anonymize("log.tsv", "km(k=5, m=2)", "to-describe", seed=1)
         >>> queryveil.datasheet("to-describe").text.splitlines()[0]
-        '# Datasheet'
+        '# Datasheet of a released search log'
     """
     from queryveil.workflows.datasheet import datasheet as run
 

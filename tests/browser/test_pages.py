@@ -21,7 +21,7 @@ from tests.browser.site import (
 
 SERIOUS = ("serious", "critical")  # impacts that axe reports
 # page → element to scroll to
-SCREENSHOTS = {"start": "h1", "log": "#what", "try": "#side", "history": "h1", "release": "h1"}
+SCREENSHOTS = {"start": "h1", "log": "#part-1", "try": "#side", "history": "h1", "release": "h1"}
 
 
 def addresses(demo: DemoReleases) -> dict[str, str]:

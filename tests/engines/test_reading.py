@@ -30,7 +30,7 @@ GOOD: dict[str, Callable[[int], str]] = {
     "jsonl": lambda i: json.dumps({"user": f"u{i}", "query": f"q{i}", "time": TIME}),
     "ubi": lambda i: json.dumps({"client_id": f"u{i}", "user_query": f"q{i}", "timestamp": 1141197432250}),
 }
-NOT_UTF8, FEW, MANY = "bytes that are not UTF-8, see --encoding", "too few columns", "too many columns"
+NOT_UTF8, FEW, MANY = "bytes that are not UTF-8, see encoding", "too few columns", "too many columns"
 NO_USER, ODD_TIME, JSON = "no user", "a time that is neither ISO 8601 nor seconds", "a record that is not JSON"
 BAD: dict[str, tuple[str, bytes, str]] = {
     "aol: encoding": ("aol", f"u\t{SECRET} ".encode() + b"\xff\xfe\t" + TIME.encode() + b"\t\t", NOT_UTF8),

@@ -119,7 +119,7 @@ def test_people_with_nothing_released_are_counted_separately() -> None:
 def test_every_figure_says_what_it_is_a_share_or_mean_of() -> None:
     pair = pair_of([(TEN, {"a": 1}), (TEN, {})], ONE_SENSITIVE)
     for name in ("spi", "jsd", "pel", "exposed", "worst"):
-        assert {score.basis() for score in measure(name, pair)} <= {"2 people", "1 people"}, name
+        assert {score.basis() for score in measure(name, pair)} <= {"2 people", "1 person"}, name
     assert [score.basis() for score in measure("impressions", pair)] == [
         "20 queries",
         "2 people",

@@ -80,9 +80,7 @@ def test_every_point_is_labelled_and_no_label_covers_another(is_wide: bool) -> N
     svg = scatter_chart([*crowd, Point(90.0, 50.0, "a", "far right")], "x", "y", ["a"], is_wide=is_wide)
     places = {
         text: (float(x), float(y))
-        for x, y, text in re.findall(
-            r'<text[^>]* transform="translate\(([-\d.]+),([-\d.]+)\)"[^>]*>([^<]*)</text>', svg
-        )
+        for x, y, text in re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"[^>]*>([^<]*)</text>', svg)
         if "=" in text or text == "far right"
     }
     assert len(places) == 17

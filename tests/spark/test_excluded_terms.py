@@ -41,7 +41,7 @@ def test_excluded_terms_are_left_out_and_verified_on_spark(compiled: "SparkSessi
         assert queryveil.verify(there, exclude_terms=other, **on_spark).state == "violated"
         assert any("--exclude-terms" in warning for warning in queryveil.verify(there, **on_spark).warnings)
         queryveil.measure(there, log, private=private, measures=["retention"], **on_spark)
-        with pytest.raises(InputError, match="give --private"):
+        with pytest.raises(InputError, match="give private"):
             queryveil.measure(there, log, measures=["unique(m=1)"], **on_spark)
     (tmp_path / "countries.txt").write_text("country\n")
     with pytest.raises(GuaranteeError, match="--partition-by"):

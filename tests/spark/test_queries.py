@@ -103,6 +103,6 @@ def test_a_query_that_is_missing_or_invented_is_found_with_the_private_folder(
         return verdict.reason
 
     once = rows.take(pa.array([place for place in range(len(pairs)) if place != twice]))
-    assert reason(once) == "1 released queries occur more or less often than in the history behind them"
+    assert reason(once) == "1 released query occurs more or less often than in the history behind it"
     swapped = rows.take(pa.array([1, 0, *range(2, len(pairs))]))
     assert reason(swapped) == "the rows are not numbered and sorted as those of their kind are"

@@ -61,7 +61,7 @@ def test_the_same_in_seven_tasks_and_in_a_place_that_is_not_here(
     out, private = f"file://{tmp_path}/r", f"file://{tmp_path}/p"
     again = queryveil.anonymize(made.log, METHOD, out, private=private, engine="spark", spark=spark, **OPTIONS)
     assert again.location == out
-    with pytest.raises(InputError, match="is not on this machine"):
+    with pytest.raises(InputError, match="is not on a disk of this machine"):
         again.to_arrow()
     assert again.manifest == made.done.manifest
     assert {path.name for path in tmp_path.iterdir()} == {"r", "p"}

@@ -120,7 +120,7 @@ def test_attacks_on_other_rows_or_of_another_form_are_refused(made: Path, tmp_pa
     record, file = json.loads((made / "attacks.json").read_text()), tmp_path / "attacks.json"
     for change, said in (
         ({"content_sha256": "0" * 64}, "is about another release"),
-        ({"results": []}, "is not what queryveil attack --json prints"),
+        ({"results": []}, "is not the JSON that queryveil attack prints"),
         ({"results": [{**record["results"][0], "rate": {"value": "1", "low": 0, "high": 1}}]}, "is not what"),
         ({"extra": 1}, "is not what"),
         ({"threats": 5}, "is not what"),

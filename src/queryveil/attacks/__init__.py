@@ -68,7 +68,7 @@ INFER = Attack(
     risk_of="inference",
     threat=(
         "Somebody knows a few random terms that a person searched for, finds the people who match them best, and "
-        "assumes of every other term what is true of these people. Reported are the probability that the attacker "
+        "assumes of every other term what is true of these people. The success is the probability that the attacker "
         "gives to another term of the person, and how often the term whose probability rose most is right."
     ),
 )

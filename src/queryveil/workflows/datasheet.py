@@ -109,7 +109,7 @@ def _read_attacks(path: Path, manifest: Manifest) -> AttackReport:
     except OSError as error:
         raise InputError(f"--attacks: {path} cannot be read: {error.strerror}; check the path.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError(f"--attacks: {path} is not what queryveil attack --json prints; give its output.") from None
+        raise InputError(f"--attacks: {path} is not the JSON that queryveil attack prints; give its output.") from None
     if report.content_sha256 != manifest.content_sha256:
         raise InputError(f"--attacks: {path} is about another release; attack this one.")
     return report

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def original_persons(pairing: PairingOptions) -> Mapping[str, str] | None:
 
 def release_reading(pairing: PairingOptions, reading: ReadingOptions) -> ReadingOptions:
     """Return how a released log is read."""
-    return ReadingOptions(pairing.release_format, pairing.release_columns, reading.max_bad_lines, reading.memory_limit)
+    return replace(reading, format=pairing.release_format, columns=pairing.release_columns)
 
 
 def pair_files(
