@@ -123,7 +123,7 @@ def test_every_figure_says_what_it_is_a_share_or_mean_of() -> None:
     assert [score.basis() for score in measure("impressions", pair)] == [
         "20 queries",
         "2 people",
-        "1 released queries",
+        "1 released query",
         "2 people",
     ]
 

@@ -121,14 +121,14 @@ def test_attacks_on_other_rows_or_of_another_form_are_refused(made: Path, tmp_pa
     for change, said in (
         ({"content_sha256": "0" * 64}, "is about another release"),
         ({"results": []}, "is not the JSON that queryveil attack prints"),
-        ({"results": [{**record["results"][0], "rate": {"value": "1", "low": 0, "high": 1}}]}, "is not what"),
-        ({"extra": 1}, "is not what"),
-        ({"threats": 5}, "is not what"),
+        ({"results": [{**record["results"][0], "rate": {"value": "1", "low": 0, "high": 1}}]}, "is not the JSON"),
+        ({"extra": 1}, "is not the JSON"),
+        ({"threats": 5}, "is not the JSON"),
     ):
         file.write_text(json.dumps({**record, **change}))
         assert said in refused(made, attacks=file)
     file.write_text("[")
-    assert "is not what" in refused(made, attacks=file)
+    assert "is not the JSON" in refused(made, attacks=file)
     assert "cannot be read" in refused(made, attacks=tmp_path / "none.json")
 
 

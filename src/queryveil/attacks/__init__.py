@@ -142,7 +142,8 @@ MINIMALITY = Attack(
     threat=(
         "Somebody knows which history is a person's, the method and its parameters, and wonders which of two published "
         "terms was deleted from it: one was, the other was never there. A term that could have stayed was never "
-        "there, since nothing is deleted without need. A right answer counts 1; where both terms look alike, a half."
+        "there, since nothing is deleted without need. A right answer is a success; where both terms look alike, half "
+        "of one."
     ),
     kinds=("histories", "log"),
     guarantee="km",
