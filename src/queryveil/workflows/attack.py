@@ -105,6 +105,7 @@ def _kept_values(log: QueryLog, profiles: Profiles) -> dict[str, tuple[IntArray,
             position = np.full(len(log.owners_and_partitions()[0]), -1, np.int64)
             position[profiles.log_history] = np.arange(profiles.n_histories)
             rows = pa.Table.from_batches(log.batches([column])).drop_null()
+            rows = rows.sort_by([("history", "ascending"), (column.name, "ascending")])  # they come in any order
             history = position[as_array(rows["history"])]
             found[column.name] = history[history >= 0], rows[column.name].filter(pa.array(history >= 0))
     return found
