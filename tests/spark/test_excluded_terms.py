@@ -44,7 +44,7 @@ def test_excluded_terms_are_left_out_and_verified_on_spark(compiled: "SparkSessi
         with pytest.raises(InputError, match="give private"):
             queryveil.measure(there, log, measures=["unique(m=1)"], **on_spark)
     (tmp_path / "countries.txt").write_text("country\n")
-    with pytest.raises(GuaranteeError, match="--partition-by"):
+    with pytest.raises(GuaranteeError, match="partition_by"):
         queryveil.anonymize(
             log,
             "km(k=2, m=1)",

@@ -301,7 +301,9 @@ class AttackRequest(OptionGroup):
 
     release: Place = required(EnginePath(), "A release folder.", is_argument=True, brings="private")
     against: Any = required(AnyObject(), "Files of the log it was made from.", is_repeatable=True)
-    private: Place | None = option(None, EnginePath(), "The release's private folder: who is behind it.")
+    private: Place | None = option(
+        None, EnginePath(), "The release's private folder, which says who is behind it; every attack needs it."
+    )
     attacks: tuple[str | Name, ...] = option(
         (),
         TextName("attack"),
