@@ -55,6 +55,9 @@ def main() -> None:
     print(f"   {queryveil.verify(tampered).sentence()}\n")
 
     print(f"release:  {release}\nprivate:  {private} (keep it secret)\nreport:   {done.report.resolve()}")
+    print(
+        "to look at a log first: .venv/bin/queryveil describe LOG; to hand a release over: queryveil export, datasheet"
+    )
     print("to try methods, see one history, attack a release and search, in a browser: .venv/bin/queryveil serve")
 
 

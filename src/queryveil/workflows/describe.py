@@ -32,7 +32,7 @@ from queryveil.workflows.requests import DescribeRequest
 from queryveil.workflows.stop_words import TOP_TERMS
 
 KNOWN = (1, 2, 3)  # terms or queries of a person
-MOST_QUERIES = 25_000  # whose content is looked at: a share is off by at most 0.62 percentage points (95 %)
+MOST_QUERIES = 10_000  # whose content is looked at: a share is off by at most one percentage point (95 %)
 _BEGINNINGS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000)  # of classes of sizes
 
 
