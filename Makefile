@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test explore lint bench bench-check bench-full docs clean
+.PHONY: help demo quick test explore lint bench bench-check bench-full wheel docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -45,6 +45,10 @@ bench-check: $(VENV)/dev-ready ## measure again and name the ratios that are wor
 
 bench-full: $(VENV)/dev-ready ## the same on logs of real size: hours
 	@$(BIN)/python -m benchmarks full
+
+wheel: $(VENV)/dev-ready ## build dist/*.whl with the kernels' machine code for x86-64-v3, so that nothing is compiled where it runs
+	@$(BIN)/python -m scripts.build_kernels
+	@$(BIN)/python -m hatchling build -t wheel
 
 docs: $(VENV)/dev-ready ## write the generated reference pages anew
 	@$(BIN)/python -m scripts.build_docs

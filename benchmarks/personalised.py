@@ -33,6 +33,7 @@ from queryveil.search.evaluation.variants import (
     SearchSetup,
 )
 from queryveil.search.index import Index, open_index
+from queryveil.search.ranking_settings import BLENDED, RANKINGS
 from queryveil.semantics.augmentation import Weighting, augment
 from queryveil.semantics.network import wordnet
 
@@ -102,7 +103,7 @@ def _evaluated(
     made = run(people, features, method, rng=np.random.default_rng(SEED))
     members = _members(people, made.group)
     released = ReleasedGroups(np.arange(made.n_groups), made.indptr, made.ids, made.weights, members.terms)
-    setup = SearchSetup(index, mapping, members, topics)
+    setup = SearchSetup(index, mapping, members, topics, RANKINGS[BLENDED])
     return setup.evaluate(released, PublicationRule.of(method), rng=np.random.default_rng(SEED))
 
 

@@ -25,14 +25,13 @@ METHODS = {
     "query_k": "query_k(k=10)",
 }
 ENGINES = ("local", "spark")
-ONE_MACHINE_ONLY = ("vocabulary",)
 _SAMPLE_SECONDS = 0.2
 
 
 def measure(people: tuple[int, ...], methods: tuple[str, ...], engines: tuple[str, ...]) -> Figures:
     """Run every method at every size; print each result at once, since the next may take hours, or fail."""
     results: Figures = {}
-    runs = [(m, e) for e in engines for m in methods if not (e == "spark" and m in ONE_MACHINE_ONLY)]
+    runs = [(m, e) for e in engines for m in methods]
     cpu: dict[tuple[str, str], list[tuple[int, float]]] = {run: [] for run in runs}
     for size in people:
         with tempfile.TemporaryDirectory(prefix="scale-") as folder:

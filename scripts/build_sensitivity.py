@@ -157,9 +157,9 @@ def topic_words(model: SensitivityModel) -> pa.Table:
     return pa.table({"word": list(topics), "topic": pa.array(list(topics.values()))})
 
 
-def show(judgement: ClassifierScores) -> None:
-    """Print how good the model is."""
-    print(f"{judgement.texts:,} definitions, {judgement.sensitive:,} of them sensitive, folds split by lemma:")
+def show(judgement: ClassifierScores, texts: str) -> None:
+    """Print how good the model is on some texts."""
+    print(f"{judgement.texts:,} {texts}, {judgement.sensitive:,} of them sensitive:")
     for name in ("accuracy", "balanced_accuracy", "precision", "recall", "calibration_error"):
         print(f"  {name.replace('_', ' ')}: {getattr(judgement, name):.3f}")
 
@@ -169,14 +169,15 @@ def build(wordnet: Path, out: Path) -> None:
     private = private_words(wordnet)
     write(pa.table({"word": pa.array(private)}), out / "private-words.parquet")
     texts, scored = bundled_examples(frozenset(private))
-    show(cross_validate(texts, OPTIONS, rng=np.random.default_rng(0), scored=scored))
+    show(
+        cross_validate(texts, OPTIONS, rng=np.random.default_rng(0), scored=scored), "definitions, folds split by lemma"
+    )
     model = train(texts, OPTIONS, name=NAME)
     data = model_bytes(model)
     temporary = out / "sensitivity.parquet.tmp"
     temporary.write_bytes(data)
     temporary.replace(out / "sensitivity.parquet")
     print(f"sensitivity.parquet: {len(model.words):,} words, {len(data):,} bytes, base {model.base}")
-    write(topic_words(model), out / "sensitive-topics.parquet")
 
 
 def main() -> None:

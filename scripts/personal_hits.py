@@ -16,7 +16,7 @@ import queryveil
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.logs.characters import terms
 from queryveil.sensitivity.lists import load_lists
-from queryveil.sensitivity.model import load_model
+from queryveil.sensitivity.model import BAYES, load_model
 
 KINDS = ("name", "two words", "place", "private word")
 
@@ -43,7 +43,7 @@ def main() -> None:
         queries = [words for text in log.to_arrow()["query"].to_pylist() if (words := terms(text))]
     lists = load_lists()
     found = [[*dict.fromkeys(find_hits(words, lists))] for words in queries]
-    is_sensitive = load_model().probabilities([" ".join(words) for words in queries]) >= 0.5
+    is_sensitive = load_model(BAYES).probabilities([" ".join(words) for words in queries]) >= 0.5
     has = {kind: np.array([any(k == kind for k, _ in hits) for hits in found]) for kind in KINDS}
     has["any of them"] = np.array([bool(hits) for hits in found])
     print(f"{len(queries):,} queries with a term")

@@ -75,6 +75,7 @@ def test_public_names() -> None:
         "profiles",
         "read",
         "reproduce",
+        "search_body",
         "search_index",
         "sensitivity_model",
         "verify",

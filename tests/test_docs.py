@@ -91,7 +91,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
 
 
 def test_every_command_is_documented() -> None:
-    headings = re.findall(r"^## queryveil (\w+)$", pages()["commands.md"], re.MULTILINE)
+    headings = re.findall(r"^## queryveil ([\w-]+)$", pages()["commands.md"], re.MULTILINE)
     assert headings == [command.name for command in queryveil.cli.app.registered_commands]
 
 

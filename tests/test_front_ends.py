@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # command → function of the Pyth
     "index": queryveil.index,
     "reproduce": queryveil.reproduce,
     "search": queryveil.search_index,
+    "search-body": queryveil.search_body,
     "sensitivity": queryveil.sensitivity_model,
     "warm": queryveil.warm,
 }

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "market": "core logs",
     "semantics": "core kernels lexicons logs histories",
     "search": "core _version kernels lexicons logs histories semantics",
-    "sensitivity": "core lexicons logs histories semantics",
+    "sensitivity": "core kernels lexicons logs histories semantics",
     "methods": "core guarantees kernels lexicons engines histories market semantics",
     "release": "core _version guarantees logs engines histories kinds",
     "verifiers": "core kernels lexicons engines histories semantics",
@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "workflows": "core _version guarantees kernels lexicons logs engines histories kinds market semantics sensitivity "
     "methods release measures attacks report experiments search",
     "api": "core logs engines histories release report search sensitivity workflows",
-    "serve": "core _version logs engines kinds semantics methods release search report workflows",
+    "serve": "core _version kernels logs engines kinds semantics methods release search report workflows",
     "cli": "core _version kernels logs search sensitivity report workflows serve",
     "__init__": "_version api",
     "__main__": "cli",

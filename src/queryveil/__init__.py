@@ -42,6 +42,7 @@ __all__ = [  # noqa: F405
     "profiles",
     "read",
     "reproduce",
+    "search_body",
     "search_index",
     "sensitivity_model",
     "verify",

@@ -84,6 +84,7 @@ __all__ = [
     "profiles",
     "read",
     "reproduce",
+    "search_body",
     "search_index",
     "sensitivity_model",
     "verify",
@@ -455,6 +456,22 @@ def search_index(index: Location, query: str, **options: Any) -> "Answer":
     from queryveil.workflows.search import search as run
 
     return run(requests.SearchRequest.from_values({"index": index, "query": query, **options}))
+
+
+@with_options(requests.SearchBodyRequest, returns="The body, to be sent to the engine's `_search` as JSON.")
+def search_body(query: str, group: int, groups: ReleaseLike, engine: str, **options: Any) -> dict[str, Any]:
+    """Return the body of a search for OpenSearch, Elasticsearch or another engine, re-ranked by a group.
+
+    Example:
+        >>> made = queryveil.anonymize("log.tsv", "linkability(p=0.4)", "groups", private="private", seed=1)
+        >>> body = queryveil.search_body("java", 0, made, "opensearch")
+        >>> body["ext"]["ubi"]["client_id"]
+        'group-0'
+    """
+    from queryveil.workflows.search import search_body as run
+
+    values = {"query": query, "group": group, "groups": groups, "engine": engine, **options}
+    return run(requests.SearchBodyRequest.from_values(values))
 
 
 @with_options(

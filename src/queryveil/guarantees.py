@@ -43,6 +43,7 @@ class Guarantee(Declaration):
     is_anonymity: bool = True  # people are hidden among others; else it is only about what the release holds
     unit: Literal["term", "query"] = "term"  # what it counts in a file that is not a release
     inputs: tuple[str, ...] = ()  # what a verifier needs besides the release, such as word lists
+    includes: tuple[str, ...] = ()  # the guarantees of which it promises everything, with the same parameters
     shared_items: int = 0  # how many items k people must share, unless m says it; 0: it promises something else
     stronger_when: Mapping[str, Literal["larger", "smaller"]] = field(default_factory=dict)
     # parameter → the direction in which the promise gets stronger; a sweep starts runs along the last one
@@ -107,6 +108,43 @@ KM = Guarantee(
         "How often a term occurs in a history is outside it.",
         "Which term was deleted can often be told: nothing is deleted without need, so whoever knows which history is "
         "a person's can rule out the terms that could have stayed.",
+    ),
+)
+
+COHERENCE = Guarantee(
+    name="coherence",
+    purpose="km(k, m), and of the people who share a combination at most a share h hold any one sensitive term besides",
+    parameters=(
+        *KM.parameters,
+        Parameter(
+            "h",
+            Real(0, 1, excludes_minimum=True),
+            "the largest share of the people who share a combination that may hold one sensitive term besides",
+        ),
+        Parameter(
+            "threshold",
+            Real(0, 1, excludes_minimum=True),
+            "terms that the bundled sensitivity model scores so much or more are sensitive; without it, those of a "
+            "list (--sensitive)",
+            is_optional=True,
+        ),
+    ),
+    paper="Xu, Wang, Fu, Yu: Anonymizing Transaction Databases for Publication, 2008",
+    functions={"local": "queryveil.verifiers.coherence:verify", "spark": "queryveil.verifiers.spark_coherence:verify"},
+    kinds=KM.kinds,
+    inputs=("sensitive_terms",),
+    includes=(KM.name,),
+    stronger_when=KM.stronger_when,
+    promise=KM.promise.removesuffix(".")
+    + ", and at most a share of {h} of these people hold any one sensitive term besides.",
+    limits=(
+        KM.limits[0],
+        "Terms that are sensitive and not known to be are not bounded: a model or a list says which are, and neither "
+        "knows all.",
+        "Sensitive terms are bounded one by one: that somebody has one of several may be certain.",
+        "The bound is on what the histories of the release show; how common a term is among all people, and what "
+        "follows from other knowledge, is outside it.",
+        *KM.limits[2:],
     ),
 )
 
@@ -205,7 +243,10 @@ VOCABULARY_K = Guarantee(
     purpose="every published vocabulary, a bag of terms with their counts, is that of at least k people",
     parameters=(Parameter("k", Integer(minimum=2), "how many people must share every vocabulary"),),
     paper="Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010",
-    functions={"local": "queryveil.verifiers.vocabulary:verify"},
+    functions={
+        "local": "queryveil.verifiers.vocabulary:verify",
+        "spark": "queryveil.verifiers.spark_vocabulary:verify",
+    },
     kinds=("vocabularies", "histories", "log"),
     stronger_when={"k": "larger"},
     promise="Every published vocabulary, with the counts of its terms, is published alike for at least {k} people: "
@@ -270,7 +311,7 @@ PPP = Guarantee(
     principle_parameter="release",
 )
 
-DECLARATIONS = (KM, LINKABILITY, VOCABULARY_K, QUERY_K, PPP)
+DECLARATIONS = (KM, COHERENCE, LINKABILITY, VOCABULARY_K, QUERY_K, PPP)
 
 
 def guarantee_of(claim: ResolvedName) -> Guarantee:

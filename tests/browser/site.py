@@ -33,7 +33,7 @@ class Viewport:
 
 
 LAPTOP_LIGHT, LAPTOP_DARK = Viewport(1280, 800, "light"), Viewport(1280, 800, "dark")
-PHONE_LIGHT, PHONE_DARK = Viewport(360, 740, "light"), Viewport(360, 740, "dark")
+PHONE_LIGHT, PHONE_DARK = Viewport(320, 740, "light"), Viewport(320, 740, "dark")
 VIEWPORTS = (LAPTOP_LIGHT, LAPTOP_DARK, PHONE_LIGHT, PHONE_DARK)
 
 
@@ -44,19 +44,20 @@ class Server:
     home: Path
     folder: Path
     address: str = ""
+    token: str = ""
     process: subprocess.Popen[str] | None = None
 
-    def start(self) -> None:
+    def start(self, port: int = 0) -> None:
         """Start the process, and wait until it prints its address."""
-        arguments = ["serve", "--port", "0", "--home", str(self.home), "--folder", str(self.folder)]
+        arguments = ["serve", "--port", str(port), "--home", str(self.home), "--folder", str(self.folder)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "queryveil", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            found = re.search(r"http://[\w.:]+", line)
+            found = re.search(r"(http://[\w.:]+)/\?token=([\w-]+)", line)
             if found:
-                self.address = found[0]
+                self.address, self.token = found.groups()
                 return
         raise AssertionError("the server ended before it printed its address")
 
@@ -67,13 +68,27 @@ class Server:
         self.process.wait(60)
         self.process.stdout.close()
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the header by which a program presents the token."""
+        return {"authorization": f"Bearer {self.token}"}
+
     def get(self, path: str) -> Any:
         """Send a GET request to the REST service and return the JSON."""
-        return httpx.get(f"{self.address}/api/v1{path}", timeout=60).raise_for_status().json()
+        return httpx.get(f"{self.address}/api/v1{path}", timeout=60, headers=self.headers).raise_for_status().json()
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """Send a POST request to the REST service and return the JSON."""
-        return httpx.post(f"{self.address}/api/v1{path}", json=body, timeout=60).raise_for_status().json()
+        address = f"{self.address}/api/v1{path}"
+        return httpx.post(address, json=body, timeout=60, headers=self.headers).raise_for_status().json()
+
+    def delete(self, path: str) -> None:
+        """Send a DELETE request to the REST service."""
+        httpx.delete(f"{self.address}/api/v1{path}", timeout=60, headers=self.headers).raise_for_status()
+
+    def cancel(self, run: str) -> None:
+        """Cancel a run unless it is over."""
+        httpx.post(f"{self.address}/api/v1/runs/{run}/cancel", timeout=60, headers=self.headers)
 
     def wait_for_end(self, run: str) -> Any:
         """Wait for a run to end, and return it."""
@@ -103,11 +118,19 @@ def opened(browser: Browser, server: Server, viewport: Viewport, *, scripts: boo
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda message: faults.append(message.text) if "Content Security" in message.text else None)
     page.set_default_timeout(SHORT)
+    page.goto(f"/?token={server.token}")  # as the printed address does
     try:
         yield page
     finally:
         context.close()
     assert faults == []
+
+
+def delete_log(page: Page) -> None:
+    """Delete the log that a page shows, and keep the releases that were made of it."""
+    page.get_by_role("link", name="Delete this log").click()
+    page.get_by_label("Only the log").check()
+    page.get_by_role("button", name="Delete", exact=True).click()
 
 
 def horizontal_overflow(page: Page) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import LINES, DemoReleases
-from tests.browser.site import LAPTOP_LIGHT, PHONE_LIGHT, Server, opened
+from tests.browser.site import LAPTOP_LIGHT, PHONE_LIGHT, Server, delete_log, opened, until
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -36,7 +36,7 @@ def test_columns_can_be_mapped_by_hand(browser: Browser, server: Server) -> None
         form.get_by_role("button").click()
         expect(page.get_by_role("heading", name="What is in it")).to_be_visible()
         expect(page.get_by_role("row", name="user who")).to_be_visible()
-        page.get_by_role("button", name="Delete this log").click()
+        delete_log(page)
         expect(page.get_by_role("heading", name="Logs")).to_be_visible()
 
 
@@ -83,7 +83,7 @@ def test_log_that_was_deleted_meanwhile_gets_an_error(browser: Browser, server: 
         page.goto(f"/try?log={log}&method=suppress")
         with opened(browser, server, LAPTOP_LIGHT) as other:
             other.goto(f"/logs/{log}")
-            other.get_by_role("button", name="Delete this log").click()
+            delete_log(other)
             expect(other.get_by_role("heading", name="Logs")).to_be_visible()
         page.get_by_role("button", name="Run suppress").click()
         expect(page.get_by_role("alert")).to_contain_text("There is no such log, or it was deleted")
@@ -106,13 +106,14 @@ def test_run_interrupted_by_a_stop_can_be_started_again(browser: Browser, tmp_pa
         log = server.post("/logs", {"name": "Demo log", "demo": True})["id"]
         method = "generalize(k=5)"
         run = server.post("/runs", {"name": "cut short", "log": log, "method": method})["id"]
+        until(lambda: server.get(f"/runs/{run}")["state"] == "running")
     finally:
         server.stop()
     server.start()
     try:
         with opened(browser, server, PHONE_LIGHT) as page:
             page.goto(f"/runs/{run}")
-            expect(page.get_by_role("alert")).to_contain_text("The server was stopped while the run waited")
+            expect(page.get_by_role("alert")).to_contain_text("The server was stopped while the run was under way")
             page.get_by_role("button", name="Run again").click()
             page.get_by_role("button", name="Cancel").click()
             expect(page.get_by_text("The run was cancelled")).to_be_visible()

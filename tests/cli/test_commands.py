@@ -63,7 +63,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert set(listed) == set(map(plural, CATEGORIES))
-    names = ["k", "m", "target", "algorithm", "ties", "ranking"]
+    names = ["k", "m", "target", "algorithm", "ties", "ranking", "h", "threshold", "split", "thin"]
     assert [p["name"] for p in listed["methods"][0]["parameters"]] == names
 
 

@@ -50,7 +50,8 @@ def test_everything_as_json(folder: Path, tmp_path: Path, capsys: pytest.Capture
     assert made["page"] == str(page)
     assert page.read_text().count("<svg") == 2  # what is kept as k grows, for each m
     first, second = made["runs"][:2]
-    assert first["parameters"] == {"k": 2, "m": 2, "target": "logsize", "algorithm": first["parameters"]["algorithm"]}
+    algorithm = first["parameters"]["algorithm"]
+    assert first["parameters"] == {"k": 2, "m": 2, "target": "logsize", "algorithm": algorithm, "split": "none"}
     assert first["verdict"]["state"] == "holds"
     assert {score["label"] for score in first["scores"]} == {"distinct terms", "log size", "users", "pairs"}
     assert (first["started_from"], second["started_from"]) == (None, "km(k=2, m=2)")

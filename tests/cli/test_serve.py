@@ -38,6 +38,8 @@ def no_token(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--max-upload", "lots"], "--max-upload must be a size such as 500MB or 2GB, not 'lots'"),
         (["--token-file", "nowhere"], "--token-file: nowhere cannot be read"),
         (["--token-file", "short"], "a token has at least 16 plain characters"),
+        (["--token-file", "read by all"], "other accounts can read read by all; make it yours alone with chmod 600"),
+        (["--analyst-token-file", "read by all"], "--analyst-token-file: other accounts can read read by all"),
         (["--home", "short"], "--home: cannot keep state in short"),
         (["--search", "nowhere"], "--search needs a release of groups"),
         (["--search", "nowhere", "--groups", "nowhere"], "nowhere"),
@@ -54,6 +56,9 @@ def test_invalid_settings_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short").write_text("short")
+    (tmp_path / "short").chmod(0o600)
+    (tmp_path / "read by all").write_text(TOKEN)
+    (tmp_path / "read by all").chmod(0o644)
     home = [] if {"--home", "--search"} & set(options) else ["--home", "home"]
     assert run(["serve", "--port", "0", *home, *options]) == 2
     printed = capsys.readouterr()
@@ -78,7 +83,9 @@ def served(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], h
             assert server.stdout is not None
             line = server.stdout.readline()
             assert line.startswith("queryveil is at http://127.0.0.1:"), server.communicate()
-            with httpx.Client(base_url=line.split()[3], timeout=60) as client:
+            address, _, token = line.split()[3].partition("/?token=")
+            headers = {"authorization": f"Bearer {token}"} if token else {}
+            with httpx.Client(base_url=address, timeout=60, headers=headers) as client:
                 yield server, client
         finally:
             server.kill()
@@ -86,6 +93,7 @@ def served(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], h
 
 def test_a_server_starts_answers_and_stops(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\n")
+    (tmp_path / "token").chmod(0o600)
     with served(tmp_path / "home", "--token-file", str(tmp_path / "token")) as (server, client):
         assert client.get("/api/v1/logs").status_code == 401
         client.headers["authorization"] = f"Bearer {TOKEN}"

@@ -9,8 +9,9 @@ import pytest
 from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import declarations, resolve
+from queryveil.core.progress import silent
 from queryveil.core.results import Verdict
-from queryveil.experiments.burghardt import claims, evaluate, examples, grid, printed, result_tables
+from queryveil.experiments.burghardt import claims, evaluate, examples, grid, history_size, printed, result_tables
 from queryveil.experiments.burghardt.examples import TermHolders
 from queryveil.experiments.burghardt.grid import TARGETS, KmRun, KmSetup, mean_of, run_once
 from queryveil.experiments.paper import PaperEvaluation, PaperInputs, PaperOptions, example_log
@@ -149,6 +150,7 @@ def test_names_and_shapes_of_tables_and_figures(found: PaperEvaluation) -> None:
         "Figure 1",
         "Figure 2",
         "Section 5.2",
+        "Section 5.6",
     ]
     shapes = {table.name: (len(table.rows), len(table.headings)) for table in found.tables}
     assert [shapes[f"Table {i}"] for i in range(1, 8)] == [
@@ -197,7 +199,8 @@ def test_runs_that_release_nothing_are_not_counted_as_verified() -> None:
     empty = [run for run in found.numbers["runs"] if not run["checked"]]
     assert {run["k"] for run in empty} == {100}  # of 110 people no 100 share a term
     assert found.tally.empty == sum(2 if run["target"] == "random" else 1 for run in empty)
-    assert found.tally.verified + found.tally.empty == 5 + 10 * (len(TARGETS) + 1)
+    n_runs = 5 + 10 * (len(TARGETS) + 1) + len(found.numbers["history_sizes"])
+    assert found.tally.verified + found.tally.empty == n_runs
 
 
 def grid_by_hand(kept: dict[tuple[int, int, str], float]) -> result_tables.Grid:
@@ -334,3 +337,26 @@ def test_too_few_people_and_a_market_without_clicks_are_refused() -> None:
 def test_every_target_of_the_paper_is_run() -> None:
     assert set(TARGETS) == set(declarations("target")) - {"distinct", "file"}
     assert set(grid.OWN_TARGET) | {"distinct terms"} == set(printed.COLUMNS_5)
+
+
+def test_splitting_is_beside_cutting_by_time() -> None:
+    single_terms = [[LOG.vocabulary[term]] for terms in rows(LOG) for term in terms]
+    cut = profiles_of(single_terms, [owner for owner, terms in enumerate(rows(LOG)) for _ in terms])
+    setup = grid.KmSetup(LOG, TermValues(market=MARKET), "paper", np.random.default_rng(1))
+    runs = history_size.run_history_sizes(setup, {"session": cut}, silent)
+    assert [(run.history, run.split) for run in runs] == [
+        ("user", "none"),
+        ("user", "all"),
+        ("session", "none"),
+        ("session", "all"),
+    ]
+    whole, pieces, single, _ = runs
+    ceiling = LOG.counts[LOG.holder_counts()[LOG.ids] >= history_size.K].sum() / LOG.counts.sum()
+    assert pieces.log_size == pytest.approx(100 * ceiling)
+    assert whole.log_size <= pieces.log_size
+    assert whole.together <= pieces.together
+    assert single.together == 0
+    assert setup.tally.verified == sum(run.released > 0 for run in runs)
+    table = history_size.history_size_table(runs)
+    assert len(table.rows) == 4
+    assert table.rows[0][:2] == ("user", "none")

@@ -14,7 +14,14 @@ from tests.builders import profiles_of
 
 
 def evaluation_of(log: Profiles, sessions: Profiles | None = None) -> PaperEvaluation:
-    return liu.evaluate(PaperInputs(log, PaperOptions(has_log=True), np.random.default_rng(0), sessions=sessions))
+    return liu.evaluate(
+        PaperInputs(
+            log,
+            PaperOptions(has_log=True),
+            np.random.default_rng(0),
+            cut={} if sessions is None else {"session": sessions},
+        )
+    )
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from queryveil.histories.tokens import Tokenizer, WholeTexts, tokenize
+from queryveil.kernels.tokens import Phrases
 from queryveil.logs.characters import terms
 
 
@@ -45,11 +46,10 @@ def test_whole_texts_are_numbered_unchanged() -> None:
 def test_weights_of_distinct_known_terms_add_up() -> None:
     tokenizer = Tokenizer()
     tokenizer.add(pa.array(["flu soup"]))
-    assert tokenizer.weigh(pa.array(["Soup soup", "flu soup tea", ""]), np.array([2.0, 0.5])).tolist() == [
-        0.5,
-        2.5,
-        0.0,
-    ]
+    phrases = Phrases(np.array([0, 1, 1]), np.array([1], np.int32), np.array([-4.0]))  # "flu soup"
+    texts = pa.array(["Soup soup", "flu and soup tea", "", "soup flu"])
+    sums, counts = tokenizer.weigh(texts, np.array([2.0, 0.5]), phrases)
+    assert (sums.tolist(), counts.tolist()) == ([0.5, -1.5, 0.0, 2.5], [1, 2, 0, 2])
     assert tokenizer.n_terms == 2
 
 

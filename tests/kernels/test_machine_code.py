@@ -2,10 +2,12 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 
 import llvmlite  # type: ignore[import-untyped]
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 from numba.core.registry import cpu_target
 
 from tests.kernels.test_cache import copied, run
@@ -39,3 +41,15 @@ def test_code_for_something_else_is_compiled_anew(package: Path, tmp_path: Path,
     path = package / "kernels" / "machine_code" / "cpu.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     assert run(package, tmp_path / "fresh")[1:] == (0, 1)
+
+
+def test_wheel_carries_the_machine_code_that_was_built(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parent.parent.parent
+    for name in ("pyproject.toml", "README.md", ".gitignore", "src/queryveil/__init__.py", "src/queryveil/_version.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, tmp_path / name)
+    code = "kernels/machine_code/km/pairs.nbc"
+    (tmp_path / "src/queryveil" / code).parent.mkdir(parents=True)
+    (tmp_path / "src/queryveil" / code).write_bytes(b"code")
+    (wheel,) = WheelBuilder(str(tmp_path)).build(directory=str(tmp_path), versions=["standard"])
+    assert zipfile.ZipFile(wheel).read(f"queryveil/{code}") == b"code"

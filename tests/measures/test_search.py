@@ -16,8 +16,10 @@ from queryveil.measures import SEARCH
 from queryveil.search.evaluation.metrics import AP_ALL, AP_TOP, METRICS, NDCG, PRECISION
 from queryveil.search.evaluation.variants import (
     EVERYBODY,
+    EVERYBODY_WITHOUT_SELF,
     GROUPS,
     GROUPS_WITHOUT_SELF,
+    QUERY_ALONE,
     RANDOM_GROUPS,
     RANDOM_WITHOUT_SELF,
     UNPERSONALISED,
@@ -112,6 +114,27 @@ def test_scores_of_every_metric_and_variant(scores: Scores) -> None:
         scores, AP_ALL, RANDOM_WITHOUT_SELF
     )  # groups are of a topic each
     assert value(scores, AP_ALL, GROUPS_WITHOUT_SELF) > value(scores, AP_ALL, EVERYBODY)
+    assert value(scores, AP_ALL, EVERYBODY) > value(scores, AP_ALL, EVERYBODY_WITHOUT_SELF)
+
+
+def test_the_first_score_says_what_groups_add(scores: Scores) -> None:
+    first = scores[0]
+    ours = value(scores, AP_ALL, GROUPS_WITHOUT_SELF)
+    added = [ours - value(scores, AP_ALL, other) for other in (EVERYBODY_WITHOUT_SELF, UNPERSONALISED, QUERY_ALONE)]
+    assert (first.label, first.unit) == ("what groups add", "points")
+    assert first.value == pytest.approx(added[0])
+    assert first.note.startswith(f"groups add {added[0]:+.1f} (")
+    assert f"over everybody, {added[1]:+.1f} (" in first.note
+    assert f"over no personalisation and {added[2]:+.1f} (" in first.note
+
+
+def test_the_papers_ranking_is_one_word(place: Place, scores: Scores) -> None:
+    paper = measure(place, MEASURE.replace(")", ", ranking=paper)"))
+    weights = MEASURE.replace(")", ", blend=0, shrink=0, query_weight=0)")
+    assert [score.value for score in paper] == [score.value for score in measure(place, weights)]
+    assert value(paper, AP_ALL, QUERY_ALONE) == value(paper, AP_ALL, UNPERSONALISED)
+    assert value(paper, AP_ALL, GROUPS) != value(scores, AP_ALL, GROUPS)
+    assert value(paper, AP_ALL, UNPERSONALISED) == value(scores, AP_ALL, UNPERSONALISED)
 
 
 def test_intervals_and_comparisons(scores: Scores) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from queryveil.core.names import declarations
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.km.pairs import PAIRS
 from queryveil.kernels.km.supports import LISTED, MARKED
 from queryveil.methods import deletion
 from queryveil.methods.targets import TermValues
@@ -58,14 +59,17 @@ def small_logs(draw: st.DrawFn) -> Profiles:
     st.sampled_from(TARGETS),
     st.sampled_from(("last", "random")),
     st.sampled_from((3, 100)),
+    st.sampled_from(
+        (0, 20, PAIRS)
+    ),  # so that the pairs of no history, of the first ones or of all are found beforehand
 )
 def test_kernels_match_reference_implementation(
-    profiles: Profiles, k: int, m: int, target: str, ties: str, range_postings: int
+    profiles: Profiles, k: int, m: int, target: str, ties: str, range_postings: int, max_pairs: int
 ) -> None:
     if k > profiles.n_people:
         return
     values = {"t0": 3.0, "t1": 1.0, "t3": 0.5}
-    with patch.object(deletion, "RANGE_POSTINGS", range_postings):
+    with patch.object(deletion, "RANGE_POSTINGS", range_postings), patch.object(deletion, "PAIRS", max_pairs):
         assert run_kernels(profiles, k, m, target, values, ties) == run_twin(profiles, k, m, target, values, ties)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from queryveil.attacks import DECLARATIONS
 from queryveil.core.results import AttackResult, Rate, Risk
-from queryveil.report.attacks import TITLE, TOO_WEAK, AttackReport, render_attack_report
+from queryveil.report.attacks import TITLE, TOO_WEAK, AttackReport, level_bounds, render_attack_report, risk_verdict
 from tests.report.pages import HOSTILE, cells, chart_labels, headings, parse, text
 
 
@@ -106,3 +106,26 @@ def test_every_attack_has_a_threat_in_plain_words() -> None:
         assert declared.threat.startswith("Somebody ")
         assert "success" in declared.threat.lower() or "told" in declared.threat
         assert declared.kinds
+
+
+def test_verdict_of_a_risk_names_the_attack_that_gains_most() -> None:
+    def reached(name: str, rate: float, control: float, original: float = 0.9) -> AttackResult:
+        def exact(value: float) -> Rate:
+            return Rate(value, value, value)
+
+        risk = exact((rate - control) / (1 - control))
+        rates = exact(rate), exact(control), exact(0.01), risk, exact(original)
+        return AttackResult(name, "inference", "1 term", *rates, 100, 100, "people")
+
+    mild, strong = reached("mild", 0.5, 0.49), reached("strong", 0.3, 0.1)
+    assert risk_verdict("inference", [mild, strong]) == (
+        "The risk of inference is high: strong, knowing 1 term, succeeds in 30.0% of all cases, in 10.0% without the "
+        "person's data, and in 90.0% on the log itself; a risk of 22.2% (95% interval 22.2 to 22.2%) comes from the "
+        "release."
+    )
+    assert risk_verdict("inference", [mild]).startswith("The risk of inference is low: mild")
+    assert risk_verdict("inference", [reached("weak", 0.0, 0.0, 0.1)]).endswith(
+        f"comes from the release, but {TOO_WEAK}."
+    )
+    assert risk_verdict("linkability", []) == "Linkability was not tried, so nothing is known of it."
+    assert level_bounds() == "low below 5.0%, moderate below 20.0%, high from there on"

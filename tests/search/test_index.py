@@ -21,7 +21,8 @@ from queryveil.search.index import (
     Index,
     open_index,
 )
-from queryveil.search.ranking import rerank
+from queryveil.search.ranking import RankingProfile, rerank
+from queryveil.search.ranking_settings import PAPER, RANKINGS
 from tests.search import twin
 from tests.search.small_index import index_of
 
@@ -61,10 +62,12 @@ def test_ties_are_broken_by_document_number(tmp_path: Path) -> None:
 def test_threads_search_concurrently(tmp_path: Path) -> None:
     made = index_of(["java island", "java language", "java coffee"], tmp_path)
     found: list[list[int]] = []
-    profile = made.vector(["coffee"], [1.0])
+    coffee = made.vector(["coffee"], [1.0])
 
     def search() -> None:
-        found.extend(rerank(made, made.search("java islands"), profile).documents.tolist() for _ in range(50))
+        for _ in range(50):
+            ranked = rerank(made, made.search("java islands"), RankingProfile(coffee), coffee, RANKINGS[PAPER])
+            found.append(ranked.documents.tolist())
 
     threads = [threading.Thread(target=search) for _ in range(4)]
     for thread in threads:

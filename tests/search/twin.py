@@ -44,6 +44,24 @@ def cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     return sum(weight * b.get(term, 0.0) for term, weight in a.items())
 
 
+def blended(
+    engine: Sequence[float], cosines: Sequence[Sequence[float]], blend: float, shrink: float, query_weight: float
+) -> list[float]:
+    """Return the scores of documents from the engine's and the cosines with group, everybody and query."""
+    similarity = [(1 - shrink) * g + shrink * e + query_weight * q for g, e, q in zip(*cosines, strict=True)]
+    if blend == 0:
+        return similarity
+    pairs = zip(z_scores(engine), z_scores(similarity), strict=True)
+    return [blend * score + (1 - blend) * alike for score, alike in pairs]
+
+
+def z_scores(values: Sequence[float]) -> list[float]:
+    """Return z-scores, 0 where all values are the same but for rounding."""
+    mean = sum(values) / len(values)
+    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    return [0.0 if spread <= 1e-6 * max(map(abs, values)) else (value - mean) / spread for value in values]
+
+
 def bm25(query: str, titles: Sequence[str], texts: Sequence[str]) -> list[float]:
     """Return the BM25 score of every document, with exact lengths; tantivy rounds those above 40 terms."""
     scores = [0.0] * len(texts)

@@ -16,12 +16,13 @@ from tests.twins.augmentation import paths_of
 
 
 def test_every_declared_network_opens_with_the_same_arguments(tmp_path: Path) -> None:
-    taxonomy = tmp_path / "taxonomy.csv"
+    taxonomy, vectors = tmp_path / "taxonomy.csv", tmp_path / "vectors.txt"
     taxonomy.write_text("dog,animal\n")
+    vectors.write_text("dog 1 0\n")
     profiles = profiles_of([["dog", "bone"]] * 6 + [["car"]] * 6)
-    opened = {d.name: d.load()(profiles, taxonomy) for d in DECLARATIONS}
+    opened = {d.name: d.load()(profiles, vectors if d.name == "vectors" else taxonomy) for d in DECLARATIONS}
     assert {name: network.name for name, network in opened.items()} == {name: name for name in opened}
-    assert set(opened) == {"wordnet", "wordnet_all", "taxonomy", "cooccurrence"}
+    assert set(opened) == {"wordnet", "wordnet_all", "taxonomy", "cooccurrence", "vectors"}
     assert all(network.find("dogs") == network.find("dog") is not None for network in opened.values())
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from queryveil.lexicons.word_lists import private_words
 from queryveil.lexicons.wordnet import load_wordnet
-from queryveil.sensitivity.model import load_model
+from queryveil.sensitivity.model import BAYES, load_model
 from queryveil.sensitivity.training import Examples, cross_validate, train
 from scripts.sensitivity_examples import NAME, OPTIONS, bundled_examples, is_withheld
 from scripts.sensitivity_topics import NEUTRAL, SENSITIVE, LabelledSynset, find_root, label_synsets
@@ -53,7 +53,7 @@ def test_the_bundled_model_classifies_nine_of_ten_definitions(texts: tuple[Examp
 
 
 def test_the_bundled_table_is_what_training_gives(texts: tuple[Examples, np.ndarray]) -> None:
-    trained, bundled = train(texts[0], OPTIONS, name=NAME), load_model()
+    trained, bundled = train(texts[0], OPTIONS, name=NAME), load_model(BAYES)
     assert trained.words == bundled.words
     assert trained.weights.tolist() == bundled.weights.tolist()
     assert (trained.base, trained.name) == (bundled.base, bundled.name)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,12 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
 from queryveil.logs.characters import terms
-from queryveil.sensitivity.model import BUNDLED, SensitivityModel, load_model, model_bytes, read_model
+from queryveil.sensitivity.model import BAYES, BUNDLED, SensitivityModel, load_model, model_bytes, read_model
 
 WORDS = {"ill": 2.0, "soup": -1.5, "é": 0.25}
+PHRASES = {"ill soup": -3.0, "soup é": 1.25, "soup ill": 0.5}
 MODEL = SensitivityModel(tuple(WORDS), np.array(list(WORDS.values())), -0.5, "test")
+OF_PHRASES = replace(MODEL, phrases=tuple(PHRASES), phrase_weights=np.array(list(PHRASES.values())), exponent=0.25)
 
 
 def twin(query: str) -> float:
@@ -21,11 +24,38 @@ def twin(query: str) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
+def twin_of_phrases(query: str) -> float:
+    """Add the weights of phrases of a known word and the next, and divide by the fourth root of the number of words."""
+    known: list[str] = []
+    for word in terms(query):
+        if word in WORDS and word not in known:
+            known.append(word)
+    total = sum(WORDS[word] for word in known)
+    for i in range(len(known) - 1):
+        total += PHRASES.get(f"{known[i]} {known[i + 1]}", 0.0)
+    return 1 / (1 + math.exp(0.5 - total / max(1, len(known)) ** 0.25))
+
+
 @settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from(["ill", "ILL", "soup", "É", "x", "-", ""]), max_size=5), max_size=6))
 def test_probabilities_are_those_of_the_twin(queries: list[list[str]]) -> None:
     texts = [" ".join(words) for words in queries]
     assert MODEL.probabilities(texts).tolist() == pytest.approx([twin(text) for text in texts])
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(st.sampled_from(["ill", "ILL", "soup", "É", "x", "-", ""]), max_size=6), max_size=6),
+    st.sampled_from([1, 1_000]),  # few texts are weighed in plain Python
+)
+def test_phrases_and_the_number_of_words_count_as_in_the_twin(queries: list[list[str]], times: int) -> None:
+    texts = [" ".join(words) for words in queries]
+    found = OF_PHRASES.probabilities(texts * times)[: len(texts)].tolist()
+    assert found == pytest.approx([twin_of_phrases(text) for text in texts])
+    for text, probability in zip(texts, found, strict=True):
+        why = OF_PHRASES.explain(text)
+        added = why.base + sum(weight for _, weight in why.words)
+        assert probability == pytest.approx(1 / (1 + math.exp(-added)))
 
 
 def test_compiled_and_plain_tokenizing_agree() -> None:
@@ -53,7 +83,7 @@ def test_the_bundled_model_classifies_obvious_cases() -> None:
     neutral = ["chicken soup recipe", "hotel in rome", "football scores", "windows printer drivers", "garden flowers"]
     assert (model.probabilities(sensitive) > 0.8).all()
     assert (model.probabilities(neutral) < 0.2).all()
-    assert model.probabilities(["qwzx"])[0] == pytest.approx(0.3, abs=1e-4)
+    assert load_model(BAYES).probabilities(["qwzx"])[0] == pytest.approx(0.3, abs=1e-4)
 
 
 @pytest.mark.parametrize("times", [1, 1_000])  # few texts are weighed in plain Python
@@ -65,7 +95,7 @@ def test_measures_count_no_query_as_sensitive_of_which_no_word_is_known(times: i
 
 
 def test_inflected_forms_have_the_weight_of_the_base_form() -> None:
-    words = dict(load_model().explain("symptom symptoms diagnose diagnosed goose geese").words)
+    words = dict(load_model(BAYES).explain("symptom symptoms diagnose diagnosed goose geese").words)
     assert words["symptom"] == words["symptoms"]
     assert words["diagnose"] == words["diagnosed"]
     assert words["goose"] == words["geese"]
@@ -107,6 +137,14 @@ def test_a_model_file_reads_back(tmp_path: Path) -> None:
     assert read.words == MODEL.words
     assert read.weights.tolist() == MODEL.weights.tolist()
     assert (read.base, read.name) == (-0.5, "test")
+    (tmp_path / "phrases").write_bytes(model_bytes(OF_PHRASES))
+    again = read_model(tmp_path / "phrases")
+    assert (again.phrases, again.exponent) == (OF_PHRASES.phrases, 0.25)
+    assert again.phrase_weights.tolist() == OF_PHRASES.phrase_weights.tolist()
+
+
+def test_naive_bayes_is_found_by_its_name() -> None:
+    assert load_model(Path("bayes")).name == load_model(BAYES).name != load_model().name
 
 
 def changed(path: Path, metadata: dict[str, str] | None = None, *, rows: int | None = None) -> Path:
@@ -117,7 +155,7 @@ def changed(path: Path, metadata: dict[str, str] | None = None, *, rows: int | N
 
 
 def test_a_model_of_another_version_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="of version 9, and this queryveil reads version 1"):
+    with pytest.raises(InputError, match="of version 9, and this queryveil reads version 2"):
         read_model(changed(written(tmp_path), {"queryveil.sensitivity.version": "9"}))
 
 

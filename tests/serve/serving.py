@@ -29,12 +29,16 @@ ENDLESS = 2_000_000  # people of a demo log that takes longer to generate than a
 
 @contextmanager
 def serving(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
-    """Run the application in a thread; yield it and a client of it."""
+    """Run the application in a thread; yield it and a client of it that presents the owner's token."""
     app = create_app(settings)
-    with running(app) as address:
-        headers = {"authorization": f"Bearer {settings.token}"} if settings.token else {}
-        with httpx.Client(base_url=address, timeout=60, headers=headers) as client:
-            yield app, client
+    with running(app) as address, httpx.Client(base_url=address, timeout=60, headers=bearer(app)) as client:
+        yield app, client
+
+
+def bearer(app: FastAPI) -> dict[str, str]:
+    """Return the header by which a program presents the owner's token."""
+    context = app.state.context
+    return {"authorization": f"Bearer {context.settings.token or context.access.start_token}"}
 
 
 @contextmanager
@@ -56,7 +60,7 @@ def running(app: FastAPI) -> Iterator[str]:
             app.state.context.close()
 
 
-def until(condition: Callable[[], Any], seconds: float = 180) -> None:
+def until(condition: Callable[[], Any], seconds: float = 600) -> None:
     """Poll a condition until it is true."""
     end = time.monotonic() + seconds
     while not condition():

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from queryveil.serve.guard import FOREIGN, POLICY, STALE
 from queryveil.serve.settings import Settings
 from tests.serve.conftest import Lab
-from tests.serve.serving import API, home_of, running, serving
+from tests.serve.serving import API, bearer, home_of, running, serving
 
 TOKEN = "a token that is long enough"
 
@@ -126,7 +126,7 @@ def test_internal_error_reveals_no_query(tmp_path: Path, caplog: pytest.LogCaptu
         raise ValueError("somebody's query")
 
     with running(app) as address:
-        answer = httpx.get(f"{address}{API}/fault", timeout=60)
+        answer = httpx.get(f"{address}{API}/fault", timeout=60, headers=bearer(app))
     assert answer.status_code == 500
     assert "something went wrong" in answer.json()["error"]
     assert "ValueError at tests.serve.test_guard" in caplog.text

@@ -3,11 +3,15 @@
 import io
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from queryveil.core.errors import InputError
+from queryveil.serve.context import ServerContext
 from queryveil.serve.logs import GuessedLayout, Logs
 from queryveil.serve.settings import Settings
+from queryveil.serve.store import TooLargeError
 from tests.serve.conftest import Lab
 from tests.serve.serving import API, LOG, SECRET, upload, wait_for_end
 
@@ -21,7 +25,8 @@ def stored_logs(lab: Lab) -> set[Path]:
     [
         (b"", "my log.tsv is empty; give a log with at least one line."),
         (bytes(range(256)) * 20, "my log.tsv holds NUL bytes"),
-        (f"dear diary, {SECRET}\nbye\n".encode(), "my log.tsv: the format could not be guessed; name it with --format"),
+        (f"dear diary, {SECRET}\nbye\n".encode(), "my log.tsv: the format could not be guessed; name it with format"),
+        (b"PK\x03\x04" + LOG, "my log.tsv is a zip archive; unpack it, and send the log itself"),
         (b"PAR1" + LOG, "my log.tsv is a truncated or damaged Parquet file"),
     ],
 )
@@ -38,7 +43,7 @@ def test_file_that_is_no_log_is_refused(lab: Lab, data: bytes, sentence: str) ->
 
 def test_columns_can_be_given_explicitly(lab: Lab) -> None:
     data = b"who,what\na,cheap cars\nb,old maps\n"
-    assert "columns of a table with --columns" in upload(lab.client, "by hand", data).json()["error"]
+    assert "columns of a table with columns" in upload(lab.client, "by hand", data).json()["error"]
     form = {"name": "by hand", "columns": "user=who,query=what", "format": "table"}
     answer = lab.client.post(f"{API}/logs/upload", data=form, files={"file": ("a.csv", data)})
     assert answer.status_code == 201
@@ -55,6 +60,27 @@ def test_log_that_is_too_large_is_not_stored(lab: Lab) -> None:
     with pytest.raises(InputError, match=r"larger than the 0 MB that this server takes; put it into the server's fol"):
         lab.app.state.context.logs.add_upload("large", "large.tsv", io.BytesIO(LOG * 100))
     assert stored_logs(lab) == before
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd", "parquet"])
+def test_log_that_is_too_large_when_unpacked_is_not_stored(tmp_path: Path, kind: str) -> None:
+    text = LOG + b"".join(b"u1\tcheap cars\t2006-03-01 07:00:00\t\t\n" for _ in range(200_000))
+    if kind == "parquet":
+        packed = io.BytesIO()
+        queries = pa.table({"user": ["u1"] * 200_000, "query": [f"cheap cars {n}" for n in range(200_000)]})
+        pq.write_table(queries, packed, compression="zstd")
+        data = packed.getvalue()
+    else:
+        buffer = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(buffer, kind) as stream:
+            stream.write(text)
+        data = buffer.getvalue().to_pybytes()
+    settings = Settings(home=tmp_path, max_unpacked="1MB")
+    context = ServerContext.open(settings)
+    with pytest.raises(TooLargeError, match="bomb is larger than 1MB when it is unpacked, which is the most"):
+        context.logs.add_upload("bomb", "bomb", io.BytesIO(data))
+    assert not list((tmp_path / "logs").iterdir())
+    context.close()
 
 
 def test_file_of_the_server_folder_can_be_added(lab: Lab) -> None:

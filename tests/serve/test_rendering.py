@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from queryveil.serve.progress_text import StageClock, format_duration, progress_text
 from queryveil.serve.rendering import (
     format_amount,
-    format_duration,
     format_size,
-    format_stage,
     product_of,
     static_address,
 )
@@ -28,12 +27,32 @@ def test_sizes_have_a_suitable_unit(n_bytes: int | None, text: str) -> None:
 
 
 def test_duration_and_stage_follow_the_state_of_a_run() -> None:
-    assert (format_duration(QUEUED), format_stage(QUEUED)) == ("", "waits for its turn")
-    assert format_stage(RUNNING) == "reading, 33 %"
-    assert format_stage(replace(RUNNING, total=0)) == "reading"
+    assert (format_duration(QUEUED), progress_text(QUEUED, None)) == ("", "waiting for its turn")
+    assert progress_text(RUNNING, None) == "reading, 33%"
+    assert progress_text(RUNNING, 43.0) == "reading, 33%, about 45 s left in this stage"
+    assert progress_text(replace(RUNNING, total=0), 150.0) == "reading, about 2 min left in this stage"
     done = replace(RUNNING, state="done", ended="2026-01-01T10:01:05.200+00:00")
-    assert format_stage(done) == format_duration(done) == "1 min 5 s"
+    assert progress_text(done, None) == format_duration(done) == "1 min 5 s"
     assert format_duration(replace(done, ended="2026-01-01T10:00:01.250+00:00")) == "1.2 s"
+
+
+def test_time_left_follows_the_pace_of_the_stage() -> None:
+    moment = [0.0]
+    clock = StageClock(lambda: moment[0])
+    clock.report("reading", 0, 100)
+    moment[0] = 1.0
+    clock.report("reading", 10, 100)
+    assert clock.seconds_left() is None  # too early to tell
+    moment[0] = 4.0
+    clock.report("reading", 20, 100)
+    assert clock.seconds_left() == 16.0  # 5 of 100 a second
+    moment[0] = 6.0
+    assert clock.seconds_left() == 14.0
+    clock.report("counting", 50, 100)
+    assert clock.seconds_left() is None  # another stage
+    moment[0] = 10.0
+    clock.report("counting", 60, 100)
+    assert clock.seconds_left() == 16.0  # what was done when the stage began took no time
 
 
 def test_amounts_products_and_names() -> None:

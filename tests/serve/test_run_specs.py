@@ -41,7 +41,7 @@ def inputs(folder: Path, **files: Path) -> RunInputs:
         (AnonymizeSpec(**FULL), FULL),
         (parse_spec("anonymize", {"method": "km(k=2, m=2)", "kind": "", "market": ""}), {"method": "km(k=2, m=2)"}),
         (parse_spec("verify", {"claim": ""}), {}),
-        (parse_spec("measure", {"measures": ["retention"], "seed": 0}), {"measures": ["retention"]}),
+        (parse_spec("measure", {"measures": ["retention"], "seed": 0}), {"measures": ["retention"], "seed": 0}),
         (parse_spec("attack", {"targets": 7, "attacks": []}), {"targets": 7}),
         (StatisticsSpec(), {}),
     ],

@@ -25,7 +25,8 @@ CHECKS = (
 
 def test_generated_requests_get_documented_responses(lab: Lab) -> None:
     address = str(lab.client.base_url)
-    schema = schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json")
+    headers = {"authorization": lab.client.headers["authorization"]}
+    schema = schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json", headers=headers)
     operations: list[Any] = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]
     assert len(operations) > 15
     for operation in operations:
@@ -46,6 +47,6 @@ def _check_operation(operation: Any, lab: Lab) -> None:
                 case.body.update({name: known[name] for name in case.body if name in known})
         if isinstance(case.body, dict) and "name" in case.body:
             case.body["name"] = secrets.token_hex(4)
-        case.call_and_validate(checks=CHECKS)
+        case.call_and_validate(checks=CHECKS, headers={"authorization": lab.client.headers["authorization"]})
 
     check_case()

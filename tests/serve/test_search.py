@@ -1,5 +1,6 @@
 """The cache of searchers, and errors of search requests."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ class FakeJobs:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
+        self.forget: list[Callable[[], None]] = []
+
+    def on_deletion(self, listener: Callable[[], None]) -> None:
+        self.forget.append(listener)
 
     def index(self) -> Path | None:
         return self.folder
@@ -53,6 +58,10 @@ def test_searchers_are_cached_and_the_least_recently_used_is_evicted(tmp_path: P
     jobs.folder = indexes[1]
     searchers.searcher(None)
     assert opened == [*indexes, indexes[1]]
+    for forget in jobs.forget:  # as when something was deleted
+        forget()
+    searchers.searcher(None)
+    assert opened == [*indexes, indexes[1], indexes[1]]
 
 
 def test_search_without_an_index_is_refused(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def send(client: httpx.Client, address: str = "/search", **fields: object) -> ht
     """Send the page's form, with its CSRF token."""
     token = re.search(r'name="csrf" value="([^"]+)"', client.get("/search").text)
     assert token is not None
-    return client.post(address, data={"csrf": token[1], **{name: str(value) for name, value in fields.items()}})
+    data = {"csrf": token[1], **{name: str(value) for name, value in fields.items()}}
+    return client.post(address, data=data, follow_redirects=True)
 
 
 def columns(page: str) -> list[str]:
@@ -74,7 +75,11 @@ def test_three_columns_explain_the_ranking(site: SearchSite) -> None:
     answer = send(site.client, query="java", release=MADE, people_of=MADE, person=0)
     assert answer.status_code == 200
     assert answer.url.path == "/search"
-    assert not answer.url.query
+    assert b"java" not in answer.url.query
+    again = site.client.get(str(answer.url))  # as Back and a reload do
+    assert columns(again.text) == columns(answer.text)
+    assert "does not remember this answer" in site.client.get("/search?answer=unknown").text
+    assert "my groups" in answer.text.partition("<form")[0] + answer.text.partition("Groups of the release")[2][:200]
     plain, own, group = columns(answer.text)
     assert "moved up" not in plain
     for text in (own, group):
@@ -176,7 +181,7 @@ def test_page_offers_to_index_the_bundled_corpus(tmp_path: Path) -> None:
         answer = client.post(f"{API}/search", json={"query": "java"})
         assert (answer.status_code, answer.json()["field"]) == (409, None)
         assert send(client, query="java").status_code == 422
-        assert send(client, "/search/index").status_code == 303
+        assert [each.status_code for each in send(client, "/search/index").history] == [303]
         [run] = app.state.context.store.runs(kind="index")
         page = client.get("/search").text
         assert "is being made searchable" in page

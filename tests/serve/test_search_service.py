@@ -190,7 +190,7 @@ def _read(connection: socket.socket) -> bytes:
 
 
 def test_killed_process_is_replaced_and_its_counts_are_kept(service: Service) -> None:
-    [folder] = service.temporary.glob("queryveil-counts-*")
+    [folder] = service.temporary.glob(".queryveil-counts-*/processes")
     before = counts(service)["queryveil_search_seconds_count"]
     victim = int(next(folder.iterdir()).name)
     os.kill(victim, signal.SIGKILL)
@@ -212,9 +212,55 @@ def test_sigterm_stops_all_processes_and_leaves_no_file(service: Service) -> Non
     assert list(service.temporary.iterdir()) == []
 
 
-def test_killed_service_leaves_no_process(service: Service) -> None:
+def test_killed_service_leaves_no_process_and_its_counts_go_at_the_next_start(service: Service) -> None:
     process = start(service.folders, service.temporary)
     with httpx.Client(base_url=address_of(process), timeout=60, transport=httpx.HTTPTransport(retries=3)) as client:
         assert client.post(SEARCH, json={"query": "java"}).status_code == 200
     process.kill()
     process.communicate(timeout=120)  # returns once the last process that holds the pipe has ended
+    [left] = service.temporary.iterdir()
+    process = start(service.folders, service.temporary)
+    address_of(process)
+    assert not left.exists()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=120)
+    assert list(service.temporary.iterdir()) == []
+
+
+RESCORE = "/api/v1/groups/{}/rescore"
+
+
+def test_the_rescore_part_of_a_group(service: Service) -> None:
+    found = service.client.get(RESCORE.format(0), params={"engine": "opensearch", "query": "java"})
+    assert found.status_code == 200
+    part = found.json()["rescore"]
+    clauses = part["query"]["rescore_query"]["bool"]["should"]
+    fields = [clause["rank_feature"]["field"] for clause in clauses]
+    assert "profile_terms.java" in fields and len(fields) > 1
+    paper = service.client.get(RESCORE.format(0), params={"engine": "terms", "ranking": "paper", "depth": 7}).json()
+    assert paper["rescore"]["window_size"] == 7
+    assert paper["rescore"]["query"]["query_weight"] == 0
+    assert all("term" in clause for clause in paper["rescore"]["query"]["rescore_query"]["bool"]["should"])
+
+
+@pytest.mark.parametrize(
+    ("group", "given", "status", "sentence"),
+    [
+        (99, {"engine": "terms"}, 404, "the release has no group 99; the nearest are"),
+        (0, {"engine": "solr"}, 422, "engine must be one of opensearch, elasticsearch, terms, not solr"),
+        (0, {}, 422, "engine must be one of opensearch, elasticsearch, terms; change it."),
+        (0, {"engine": "terms", "blend": "2"}, 422, "blend must be a number from 0 to 1; change it."),
+        (0, {"engine": "terms", "ranking": "best"}, 422, "ranking must be one of blended, paper, not best"),
+        (0, {"engine": "terms", "user": "ann"}, 422, "and never who searches; leave user out."),
+    ],
+)
+def test_bad_rescore_requests(service: Service, group: int, given: dict[str, str], status: int, sentence: str) -> None:
+    answer = service.client.get(RESCORE.format(group), params=given)
+    assert answer.status_code == status
+    assert sentence in answer.json()["error"]
+    assert "ann" not in answer.text
+
+
+def test_rescore_is_got(service: Service) -> None:
+    assert service.client.post(RESCORE.format(0)).status_code == 405
+    assert service.client.get("/api/v1/groups/x/rescore").status_code == 404

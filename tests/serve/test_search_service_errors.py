@@ -46,7 +46,7 @@ async def answer(app: SearchService, request: dict[str, Any], *bodies: bytes, en
 
 def test_token_is_required_except_for_health_checks(folders: SearchFolders) -> None:
     app = create_search_app(folders.index, folders.groups, token="correct horse battery")
-    given = (b"authorization", b"Bearer correct horse battery")
+    given = (b"authorization", b"bearer correct horse battery")
 
     async def ask_all() -> list[int]:
         requests = (scope(), scope(SEARCH, "POST", (b"authorization", b"Bearer x")), scope(SEARCH, "POST", given))

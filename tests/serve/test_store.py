@@ -1,5 +1,6 @@
 """The store: state survives a restart, and its folder is private and locked."""
 
+import sqlite3
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from queryveil.core.errors import InputError
+from queryveil.serve.database import DATABASE_FILE
 from queryveil.serve.run_specs import AnonymizeSpec, VerifySpec
-from queryveil.serve.store import DATABASE_FILE, ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name
+from queryveil.serve.store import ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name
 
 LOG = LogRow(
     id="l1", name="one", kind="upload", path="/somewhere", filename="one.tsv", reading={"format": "aol"}, created="2026"
@@ -34,7 +36,7 @@ def test_rows_survive_a_restart(tmp_path: Path) -> None:
 def test_run_changes_state_only_from_the_expected_state(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
     first, second = store.add(queued("a")), store.add(queued("b"))
-    taken = store.take_queued()
+    taken = store.take_queued(["anonymize"])
     assert taken is not None
     assert (taken.id, taken.state) == (first.id, "running")
     store.update_progress(first.id, "reading", 1, 3)
@@ -42,13 +44,17 @@ def test_run_changes_state_only_from_the_expected_state(tmp_path: Path) -> None:
     assert store.end(second.id, "cancelled", "why", only="queued")
     assert store.end(first.id, "done")
     assert not store.end(first.id, "failed")
-    assert store.take_queued() is None
+    assert store.take_queued(["anonymize"]) is None
     found = store.run(first.id)
     assert (found.state, found.stage, found.done, found.total, found.is_over) == ("done", "reading", 1, 3, True)
     assert not store.requeue(first.id)
     assert store.requeue(second.id)
     assert store.run(second.id) == replace(second, state="queued")
-    store.interrupt_all("stopped")
+    store.interrupt_running("stopped")
+    assert store.run(second.id).state == "queued"
+    assert store.take_queued(["statistics"]) is None
+    assert store.take_queued(["statistics", "anonymize"]) is not None
+    store.interrupt_running("stopped")
     assert store.run(second.id).state == "interrupted"
     assert store.run(first.id).state == "done"
     store.close()
@@ -64,6 +70,7 @@ def test_names_are_unique(tmp_path: Path) -> None:
         store.add(queued("a"))
     assert raised.value.field == "name"
     store.add(RunRow.queued("a", VerifySpec()))
+    store.add(replace(queued("a"), log="l2"))  # names are unique among the runs of one kind on one log
     store.delete(LOG)
     for unknown in ("l1", "\ud800", ""):
         with pytest.raises(UnknownIdError, match="no such log"):
@@ -73,9 +80,9 @@ def test_names_are_unique(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\x00b", "a\x1b[31m", "\ud800"])
+@pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\x00b", "a\x1b[31m", "\ud800", "right \u200f to left"])
 def test_unprintable_names_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="a name has 1 to 100 characters"):
+    with pytest.raises(InputError, match=r"a name has (1 to 100|no control) characters"):
         checked_name(name)
     assert checked_name("  my \n run ") == "my run"
 
@@ -101,3 +108,24 @@ def test_unusable_homes_are_refused(tmp_path: Path) -> None:
         Store(tmp_path)
     (tmp_path / DATABASE_FILE).unlink()
     Store(tmp_path).close()  # the lock was released
+
+
+def test_state_of_an_older_version_is_migrated_and_of_a_newer_one_refused(tmp_path: Path) -> None:
+    columns = "name, kind, log, release, spec, state, stage, done, total, error, created, started, ended"
+    with sqlite3.connect(tmp_path / DATABASE_FILE) as old:
+        old.execute(f"CREATE TABLE runs (id TEXT PRIMARY KEY, {columns}, UNIQUE (kind, name))")
+        for run in "zya":
+            values = (run, run, "verify", "l", None, "{}", "done", "", 0, 0, "", "2026", None, None)
+            old.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(values))})", values)
+    old.close()
+    for _ in range(2):
+        store = Store(tmp_path)
+        assert [(run.name, run.tags, run.notes, run.forgotten) for run in store.runs()] == [
+            (name, [], "", None) for name in "ayz"
+        ]
+        store.close()
+    with sqlite3.connect(tmp_path / DATABASE_FILE) as newer:
+        newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    with pytest.raises(InputError, match="was written by a newer queryveil; use that one, or give another --home"):
+        Store(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 import queryveil
 from queryveil.cli import run
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.logs.user_lists import excluded_in, read_excluded_terms
+from queryveil.logs.user_lists import excluded_in, read_terms
 from queryveil.semantics.network import HIDDEN, wordnet
 from queryveil.workflows.excluded import find_in_rows
 
@@ -183,7 +183,7 @@ def test_bad_lists_are_refused_in_one_sentence(
 def test_terms_are_folded_like_those_of_the_log(tmp_path: Path) -> None:
     path = tmp_path / "never.txt"
     path.write_text("ÅNGSTRÖM\n")
-    assert read_excluded_terms(path, "letters") == {"ångström"}
+    assert read_terms(path, "letters") == {"ångström"}
     assert excluded_in("Ångström law", {"ångström"}) == {"ångström"}
     assert excluded_in("beer|wine", TERMS) == {"wine"}
 

@@ -147,12 +147,18 @@ def test_a_profile_without_known_terms_keeps_the_engines_order(
 
 
 def test_bad_groups_users_and_options_are_refused(released: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = "--as-group names a group of the release that --groups gives; give both or none."
+    sentence = (
+        "--as-group names a group of the release that --groups gives, and --as-everybody means all of them; "
+        "give one of them with --groups, or none."
+    )
     assert_refused("search index java --as-group 0", sentence, capsys)
     assert_refused("search index java --groups groups", sentence, capsys)
     sentence = "--as-user names a person of the file that --profiles gives; give both or none."
     assert_refused("search index java --as-user ann", sentence, capsys)
-    sentence = "a search is plain, as a group or as a user; give one of --plain, --as-group and --as-user."
+    sentence = (
+        "a search is plain, as a group, as everybody or as a user; give one of --plain, --as-group, "
+        "--as-everybody and --as-user."
+    )
     assert_refused("search index java --plain --as-user ann --profiles profiles.csv", sentence, capsys)
     assert_refused(
         "search index java --as-group 99 --groups groups", "groups has no group 99; the nearest are 0.", capsys
@@ -163,7 +169,9 @@ def test_bad_groups_users_and_options_are_refused(released: Path, capsys: pytest
     assert_refused("search index java --as-user ann --profiles nowhere.csv", sentence, capsys)
     sentence = "docs.jsonl is no profile file (user, term, weight); queryveil profiles writes one."
     assert_refused("search index java --as-user ann --profiles docs.jsonl", sentence, capsys)
-    assert_refused("search index java --blend 2", "blend must be a number from 0 to 1, not 2.0; change it.", capsys)
+    assert_refused(
+        "search index java --blend 2", "--blend must be a number from 0 to 1, not 2; give another value.", capsys
+    )
     assert_refused("search index java -n 0", "n must be a whole number of at least 1, not 0; change it.", capsys)
     part = next((released / "groups" / "data").iterdir())
     part.write_bytes(part.read_bytes() + b" ")

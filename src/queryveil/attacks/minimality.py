@@ -15,7 +15,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult, Rate
-from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, row_numbers
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, gather_rows, row_numbers
 from queryveil.kernels.attacks import classify_items
 
 ANOTHER_HISTORY = "somebody else's history in its place"
@@ -62,6 +62,14 @@ def find_deleted(
     return [base.make_result(attack, label, *successes, Rate(GUESS, GUESS, GUESS), controlled_by=ANOTHER_HISTORY)]
 
 
+def _is_shown(inputs: base.AttackInputs, scenario: base.Scenario, unit: IntArray, item: Int32Array) -> BoolArray:
+    """Return whether the release shows each item in the unit, or in another piece of the same original history."""
+    published, width = scenario.release.published, len(scenario.keys)
+    shown = np.repeat(inputs.history_of, np.diff(published.indptr)) * width + published.ids
+    found: BoolArray = np.isin(inputs.history_of[unit] * width + item, shown)
+    return found
+
+
 def _draw_deleted(
     inputs: base.AttackInputs, scenario: base.Scenario, rng: np.random.Generator
 ) -> tuple[IntArray, Int32Array]:
@@ -70,8 +78,7 @@ def _draw_deleted(
     indptr, pair = gather_rows(people.indptr, inputs.history_of[: len(published.owner)])
     unit, item = row_numbers(indptr), people.ids[pair]
     is_elsewhere = np.diff(published.post_start)[item] > 0
-    shown = base.KnowableItems(published.indptr, published.ids, published.owner)
-    is_deleted = is_elsewhere & ~shown.holds(unit, item)
+    is_deleted = is_elsewhere & ~_is_shown(inputs, scenario, unit, item)
     unit, item = unit[is_deleted], item[is_deleted]
     order = np.lexsort((rng.random(len(unit)), unit))
     first = order[np.unique(unit[order], return_index=True)[1]]

@@ -52,6 +52,7 @@ COMMANDS = {
     "profiles": logs.profiles,
     "index": search.index,
     "search": search.search,
+    "search-body": search.search_body,
     "serve": serve.serve,
     "reproduce": releases.reproduce,
     "generate": logs.generate,

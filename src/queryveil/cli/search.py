@@ -9,7 +9,7 @@ import typer
 from queryveil.cli.command import command, workflow_command
 from queryveil.cli.output import print_json, progress_bar, table
 from queryveil.core.display import printable
-from queryveil.workflows.requests import IndexRequest, SearchRequest, SensitivityRequest
+from queryveil.workflows.requests import IndexRequest, SearchBodyRequest, SearchRequest, SensitivityRequest
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Hit
@@ -30,6 +30,9 @@ def index(done: "Indexed", request: IndexRequest, as_json: bool) -> None:
     """Make an index of documents, to be searched with queryveil search."""
     if as_json:
         print_json(asdict(done))
+        return
+    if request.engine is not None:
+        typer.echo(f"{done.path}: {done.documents:,} documents for {request.engine}: mapping.json, bulk.ndjson")
         return
     typer.echo(
         f"{done.path}: documents {done.documents:,}, terms {done.terms:,}, added {done.added:,} (form {done.corpus})"
@@ -59,11 +62,25 @@ def search(request: SearchRequest, as_json: bool) -> int:
     if found.note or not found.hits:
         typer.echo(f"{found.note or 'nothing was found'}.", err=True)
     if found.hits:
-        has_profile = request.group is not None or request.person is not None  # it moves documents from their ranks
+        has_profile = (
+            request.group is not None or request.everybody or request.person is not None
+        )  # it moves documents from their ranks
         last = "why" if request.explain else "text"
         headings = ["", *(["was"] if has_profile else []), "score", "id", "title", last]
         rows = [_hit_row(hit, has_profile=has_profile, explain=request.explain) for hit in found.hits]
         typer.echo(table(headings, rows, numbers=(0, 1, 2) if has_profile else (0, 1)))
+    return 0
+
+
+@command(
+    SearchBodyRequest,
+    example="queryveil search-body java --as-group 1 --groups groups --for opensearch",
+)
+def search_body(request: SearchBodyRequest, _: bool) -> int:
+    """Print the body of a search for OpenSearch, Elasticsearch or another engine, re-ranked by a group."""
+    from queryveil.workflows.search import search_body as run
+
+    print_json(run(request))
     return 0
 
 
@@ -102,7 +119,8 @@ def _print_explanation(explanation: "Explanation", as_json: bool) -> None:
     rows = [("(no word)", f"{explanation.base:+.2f}")]
     rows += [(word, f"{weight:+.2f}") for word, weight in explanation.words]
     rows += [(word, "unknown") for word in explanation.unknown]
-    typer.echo(f"sensitive with probability {explanation.probability:.3f}")
+    topic = f", topic: {explanation.topic}" if explanation.topic else ""
+    typer.echo(f"sensitive with probability {explanation.probability:.3f}{topic}")
     if not explanation.words:
         typer.echo("no word of it is known to the model: measures count it as not sensitive")
     typer.echo(table(("word", "adds to the log-odds"), rows, numbers=(1,)))

@@ -12,7 +12,11 @@ from queryveil.serve.settings import Settings, read_token
 @command(Settings, example="queryveil serve --port 8000")
 def serve(settings: Settings, as_json: bool) -> int:
     """Open the pages and the REST service, or with --search the search service alone."""
-    settings = replace(settings, token=read_token(settings.token_file))
+    settings = replace(
+        settings,
+        token=read_token(settings.token_file, "--token-file", "QUERYVEIL_TOKEN"),
+        analyst_token=read_token(settings.analyst_token_file, "--analyst-token-file", "QUERYVEIL_ANALYST_TOKEN"),
+    )
     if settings.search is None:
         with needs("serve", "queryveil serve"):
             from queryveil.serve.web_server import serve as run

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import isnan
 from pathlib import Path
 from statistics import fmean
@@ -68,7 +68,7 @@ class PaperInputs:
     progress: Progress = silent
     market: Market | None = None  # if the paper declares that it needs one
     index: Path | None = None  # likewise
-    sessions: Profiles | None = None  # likewise, of a log with times; a history is then a session
+    cut: Mapping[str, Profiles] = field(default_factory=dict)  # what a history is instead → the log so cut
     n_queries: int = 0  # of the log after cleaning
 
 
@@ -162,7 +162,7 @@ class Paper:
     unit: Unit = "term"  # of the profiles
     needs_market: bool = False
     needs_index: bool = False
-    needs_sessions: bool = False
+    histories: tuple[str, ...] = ()  # what histories it looks at besides those of users, in a log with times
     shows_terms: bool = True  # the tables contain terms of the log
 
     def check(self, options: PaperOptions) -> None:

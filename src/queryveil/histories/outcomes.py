@@ -13,7 +13,7 @@ class Outcome:
     """What every outcome has besides its content."""
 
     summary: Mapping[str, Any] = field(default_factory=dict)  # what the method did, in counts
-    found: Mapping[str, int] = field(default_factory=dict)  # parameters of the claim that the run determined
+    found: Mapping[str, int | float] = field(default_factory=dict)  # parameters of the claim that the run determined
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,3 +21,5 @@ class KeptPairs(Outcome):
     """The outcome of a method that deletes: which pairs of its `Profiles` stay."""
 
     mask: NDArray[np.bool_]  # (pairs,)
+    piece: NDArray[np.int32] | None = None
+    # (pairs,): the piece of its history that each kept pair is in, from 0 on; None: each history is in one piece

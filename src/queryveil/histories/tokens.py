@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.kernels.tokens import cut, enter, number, weigh
+from queryveil.kernels.tokens import Phrases, cut, enter, number, weigh
 from queryveil.logs.characters import fold
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -79,12 +79,17 @@ class Tokenizer:
         self._n_rows += len(folded)
         return rows[:n_pairs], terms[:n_pairs]
 
-    def weigh(self, texts: pa.Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the weights of the distinct known terms of every text; unknown terms are not added."""
+    def weigh(
+        self, texts: pa.Array, weights: NDArray[np.float64], phrases: Phrases
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the sum of the weights of the distinct known terms and of the phrases of every text, and its terms.
+
+        A phrase is a known term and the next one; unknown terms are passed over.
+        """
         data, offsets = text_bytes(self._fold_queries(texts))
-        sums = np.zeros(len(texts), np.float64)
-        weigh(data, offsets, self._table, self._arena, self._starts, weights, sums)
-        return sums
+        sums, counts = np.zeros(len(texts), np.float64), np.zeros(len(texts), np.int64)
+        weigh(data, offsets, self._table, self._arena, self._starts, weights, phrases, sums, counts)
+        return sums, counts
 
     def vocabulary(self) -> pa.Array:
         """Return the terms by number, as Arrow strings."""

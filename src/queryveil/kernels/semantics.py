@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
+from queryveil.kernels.order import sort_range
 
 
 class WeightedHistories(NamedTuple):
@@ -98,7 +99,7 @@ def ancestors(
         begin = indptr[t]
         indptr[t + 1] = begin + end
         nodes, heights = with_room(nodes, begin + end), with_room(heights, begin + end)
-        queue[:end].sort()
+        sort_range(queue, 0, end)
         for i in range(begin, begin + end):
             nodes[i] = queue[i - begin]
             heights[i] = height[nodes[i]]
@@ -172,7 +173,8 @@ def paths_up(
             if is_end[depth] and n_paths - path_indptr[s] < limit:
                 end = hop_indptr[n_paths] + depth + 1
                 hop_indptr, hops = with_room(hop_indptr, n_paths + 2), with_room(hops, end)
-                hops[hop_indptr[n_paths] : end] = node[: depth + 1]
+                for step in range(depth + 1):  # assigning slices takes two seconds to compile
+                    hops[hop_indptr[n_paths] + step] = node[step]
                 n_paths += 1
                 hop_indptr[n_paths] = end
             is_on_path[here] = False
@@ -328,6 +330,6 @@ def sum_dimensions(
                     out_ids[end] = dimension
                     end += 1
                 total[dimension] += rows.weights[i] * expansion.factors[o]
-        out_ids[out_indptr[h] : end].sort()
+        sort_range(out_ids, out_indptr[h], end)
         for o in range(out_indptr[h], end):
             out_values[o] = total[out_ids[o]]

@@ -7,6 +7,8 @@ terms are compared without reading the arena. Lookup is a separate pass, so that
 several terms at once.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -121,6 +123,14 @@ def number(
     return n_out, n_terms, n_entries
 
 
+class Phrases(NamedTuple):
+    """Weights of two terms of which one follows the other, as rows by the first term."""
+
+    indptr: NDArray[np.int64]  # (terms + 1,)
+    seconds: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+
 @jit
 def weigh(
     data: NDArray[np.uint8],
@@ -129,13 +139,15 @@ def weigh(
     arena: NDArray[np.uint8],
     starts: NDArray[np.int64],
     weights: NDArray[np.float64],  # (terms,)
+    phrases: Phrases,
     added: NDArray[np.float64],  # (rows,): zeros
+    counted: NDArray[np.int64],  # (rows,): zeros
 ) -> None:
-    """Add to every row the weights of its distinct known terms."""
+    """Add to every row the weights of its distinct known terms, and of phrases of two of them; count the terms."""
     mask = np.uint64(len(table) - 1)
     seen = np.full(len(weights), -1, np.int64)
     for row in range(len(offsets) - 1):
-        position, end = offsets[row], offsets[row + 1]
+        position, end, before = offsets[row], offsets[row + 1], -1
         while position < end:
             short, long, length = np.uint64(0), _OFFSET, 0
             while position < end:
@@ -155,6 +167,12 @@ def weigh(
             if term >= 0 and seen[term] != row:
                 seen[term] = row
                 added[row] += weights[term]
+                counted[row] += 1
+                if before >= 0:
+                    for i in range(phrases.indptr[before], phrases.indptr[before + 1]):
+                        if phrases.seconds[i] == term:
+                            added[row] += phrases.weights[i]
+                before = term
 
 
 @jit

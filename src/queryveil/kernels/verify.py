@@ -70,14 +70,18 @@ def visit_combinations(histories: Histories, lists: Candidates, counts: OwnerCou
             _record_violations(histories, lists, counts, _count_owners(histories, lists, counts, list_index), k)
             spent += figures[VISITED] - before
         else:
-            spent += _split(histories, lists, counts, list_index, depth)
+            spent += split_list(histories, lists, counts, list_index, depth, len(levels) - depth - 1)
     return True
 
 
 @jit
-def _split(histories: Histories, lists: Candidates, counts: OwnerCounts, list_index: int, depth: int) -> int:
-    """Split one list by the next term, and append the new lists as the next level; return their total length."""
-    still_missing = len(lists.levels) - depth - 1  # terms that must follow this one: lower ids of the row
+def split_list(
+    histories: Histories, lists: Candidates, counts: OwnerCounts, list_index: int, depth: int, still_missing: int
+) -> int:
+    """Split one list by the next term, and append the new lists as the next level; return their total length.
+
+    So many terms must still follow this one: lower ids of the row.
+    """
     n_touched = 0
     for position in range(lists.bounds[list_index], lists.bounds[list_index + 1]):
         for at in range(histories.indptr[lists.rows[position]] + still_missing, lists.ends[position]):

@@ -83,9 +83,10 @@ class ReleaseContent:
     """The rows of a release, and the release id of every history (private)."""
 
     rows: pa.Table
-    release_ids: IntArray  # (histories of the profiles,): -1 where nothing is released
+    release_ids: IntArray  # (histories of the profiles,), or (pieces of them,): -1 where nothing is released
     suppressed: Mapping[str, int] = field(default_factory=dict)  # kept column → values that too few people share
     frozen: tuple[int, ...] = ()  # ids of what is published as in an earlier release
+    history_of: IntArray | None = None  # (pieces,): the history of each, ascending; None: each history is in one piece
 
 
 @dataclass(frozen=True)

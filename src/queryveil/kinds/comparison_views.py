@@ -12,6 +12,10 @@ class ComparedFigure:
     heading: str
     factor: float = 1.0  # by which values are multiplied to become percentages in a chart
 
+    def heading_for(self, unit: str) -> str:
+        """Return the heading for releases that count in terms or in whole queries."""
+        return self.heading if unit == "term" else self.heading.replace("terms", "queries").replace("term", unit)
+
 
 @dataclass(frozen=True)
 class ComparisonView:

@@ -23,3 +23,8 @@ QUERIES = replace(HISTORIES, select=("person", "history", "part", f"{_ISSUED} AS
 GROUPS = FrameLayout(
     arrays=("entries ARRAY<STRING>", "weights ARRAY<DOUBLE>"), order=("entries", "weights", "block", "group")
 )
+VOCABULARIES = FrameLayout(
+    arrays=("entries ARRAY<STRING>", "counts ARRAY<INT>", "levels ARRAY<INT>"),
+    order=("cells", "person", "history"),
+    select=("*", "arrays_zip(entries, levels, counts) AS cells"),
+)

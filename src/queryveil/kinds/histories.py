@@ -1,7 +1,7 @@
 """Kind `histories`: the kept terms of every history; and what all kinds that release single histories share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,8 @@ from queryveil.core.evidence import Evidence, Floor, KeptValues, Owners, Release
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.pieces import cut_into_pieces
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, DefaultMeasure, Kind, ReleaseContent, wrong_counts
@@ -54,6 +56,10 @@ class HistoriesKind(Kind):
         self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> ReleaseContent:
         """Return the rows `user, term` of the kept pairs."""
+        if outcome.piece is not None:
+            pieces = cut_into_pieces(profiles, outcome.piece)
+            content = self.encode(KeptPairs(np.ones(len(pieces.profiles.ids), np.bool_)), pieces.profiles)
+            return replace(content, history_of=pieces.history)
         mask: NDArray[np.bool_] = outcome.mask
         history = row_numbers(profiles.indptr, np.int32)[mask]
         rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
@@ -68,12 +74,14 @@ class HistoriesKind(Kind):
 
     def counts(self, outcome: Any, profiles: Profiles, content: ReleaseContent) -> Counts:
         """Count the kept pairs."""
-        return Counts.of(profiles, outcome.mask)
+        return replace(Counts.of(profiles, outcome.mask), histories=int(np.count_nonzero(content.release_ids >= 0)))
 
     def evidence_of_profiles(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the decoded rows, and the owners as the profiles have them."""
         n_unreleased = np.count_nonzero(content.release_ids < 0)
         histories = np.argsort(content.release_ids, kind="stable")[n_unreleased:]  # by their release ids
+        if content.history_of is not None:
+            histories = content.history_of[histories]
         owners = Owners(profiles.owner[histories], histories, profiles.holders_by_text)
         evidence = Evidence(self.decode(rows), owners, Floor(floor), profiles)
         self._add_kept_columns(evidence, rows)
@@ -176,6 +184,7 @@ HISTORIES_MEASURES = (
     *(DefaultMeasure(f"unique(m={m})") for m in (1, 2, 3)),
     *(DefaultMeasure(f"unique(m=1, by={name})", frozenset({name})) for name in KEEPABLE),
 )
+TOGETHER = DefaultMeasure("together")
 HISTORIES = HistoriesKind(
     name="histories",
     needs_profiles_only=True,
@@ -188,7 +197,7 @@ HISTORIES = HistoriesKind(
     matches=("terms",),
     deletes_terms=True,
     comparison=HISTORIES_VIEW,
-    default_measure_specs=HISTORIES_MEASURES,
+    default_measure_specs=(*HISTORIES_MEASURES, TOGETHER),
     report_section="kinds/histories.html.j2",
     frame="queryveil.kinds.frames:HISTORIES",
 )

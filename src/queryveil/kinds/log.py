@@ -15,11 +15,12 @@ from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
+from queryveil.histories.pieces import cut_into_pieces, cut_queries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent
 from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, partition_column, rank_texts, sort_keys
-from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, HistoriesKind
+from queryveil.kinds.histories import HISTORIES_MEASURES, HISTORIES_VIEW, TOGETHER, HistoriesKind
 
 _END = b"\xff\xff\xff\xff"  # after the terms of a query: no rank has these bytes
 
@@ -82,7 +83,13 @@ class LogKind(HistoriesKind):
         self, outcome: Any, profiles: Profiles, log: QueryLog | None = None, kept: KeptColumns = NOTHING_KEPT
     ) -> ReleaseContent:
         """Return the rows `user, query_id, term` of the kept pairs, query by query."""
-        return encode_log(profiles, outcome.mask, find_occurrences(self, log, profiles, kept), kept.floor)
+        queries = find_occurrences(self, log, profiles, kept)
+        if outcome.piece is None:
+            return encode_log(profiles, outcome.mask, queries, kept.floor)
+        pieces = cut_into_pieces(profiles, outcome.piece)
+        is_kept = np.ones(len(pieces.profiles.ids), np.bool_)
+        content = encode_log(pieces.profiles, is_kept, cut_queries(queries, pieces), kept.floor)
+        return replace(content, history_of=pieces.history)
 
     def released_queries(self, rows: pa.Table) -> tuple[pa.Array, pa.Array]:
         """Return the released id of every query, and its terms joined by spaces."""
@@ -146,6 +153,6 @@ LOG = LogKind(
     matches=("partial", "words", "terms"),
     deletes_terms=True,
     comparison=HISTORIES_VIEW,
-    default_measure_specs=HISTORIES_MEASURES,
+    default_measure_specs=(*HISTORIES_MEASURES, TOGETHER),
     report_section="kinds/histories.html.j2",
 )

@@ -29,6 +29,7 @@ MEMBERSHIP, PROFILES, RUN_FILE = "membership.parquet", "profiles.parquet", "run.
 OTHER_HISTORIES = "{} does not belong to this release: other histories were released from it."
 CONTRIBUTORS = "counted.parquet"  # of groups: whose terms are in what is published; groups may be frozen
 TAXONOMY = "taxonomy.csv"  # by which terms were compared, where it was the user's
+VECTORS = "vectors.txt"  # of the words that were placed by a user's vectors, and of the nouns next to them
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,17 @@ def check_belongs(folder: object, run: RunRecord, content_sha256: str) -> None:
         )
 
 
-def write_private(folder: Folder, profiles: Profiles, release_ids: IntArray, run: RunRecord) -> None:
-    """Write membership, profiles and the run record into a folder."""
+def write_private(
+    folder: Folder, profiles: Profiles, release_ids: IntArray, run: RunRecord, history_of: IntArray | None = None
+) -> None:
+    """Write membership, profiles and the run record; a history in several pieces has a row for each (`history_of`)."""
     membership, pairs = tables_of(profiles)
+    history = membership["history"].to_numpy() if history_of is None else history_of
+    membership = membership.take(pa.array(history))
     membership = membership.append_column("release_id", pa.array(release_ids, mask=release_ids < 0))
     if profiles.partition is not None:
         values = pa.array(profiles.partition_values, pa.string())
-        membership = membership.append_column("partition", values.take(pa.array(profiles.partition)))
+        membership = membership.append_column("partition", values.take(pa.array(profiles.partition[history])))
     for name, table in ((MEMBERSHIP, membership), (PROFILES, pairs)):
         write_file(folder / name, parquet_bytes(table), 0o600)
     run.write(folder)
@@ -151,7 +156,7 @@ class PrivateFolder:
 
         A person's histories are in the same order, so the person and the number within the person identify them.
         """
-        membership = self.membership().sort_by("history")
+        membership = self.histories()
         number = {person: i for i, person in enumerate(profiles.persons)}
         owner = np.array([number.get(person, -1) for person in membership["person"].to_pylist()], np.int64)
         if not np.array_equal(np.sort(owner), profiles.owner):
@@ -163,13 +168,13 @@ class PrivateFolder:
         return positions
 
     def profiles(self) -> tuple[pa.Table, pa.Table]:
-        """Return the membership and the profiles as the method saw them."""
-        return self._read(MEMBERSHIP, _MEMBERSHIP_TYPES), self._read(PROFILES, _PROFILES_TYPES)
+        """Return the histories of the log and the profiles as the method saw them."""
+        return self.histories(), self._read(PROFILES, _PROFILES_TYPES)
 
     @cached_property
     def log_profiles(self) -> Profiles:
         """Return the profiles as the method saw them, numbered as `Profiles` are."""
-        membership, pairs = self.membership(), self.encoded_terms()
+        membership, pairs = self.histories(), self.encoded_terms()
         with refuse_damaged(f"{self.path} is missing something"):
             persons = membership["person"].combine_chunks().dictionary_encode()
             partition, partition_values = None, ()
@@ -200,8 +205,17 @@ class PrivateFolder:
             weights=None if weights is None else weights[order],
         )
 
+    def histories(self) -> pa.Table:
+        """Return the membership with one row for each history of the log, by its number, whatever became of it."""
+        membership = self.membership()
+        _, first = np.unique(as_array(membership["history"]), return_index=True)
+        return membership.take(pa.array(first))
+
     def membership(self) -> pa.Table:
-        """Return `person, history, release_id`, and `partition` if the log was cut into partitions."""
+        """Return `person, history, release_id`, and `partition` if the log was cut into partitions.
+
+        A history that was released in several pieces has a row for each of them.
+        """
         membership = self._read(MEMBERSHIP, _MEMBERSHIP_TYPES)
         if not self._has_column(MEMBERSHIP, "partition"):
             return membership

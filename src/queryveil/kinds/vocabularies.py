@@ -116,4 +116,5 @@ VOCABULARIES = VocabulariesKind(
         *(DefaultMeasure(f"unique(m={m})") for m in (1, 2, 3)),
     ),
     report_section="kinds/vocabularies.html.j2",
+    frame="queryveil.kinds.frames:VOCABULARIES",
 )

@@ -21,20 +21,20 @@ def read_lines(path: Path, missing: str, subject: str) -> list[tuple[int, str]]:
     return [(n, line) for n, line in enumerate(lines, start=1) if line.strip() and not line.lstrip().startswith("#")]
 
 
-def read_excluded_terms(path: Path, charset: str) -> frozenset[str]:
-    """Read the terms that are never published, one per line, in the form that cleaning gives the terms of a log."""
+def read_terms(path: Path, charset: str, flag: str = "--exclude-terms") -> frozenset[str]:
+    """Read the terms that an option lists, one per line, in the form that cleaning gives the terms of a log."""
     found = set()
-    for number, line in read_lines(path, "--exclude-terms: there is no file", "--exclude-terms:"):
+    for number, line in read_lines(path, f"{flag}: there is no file", f"{flag}:"):
         cleaned = terms(line, charset)
         if len(cleaned) != 1:
             what = "several terms" if cleaned else "no term"
             raise InputError(
-                f"--exclude-terms: {path}, line {number:,} is {what} once it is cleaned (--charset {charset}), so it "
+                f"{flag}: {path}, line {number:,} is {what} once it is cleaned (--charset {charset}), so it "
                 "never matches one; write one term on each line."
             )
         found.add(cleaned[0])
     if not found:
-        raise InputError(f"--exclude-terms: {path} holds no term; write one on each line, or leave the option out.")
+        raise InputError(f"{flag}: {path} holds no term; write one on each line, or leave the option out.")
     return frozenset(found)
 
 

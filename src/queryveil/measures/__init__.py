@@ -7,6 +7,7 @@ from typing import Any
 
 from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
 from queryveil.kinds.base import FOREIGN_LOG, KEEPABLE
+from queryveil.search.ranking_settings import BLENDED, RANKINGS
 
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."
@@ -47,6 +48,15 @@ RETENTION = Measure(
         "local": "queryveil.measures.utility.retention:measure_retention",
         "spark": "queryveil.measures.utility.retention:measure_retention",
     },
+)
+TOGETHER = Measure(
+    "together",
+    "which terms of a person are still in one history: the pairs of terms of a person, the relative error of how many "
+    "people have a pair (of twenty terms each that are equally popular), and tKd, the share of the 1,000 most frequent "
+    "combinations of two or three terms that are not among the release's",
+    paper="Terrovitis, Liagouris, Mamoulis, Skiadopoulos: Privacy Preservation by Disassociation, 2012",
+    functions={"local": "queryveil.measures.utility.together:measure_together"},
+    kinds=("histories", "log"),
 )
 UNIQUE = Measure(
     "unique",
@@ -124,7 +134,17 @@ SEARCH = Measure(
         Parameter(
             "relevant", Integer(minimum=1), "how many of them are relevant: those the own profile puts first", 30
         ),
-        Parameter("blend", Real(0, 1), "how much the engine's own score weighs against the profile's", 0),
+        Parameter(
+            "ranking",
+            Word(tuple(RANKINGS)),
+            "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone",
+            BLENDED,
+        ),
+        Parameter("blend", Real(0, 1), "the weight of the engine's own score against the profile", is_optional=True),
+        Parameter("shrink", Real(0, 1), "the weight of everybody's profile against the group's", is_optional=True),
+        Parameter(
+            "query_weight", Real(0, 1), "the weight of the query's own terms next to the profile", is_optional=True
+        ),
     ),
     ZHU,
     {"local": "queryveil.measures.utility.search:measure_search"},
@@ -175,7 +195,7 @@ WORST = _pair_measure(
     paper="",
 )
 
-TERM_MEASURES = (RETENTION, MARKET, UNIQUE, CORRELATIONS, LINKABILITY, SEARCH, BLM, LM, PATTERNS)
+TERM_MEASURES = (RETENTION, TOGETHER, MARKET, UNIQUE, CORRELATIONS, LINKABILITY, SEARCH, BLM, LM, PATTERNS)
 DECLARATIONS = (*TERM_MEASURES, SPI, JSD, IMPRESSIONS, PEL, EXPOSED, WORST)
 
 

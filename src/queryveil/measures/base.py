@@ -26,11 +26,12 @@ class Comparison:
     released: Profiles  # its own vocabulary; counts are occurrences, except for "histories": all 1
     history_of: IntArray | None  # released history → original history; None without the private folder
     market: Market | None = None  # what terms are worth, if given
+    is_in_pieces: bool = False  # some history was released as several
 
     @property
     def ownership(self) -> Ownership:
         """Return what is known about whose the released histories are."""
-        if self.original.n_histories == self.original.n_people:
+        if self.original.n_histories == self.original.n_people and not self.is_in_pieces:
             return "one each"
         return "unknown" if self.history_of is None else "known"
 

@@ -1,8 +1,16 @@
 """Anonymisation methods: one declaration each; the code that does it is imported when it runs."""
 
+from dataclasses import replace
+
 import queryveil.guarantees as guarantees
 from queryveil.core.names import Flag, Integer, Parameter, Real, Word
-from queryveil.methods.base import Method
+from queryveil.methods.base import Method, Suggestion
+
+_INFERENCE = tuple(
+    replace(parameter, is_optional=True, goes_with=("split", "none"))
+    for parameter in guarantees.COHERENCE.parameters
+    if parameter.name not in "km"
+)
 
 KM = Method(
     name="km",
@@ -29,13 +37,45 @@ KM = Method(
             is_optional=True,
             goes_with=("algorithm", "paper"),
         ),
+        *_INFERENCE,
+        Parameter(
+            "split",
+            Word(("none", "layers", "all")),
+            "what becomes of terms that do not fit into a person's history: none: they are deleted; layers: they are "
+            "published as further histories, unlinked to it, of two terms or more; all: every term that k people hold "
+            "is published, if need be as a history of its own; take all to learn from single terms, none to learn "
+            "from what people search for together (the measure together shows both)",
+            "none",
+        ),
+        Parameter(
+            "thin",
+            Real(0, 0.5, excludes_minimum=True),
+            "at most this share of what is kept is deleted without need, at random, so that a term which could have "
+            "stayed may have been there",
+            is_optional=True,
+            goes_with=("split", "none"),
+        ),
     ),
     paper=guarantees.KM.paper,
     functions={"local": "queryveil.methods.km:run", "spark": "queryveil.methods.distributed.km:run"},
     guarantee="km",
+    stronger={"h": "coherence"},
     kinds=("histories", "log"),
-    inputs=("term_values", "weaker_release"),
-    spark_only={"target": "logsize", "algorithm": "best"},
+    inputs=("term_values", "sensitive_terms", "weaker_release"),
+    spark_only={"target": "logsize", "algorithm": "best", "thin": 0},
+    suggestions=(
+        Suggestion(
+            "publish",
+            "km(k=10, m=2)",
+            "histories stay together, so that researchers see which terms occur together; whoever knows two terms of a "
+            "person finds at least ten people who share them",
+        ),
+        Suggestion(
+            "ads",
+            "km(k=5, m=2, target=revenue)",
+            "terms are kept by what they are worth to advertisers, which a market table tells; the demo log has one",
+        ),
+    ),
 )
 
 _BOUND, *_PRINCIPLES = guarantees.LINKABILITY.parameters
@@ -89,6 +129,19 @@ LINKABILITY = Method(
     kinds=("groups",),
     inputs=("network", "weights", "previous_groups"),
     spark_only={"blocks": "auto"},
+    suggestions=(
+        Suggestion(
+            "personalise",
+            "linkability(p=0.4)",
+            "people are published in groups alike in meaning; an application ranks answers by the profile of a group "
+            "and never learns who asks",
+        ),
+        Suggestion(
+            "ads",
+            "linkability(p=0.4)",
+            "the profiles of groups tell what kinds of people search for, with weights, and hold no person",
+        ),
+    ),
 )
 
 _FLOOR = Parameter(
@@ -147,7 +200,15 @@ VOCABULARY = Method(
         ),
     ),
     paper=guarantees.VOCABULARY_K.paper,
-    functions={"local": "queryveil.methods.vocabulary:run"},
+    functions={"local": "queryveil.methods.vocabulary:run", "spark": "queryveil.methods.distributed.vocabulary:run"},
+    suggestions=(
+        Suggestion(
+            "publish",
+            "vocabulary(k=10, eps=8)",
+            "how often terms are searched for stays visible, since terms near in meaning are published as one; nobody "
+            "differs from nine others in anything, whatever is known of them",
+        ),
+    ),
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
     inputs=("hierarchy",),
@@ -163,6 +224,13 @@ GENERALIZE = Method(
     ),
     paper="He, Naughton: Anonymization of Set-Valued Data via Top-Down, Local Generalization, 2009",
     functions={"local": "queryveil.methods.generalize:run"},
+    suggestions=(
+        Suggestion(
+            "publish",
+            "generalize(k=10)",
+            "rare terms become more general ones instead of vanishing, and every vocabulary is that of ten people",
+        ),
+    ),
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
     inputs=("hierarchy",),
@@ -174,6 +242,13 @@ SUPPRESS = Method(
     parameters=(*guarantees.VOCABULARY_K.parameters, _FLOOR),
     paper=guarantees.VOCABULARY_K.paper,
     functions={"local": "queryveil.methods.suppress:run"},
+    suggestions=(
+        Suggestion(
+            "statistics",
+            "suppress(k=5)",
+            "it is the simplest method, which deletes terms from the whole log; compare others with it",
+        ),
+    ),
     guarantee="vocabulary_k",
     kinds=("vocabularies",),
     inputs=("hierarchy",),
@@ -193,6 +268,14 @@ QUERY_K = Method(
     ),
     paper=guarantees.QUERY_K.paper,
     functions={"local": "queryveil.methods.query_k:run", "spark": "queryveil.methods.distributed.query_k:run"},
+    suggestions=(
+        Suggestion(
+            "statistics",
+            "query_k(k=10)",
+            "whole queries are released as they were typed, with how often, if ten people issued them, which is what "
+            "suggestions and trends need",
+        ),
+    ),
     guarantee="query_k",
     kinds=("queries",),
     one_of=("k", "share"),

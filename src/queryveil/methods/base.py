@@ -11,6 +11,22 @@ from queryveil.core.progress import Progress, silent
 from queryveil.guarantees import Guarantee
 from queryveil.histories.profiles import Profiles
 
+GOALS: Mapping[str, str] = {  # what an owner wants to do with a log
+    "publish": "Publish the log, or hand it to researchers",
+    "personalise": "Personalise search without keeping who searched for what",
+    "ads": "Know what people search for that advertisers pay for",
+    "statistics": "Keep statistics and suggestions of queries",
+}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A run of a method that serves a goal, and the reason."""
+
+    goal: str
+    method: str  # with parameters
+    reason: str
+
 
 @dataclass(frozen=True)
 class Method(Declaration):
@@ -21,22 +37,31 @@ class Method(Declaration):
     """
 
     guarantee: str = ""
+    stronger: Mapping[str, str] = field(default_factory=dict)  # parameter → the guarantee of a run that is given it
     kinds: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()  # names of inputs besides the profiles (`queryveil.workflows.inputs`)
     one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
     spark_only: Mapping[str, Value] = field(default_factory=dict)  # the only values that a cluster supports
+    suggestions: tuple[Suggestion, ...] = ()  # the runs of the method that serve goals
 
     def caution(self, method: ResolvedName | None = None) -> str:
         """Return in a few words what the guarantee of a run, or of every run, is if that is no anonymity."""
         guarantee = declarations("guarantee")[self.guarantee]
         return guarantee.caution(method) if isinstance(guarantee, Guarantee) else ""
 
-    def claim(self, method: ResolvedName, found: Mapping[str, int] | None = None) -> ResolvedName:
+    def claim(self, method: ResolvedName, found: Mapping[str, Value] | None = None) -> ResolvedName:
         """Return the guarantee that a run claims; `found` are parameters of the claim that the run determined."""
-        parameters = declarations("guarantee")[self.guarantee].parameters
-        values = {**method.values, **(found or {})}
-        shared = tuple((p.name, values[p.name]) for p in parameters if p.name in values)
-        return resolve("guarantee", Name(self.guarantee, shared))
+        guarantee, values = self.guarantee_given(method), {**method.values, **(found or {})}
+        shared = tuple((p.name, values[p.name]) for p in guarantee.parameters if p.name in values)
+        return resolve("guarantee", Name(guarantee.name, shared))
+
+    def guarantee_given(self, method: ResolvedName) -> Guarantee:
+        """Return the declaration of the guarantee of a run, whose parameters may not be known yet."""
+        given = (guarantee for parameter, guarantee in self.stronger.items() if parameter in method.values)
+        declared = declarations("guarantee")[next(given, self.guarantee)]
+        if not isinstance(declared, Guarantee):
+            raise TypeError(f"{declared.name} is no guarantee")
+        return declared
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.deletion import count_degrees
 from queryveil.kernels.km.growth import GrowingLog, add_potentials, grow
 from queryveil.kernels.km.improvement import make_selection_scratch, reinsert_terms, reselect
-from queryveil.kernels.km.supports import Tree, are_distinct, term_postings
+from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
 from queryveil.kernels.km.updates import FIS, UTILITY, Rule, make_scratch
 from queryveil.methods.deletion import BUDGET, count_combinations, delete, make_log
 from queryveil.methods.targets import Objective
@@ -48,7 +48,7 @@ _SPREAD = 0.4  # of the random factors of its order and weights
 _SMALL = 16  # tries after the first: a log that allows so many is also grown in the order of other targets
 _PROMISING = 0.9  # share of the best result so far that makes another order worth more work
 _FEW_TRIPLES = 1_000_000  # up to so many frequent ones, Algorithm 1 is also tried by other rules
-_HOPELESS = 0.6  # share of a promising result below which another order is not improved in a large log
+_HOPELESS = 0.6  # share of a promising result below which another order is not improved: it would have to gain 67 %
 _OTHER = "growth in another order"
 
 
@@ -60,8 +60,12 @@ def best(
     objective: Objective,
     rng: np.random.Generator,
     progress: Progress,
+    terms: Postings,
 ) -> tuple[Mask, dict[str, object]]:
-    """Return the mask of kept pairs, and a summary of what was tried and how much of the target each result kept."""
+    """Return the mask of kept pairs, and a summary of what was tried and how much of the target each result kept.
+
+    `terms` are the postings of the terms of the tree.
+    """
     stop = Event()
 
     def end_when_stopped(stage: str, done: int, total: int) -> None:
@@ -70,9 +74,9 @@ def best(
 
     own = tree._replace(support2=tree.support2.copy())  # growing uses no larger combinations
     with ThreadPoolExecutor(1) as pool:
-        paper = pool.submit(delete, rows, people, own, rule, end_when_stopped)
+        paper = pool.submit(delete, rows, people, own, rule, end_when_stopped, terms)
         try:
-            problem = growth_problem(rows, rule.k, tree, len(people), objective.gain)
+            problem = growth_problem(rows, rule.k, tree, terms, objective.gain)
             found, n_tries = _find_candidates(problem, objective, people, rule, rng, progress)
             published = paper.result()[0]
         except BaseException:
@@ -171,9 +175,10 @@ class GrowthProblem:
         )
 
 
-def growth_problem(profiles: Profiles, k: int, tree: Tree, n_terms: int, gain: FloatArray) -> GrowthProblem:
+def growth_problem(profiles: Profiles, k: int, tree: Tree, terms: Postings, gain: FloatArray) -> GrowthProblem:
     """Return the problem of growing an anonymous log; the gain is that of each pair of the log."""
-    start, history, position = term_postings(profiles.indptr, profiles.ids, n_terms)
+    start, history, position = terms
+    n_terms = len(start) - 1
     pair_of = np.full(len(profiles.ids), -1, np.int64)
     pair_of[position] = np.arange(len(position))
     term = row_numbers(start, np.int32)
@@ -258,7 +263,8 @@ def _grow_in_all_orders(
     own, *others = (rare, common) if objective.favours_rare_terms else (common, rare)
     if problem.is_small and not objective.counts_occurrences:
         size = replace(objective, target="logsize", gain=problem.profiles.counts.astype(np.float64))
-        plain = growth_problem(problem.profiles, problem.k, problem.tree, problem.n_terms, size.gain)
+        terms = problem.start, problem.history, problem.position
+        plain = growth_problem(problem.profiles, problem.k, problem.tree, terms, size.gain)
         others.append((size, [(plain.by_gain, plain.by_potential)]))
     same_rng = deepcopy(rng)  # so that a target tries what another one does with the same seed
     kept, masks, n_tries = _grow_best(problem, objective, *own, -np.inf, rng, progress)
@@ -363,14 +369,15 @@ def _enforce_larger_combinations(
     start = rows.select(grown)
     people = start.holder_counts()
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
-    counted = count_combinations(start, len(people), rules[0].k, rules[0].m, progress)
+    terms = term_postings(start.indptr, start.ids, len(people))
+    counted = count_combinations(start, len(people), rules[0].k, rules[0].m, progress, terms)
     found = []
     for rule in rules:
         if rule.target == FIS:
             rule = rule._replace(degree=count_degrees(counted, rule.m, len(people)))
         tree = counted if rule is rules[-1] else _copy_supports(counted)
         mask = np.zeros(len(rows.ids), np.bool_)
-        mask[grown], _ = delete(start, people, tree, rule, progress)
+        mask[grown], _ = delete(start, people, tree, rule, progress, terms)
         _reinsert(rows, mask, tree, rule, objective.gain, len(people), progress)
         found.append(mask)
     return max(found, key=objective.kept_share)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
-from queryveil.core.rows import indptr_of, select_entries
+from queryveil.core.rows import indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.counting import Counted, count_larger, count_pairs, transpose
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
-from queryveil.kernels.km.pairs import delete_pairs
-from queryveil.kernels.km.supports import Tree, are_distinct, term_postings
+from queryveil.kernels.km.pairs import PAIRS, delete_pairs, find_pairs
+from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.methods.targets import TermValues, rank_by_bare_value
 
@@ -28,11 +28,16 @@ RANGE_POSTINGS = 100_000  # of the terms counted in one call
 Part = TypeVar("Part")
 
 
-def count_combinations(profiles: Profiles, n_frequent: int, k: int, m: int, progress: Progress) -> Tree:
-    """Count the combinations of two to m of the terms below n_frequent that at least k people hold."""
-    postings = term_postings(profiles.indptr, profiles.ids, n_frequent if m > 1 else 0)
-    rows = profiles.indptr, profiles.ids, profiles.owner, are_distinct(profiles.owner), *postings
-    start = postings[0]
+def count_combinations(
+    profiles: Profiles, n_frequent: int, k: int, m: int, progress: Progress, terms: Postings | None = None
+) -> Tree:
+    """Count the combinations of two to m of the terms below n_frequent that at least k people hold.
+
+    `terms` are the postings of these terms, if the caller has them.
+    """
+    terms = terms or term_postings(profiles.indptr, profiles.ids, n_frequent)
+    rows = profiles.indptr, profiles.ids, profiles.owner, are_distinct(profiles.owner), *terms
+    start = terms[0] if m > 1 else np.zeros(len(terms[0]), np.int64)
     cuts = np.unique(np.searchsorted(start, np.arange(0, start[-1], RANGE_POSTINGS)))
     ranges = list(pairwise([*cuts.tolist(), len(start) - 1])) if start[-1] else []
     pairs = transpose(*_join(_in_threads(lambda first, end: count_pairs(first, end, k, *rows), ranges, progress)))
@@ -71,37 +76,41 @@ def _join(parts: list[Counted]) -> Counted:
 
 
 def delete(
-    profiles: Profiles, support: NDArray[np.int64], tree: Tree, rule: Rule, progress: Progress
+    profiles: Profiles,
+    support: NDArray[np.int64],
+    tree: Tree,
+    rule: Rule,
+    progress: Progress,
+    terms: Postings | None = None,
 ) -> tuple[NDArray[np.bool_], int]:
     """Return the mask of kept pairs and the number of passes; updates the pair supports of `tree` in place.
 
-    As in section 5.2 the last pass counts, which goes over all histories and deletes nothing.
+    As in section 5.2 the last pass counts, which goes over all histories and deletes nothing. `terms` are the postings
+    of the terms that have a support, if the caller has them.
     """
     log = make_log(profiles, len(support))
     n_infrequent = int(np.count_nonzero(~log.kept))  # pairs of infrequent terms, which the first pass deletes
-    support1 = support.astype(np.int32)
-    mask = np.zeros(len(log.ids), np.bool_)
-    position = np.arange(len(log.ids))  # the position in the mask of each pair that is still in the log
-    scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support1), rule.m)
+    scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support), rule.m)
     has_pairs_only = rule.m == 2 and rule.target != FIS and are_distinct(log.owner)
-    step = delete_pairs if has_pairs_only else delete_in_histories
+    changing, support1 = tree, support.astype(np.int32)
+    if has_pairs_only:
+        terms = terms or term_postings(profiles.indptr, profiles.ids, len(support))
+        short = find_pairs(log.indptr, log.ids, tree, terms, PAIRS)
+        changing = tree._replace(support2=np.append(tree.support2, np.int32(0)))  # one more for infrequent pairs
     passes, now, n_deleted = 0, 0, n_infrequent
     while n_deleted or not passes:
-        if n_deleted > len(log.ids) // 8:  # later passes need not skip deleted pairs
-            indptr, left = select_entries(log.indptr, log.kept), np.flatnonzero(log.kept)
-            position, ids = position[left], log.ids[left]
-            log = log._replace(indptr=indptr, ids=ids, kept=np.ones(len(ids), np.bool_))
         passes += 1
         history = 0
         n_deleted = 0 if passes > 1 else n_infrequent
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes}", history, len(log.checked))
-            history, now, n_now = step(log, tree, rule, support1, history, now, BUDGET, scratch)
+            arguments = log, changing, rule, support1, history, now, BUDGET, scratch
+            done = delete_pairs(*arguments, short) if has_pairs_only else delete_in_histories(*arguments)
+            history, now, n_now = done
             n_deleted += n_now
-    mask[position[log.kept]] = True
     # No infrequent combination is left, but supports below k were not updated to the end; their true value is 0.
-    tree.support2[tree.support2 < rule.k] = 0
-    return mask, passes
+    tree.support2[:] = np.where(changing.support2 < rule.k, 0, changing.support2)[: len(tree.support2)]
+    return log.kept, passes
 
 
 def make_log(profiles: Profiles, n_frequent: int) -> Log:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.histories.vocabularies import PublishedVocabularies
@@ -43,9 +44,15 @@ class Part:
 def run(task: MethodTask) -> PublishedVocabularies:
     """Return the generalised terms of every history, which all histories of its part share."""
     profiles, method = task.profiles, task.method
+    network = task.inputs.get(Network)
+    if network.without_placed is not None:
+        raise InputError(
+            f"{method}: a word placed by its vector is near its neighbours and no kind of them, so no term is more "
+            "general than both; take --network wordnet."
+        )
     refuse_too_few_people(profiles, method)
     task.progress("making a tree of the terms", 0, 1)
-    tree = term_tree(task.inputs.get(Network), profiles.vocabulary)
+    tree = term_tree(network, profiles.vocabulary)
     leaves = tree.leaf[profiles.ids]
     order = np.lexsort((leaves, row_numbers(profiles.indptr)))  # nodes ascend within a history
     indptr, leaves, counts = profiles.indptr, leaves[order], profiles.counts[order]

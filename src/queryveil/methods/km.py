@@ -12,17 +12,30 @@ single terms included, until nothing changes.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.profiles import Profiles
+from queryveil.kernels.km.supports import term_postings
+from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.methods.base import MethodTask
 from queryveil.methods.best import best
+from queryveil.methods.coherence import bound_inference
 from queryveil.methods.deletion import count_combinations, delete, rule_for
+from queryveil.methods.pieces import split_histories
 from queryveil.methods.targets import TermValues, objective
+from queryveil.methods.thinning import thin_out
 
 
 def run(task: MethodTask) -> KeptPairs:
-    """Return which (history, term) pairs stay so that the log is (k,m)-anonymous.
+    """Return which (history, term) pairs stay so that the log is (k,m)-anonymous, and in which piece of a history."""
+    split = task.method.word("split")
+    return _delete(task) if split == "none" else split_histories(task, _delete, split)
+
+
+def _delete(task: MethodTask) -> KeptPairs:
+    """Return which pairs stay if every history stays in one piece.
 
     If the inputs have the `KeptPairs` of a run under a weaker guarantee, only these pairs are considered.
     """
@@ -36,17 +49,47 @@ def run(task: MethodTask) -> KeptPairs:
     source = profiles if start is None else profiles.select(start.mask)
     support = source.holder_counts()
     support = support[: int(np.flatnonzero(support >= k).max(initial=-1)) + 1]  # of the terms that can stay
-    tree = count_combinations(source, len(support), k, m, progress)
+    terms = term_postings(source.indptr, source.ids, len(support))
+    tree = count_combinations(source, len(support), k, m, progress, terms)
     rule = rule_for(profiles, method, term_values, tree, len(support), task.rng)
     # With target=random there is nothing to optimise, and for m = 1 Algorithm 1 is already optimal.
     if method.word("algorithm") == "paper" or target == "random" or m == 1:
-        kept, passes = delete(source, support, tree, rule, progress)
+        kept, passes = delete(source, support, tree, rule, progress, terms)
         summary: dict[str, object] = {"algorithm": "paper", "passes": passes}
     else:
         goal = objective(target, source, term_values, "" if start is None else " of the earlier release")
-        kept, summary = best(source, support, tree, rule, goal, task.rng, progress)
+        kept, summary = best(source, support, tree, rule, goal, task.rng, progress, terms)
+    if "thin" in method.values:
+        n_kept = int(np.count_nonzero(kept))
+        kept = thin_out(source, kept, method.real("thin"), k, m, task.rng, progress)
+        summary["pairs deleted without need"] = n_kept - int(np.count_nonzero(kept))
+    found: dict[str, int | float] = {}
+    if "h" in method.values:
+        kept, found, more = _bound_inference(task, source, kept)
+        summary |= more
     mask = kept
     if start is not None:
         mask = np.zeros(len(profiles.ids), np.bool_)
         mask[start.mask] = kept
-    return KeptPairs(mask, summary={**summary, "pairs deleted": int(np.count_nonzero(~mask))})
+    return KeptPairs(mask, summary={**summary, "pairs deleted": int(np.count_nonzero(~mask))}, found=found)
+
+
+def _bound_inference(
+    task: MethodTask, source: Profiles, kept: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], dict[str, int | float], dict[str, object]]:
+    """Return which of the kept pairs stay under the bound on inference, the threshold of the model, and a summary."""
+    method, progress, terms = task.method, task.progress, task.inputs.get(SensitiveTerms)
+    k, m, target = method.integer("k"), method.integer("m"), method.word("target")
+    term_values = task.inputs.find(TermValues) or TermValues()
+
+    def enforce_km(left: Profiles) -> NDArray[np.bool_]:
+        support = left.holder_counts()
+        support = support[: int(np.flatnonzero(support >= k).max(initial=-1)) + 1]
+        held = term_postings(left.indptr, left.ids, len(support))
+        tree = count_combinations(left, len(support), k, m, progress, held)
+        rule = rule_for(source, method, term_values, tree, len(support), task.rng)
+        return delete(left, support, tree, rule, progress, held)[0]
+
+    gain = objective(target, source, term_values).gain
+    kept, summary = bound_inference(source, kept, method, terms, gain, enforce_km, progress)
+    return kept, {} if terms.threshold is None else {"threshold": terms.threshold}, summary

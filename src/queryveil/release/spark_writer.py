@@ -225,11 +225,13 @@ def write_private(
 def _private_chunk(table: pa.Table) -> pa.Table:
     """Make the two private tables of some histories, in order."""
     table = table.sort_by("place").combine_chunks()
-    entries = table["entries"].combine_chunks()
-    history = np.repeat(table["place"].to_numpy(), entries.value_lengths().to_numpy())
-    columns = {"history": history, "term": entries.flatten(), "count": table["counts"].combine_chunks().flatten()}
+    _, first = np.unique(table["place"].to_numpy(), return_index=True)  # a history in pieces has a row for each
+    whole = table.take(pa.array(first)).combine_chunks()
+    entries = whole["entries"].combine_chunks()
+    history = np.repeat(whole["place"].to_numpy(), entries.value_lengths().to_numpy())
+    columns = {"history": history, "term": entries.flatten(), "count": whole["counts"].combine_chunks().flatten()}
     if "weights" in table.column_names:
-        columns["weight"] = table["weights"].combine_chunks().flatten()
+        columns["weight"] = whole["weights"].combine_chunks().flatten()
     pairs = pa.table(columns).sort_by([("history", "ascending"), ("term", "ascending")])
     membership = pa.table(
         {

@@ -37,6 +37,7 @@ QUESTIONS: Mapping[Risk, str] = {
 }
 WEAK = 0.2  # an attack with less success on the log itself is too weak to show anything
 TOO_WEAK = "the attack succeeds seldom on the log itself, so that its failing here shows little"
+_LEVELS = ((0.05, "low"), (0.2, "moderate"), (1.01, "high"))  # below this risk, its word
 _COLOURS = {"original log": "var(--before)", "release": "var(--after)", "control": "var(--series-2)"}
 
 
@@ -140,7 +141,28 @@ def _risk_context(risk: Risk, report: AttackReport) -> dict[str, Any]:
     if results:
         worst = max(results, key=lambda result: result.rate.value)
         summary = f"at most {_share(worst.rate)} success ({worst.attack}, knowing {worst.knowledge})"
-    return {"name": risk, "question": QUESTIONS[risk], "summary": summary, "attacks": attacks}
+    verdict = risk_verdict(risk, results)
+    return {"name": risk, "question": QUESTIONS[risk], "summary": summary, "verdict": verdict, "attacks": attacks}
+
+
+def risk_verdict(risk: Risk, results: Sequence[AttackResult]) -> str:
+    """Return one sentence that says how great a risk is, by the attack that gains most from the release."""
+    if not results:
+        return f"{risk.capitalize()} was not tried, so nothing is known of it."
+    worst = max(results, key=lambda result: (result.risk.value, result.rate.value))
+    level = next(word for bound, word in _LEVELS if worst.risk.value < bound)
+    sentence = (
+        f"The risk of {risk} is {level}: {worst.attack}, knowing {worst.knowledge}, succeeds in {_share(worst.rate)} "
+        f"of all cases, in {_share(worst.control)} without the person's data, and in {_share(worst.original)} on the "
+        f"log itself; a risk of {_share(worst.risk)} (95% interval {_share_range(worst.risk)}) comes from the release"
+    )
+    return f"{sentence}, but {TOO_WEAK}." if worst.original.value < WEAK else f"{sentence}."
+
+
+def level_bounds() -> str:
+    """Return what the words for risks mean."""
+    (low, _), (moderate, _), _ = _LEVELS
+    return f"low below {percent(100 * low)}, moderate below {percent(100 * moderate)}, high from there on"
 
 
 def _chart(results: Sequence[AttackResult], is_wide: bool) -> Markup:
@@ -171,6 +193,10 @@ def _notes(results: Sequence[AttackResult]) -> Iterator[tuple[str, str]]:
         yield result.note, result.knowledge
         if result.original.value < WEAK:
             yield TOO_WEAK, result.knowledge
+
+
+def _share_range(rate: Rate) -> str:
+    return f"{100 * rate.low:.1f} to {100 * rate.high:.1f}%"
 
 
 def _share(rate: Rate) -> str:

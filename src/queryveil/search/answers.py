@@ -8,9 +8,11 @@ from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.kernels import uncompiled
 from queryveil.search.index import Index
-from queryveil.search.ranking import ProfileVector, rerank
+from queryveil.search.ranking import RankingProfile, rerank
+from queryveil.search.ranking_settings import BLENDED, RANKINGS, RankingSettings
 
 _EXPLAINED_TERMS = 5  # per document
+_LEAST_EXPLAINED = 0.0005  # what adds less to the similarity would be shown as 0.000
 NO_WORD = "the query has no word to search for"
 NO_TERM = "no term of the profile is in the index, so the order is the engine's own"
 
@@ -26,7 +28,7 @@ class Hit(Brief):
     id: str
     title: str
     text: str
-    terms: tuple[tuple[str, float], ...] = ()  # largest contributions to the cosine, if an explanation was requested
+    terms: tuple[tuple[str, float], ...] = ()  # largest contributions to the similarity, if requested
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,27 +47,27 @@ class SearchOptions:
 
     n: int = 10  # documents to return
     depth: int = 100  # results of the engine that a profile re-ranks
-    blend: float = 0.0  # weight of the engine's score against the cosine, from 0 to 1
-    explain: bool = False  # return which terms contributed to the cosine
+    ranking: RankingSettings = RANKINGS[BLENDED]
+    explain: bool = False  # return which terms contributed to the similarity
 
     def __post_init__(self) -> None:
         for name in ("n", "depth"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise InputError(f"{name} must be a whole number of at least 1, not {getattr(self, name)}; change it.")
-        if not 0 <= self.blend <= 1:
-            raise InputError(f"blend must be a number from 0 to 1, not {self.blend}; change it.")
 
 
 def answer(
-    index: Index, query: str, profile: ProfileVector | None = None, options: SearchOptions = SearchOptions()
+    index: Index, query: str, profile: RankingProfile | None = None, options: SearchOptions = SearchOptions()
 ) -> Answer:
     """Answer a query in the engine's order, or re-ranked by a profile."""
-    ranked_by = profile if profile is not None and len(profile) > 0 else None
+    ranked_by = profile if profile is not None and profile.is_known(options.ranking) else None
     found = index.search(query, options.n if ranked_by is None else max(options.depth, options.n))
     note = NO_TERM if profile is not None and ranked_by is None else ""
     if not len(found) and not index.analyzer.terms(query):
         note = NO_WORD
-    ranked = found if ranked_by is None else rerank(index, found, ranked_by, options.blend)
+    ranked = (
+        found if ranked_by is None else rerank(index, found, ranked_by, index.vector((query,), (1.0,)), options.ranking)
+    )
     engine_rank = {number: rank for rank, number in enumerate(found.documents.tolist(), start=1)}
     explained_by = ranked_by if options.explain else None
     best = zip(ranked.documents[: options.n].tolist(), ranked.scores[: options.n].tolist(), strict=True)
@@ -75,25 +77,27 @@ def answer(
             engine_rank[number],
             score,
             *index.documents.get(number),
-            () if explained_by is None else contributions(index, number, explained_by),
+            () if explained_by is None else contributions(index, number, explained_by, options.ranking),
         )
         for rank, (number, score) in enumerate(best, start=1)
     ]
     return Answer(query, tuple(hits), note)
 
 
-def answer_uncompiled(index: Index, query: str, profile: ProfileVector | None, options: SearchOptions) -> Answer:
+def answer_uncompiled(index: Index, query: str, profile: RankingProfile | None, options: SearchOptions) -> Answer:
     """Answer the only query of a process: without numba, because loading it would take longer than the query."""
     with uncompiled():
         return answer(index, query, profile, options)
 
 
-def contributions(index: Index, number: int, profile: ProfileVector) -> tuple[tuple[str, float], ...]:
-    """Return the terms that contribute most to the cosine of a document and a profile, largest first."""
+def contributions(
+    index: Index, number: int, profile: RankingProfile, settings: RankingSettings
+) -> tuple[tuple[str, float], ...]:
+    """Return the profile's terms that add most to the similarity of a document, largest first; negligible ones not."""
     row = slice(index.indptr[number], index.indptr[number + 1])
-    shared, in_document, in_profile = np.intersect1d(
-        index.ids[row], profile.ids, assume_unique=True, return_indices=True
-    )
-    added = index.weights[row][in_document] * profile.weights[in_profile]
-    order = np.argsort(-added, kind="stable")[:_EXPLAINED_TERMS]
-    return tuple((index.terms[shared[i]], float(added[i])) for i in order)
+    ids, added = index.ids[row], np.zeros(index.indptr[number + 1] - index.indptr[number])
+    for vector, weight in profile.weighted(settings):
+        _, in_document, in_profile = np.intersect1d(ids, vector.ids, assume_unique=True, return_indices=True)
+        added[in_document] += weight * index.weights[row][in_document] * vector.weights[in_profile]
+    order = np.argsort(-added, kind="stable")[:_EXPLAINED_TERMS].tolist()
+    return tuple((index.terms[ids[i]], float(added[i])) for i in order if added[i] >= _LEAST_EXPLAINED)

@@ -23,7 +23,7 @@ from queryveil.core.files import sync_folder, write_file
 from queryveil.core.rows import IntArray
 from queryveil.search.analyzer import ANALYZER_SETTINGS, Analyzer
 from queryveil.search.engine import ENGINE_VERSION, SearchEngine
-from queryveil.search.ranking import ProfileVector, RankedDocuments, TermCounts
+from queryveil.search.ranking import ProfileVector, RankedDocuments, TermCounts, profile_vector
 
 RECORD_FILE = "index.json"
 ENGINE_FOLDER = "engine"  # written by the search engine
@@ -86,17 +86,7 @@ class Index:
 
     def vector(self, terms: Iterable[str], weights: Iterable[float]) -> ProfileVector:
         """Map a profile onto index terms; each word of a phrase gets its weight, and weights of a word add up."""
-        total: dict[int, float] = {}
-        n_known = n_terms = 0
-        for term, weight in zip(terms, weights, strict=True):
-            found = [self.term_id[word] for word in self.analyzer.terms(term) if word in self.term_id]
-            for number in found:
-                total[number] = total.get(number, 0.0) + float(weight)
-            n_known += bool(found)
-            n_terms += 1
-        ids = sorted(total)
-        summed = np.array([total[number] for number in ids], np.float64)
-        return ProfileVector.normalized(np.array(ids, np.int32), summed, n_known, n_terms)
+        return profile_vector(self.analyzer, self.term_id.get, terms, weights)
 
     def term_counts(self) -> TermCounts:
         """Return the term frequencies of the documents, from which an index with more documents is built."""

@@ -4,22 +4,31 @@ The weight of a term in a document is (1 + ln tf) · ln(1 + N / df): tf counts i
 the documents that contain it, N all documents; document vectors have unit length. A profile is mapped onto the same
 terms with its own weights.
 
-Zhu and Xiong 2010, section 2, re-rank the engine's results by the cosine alone (`blend=0`). `blend` mixes in the
-engine's score, divided by the best score of the result list: (1 − blend) · cosine + blend · score / best score.
+Zhu and Xiong 2010, section 2, re-rank the engine's results by the cosine alone. Here the similarity of a document d is
+
+    (1 − shrink) · cos(group, d) + shrink · cos(everybody, d) + query_weight · cos(query, d)
+
+where everybody is the mean of all groups' profiles and the query has its own terms only. If `blend` is 0 documents are
+ranked by it, else by blend · z(engine's score) + (1 − blend) · z(similarity), where z standardizes over the results:
+minus the mean, divided by the standard deviation. What is equal for all documents has z = 0 and so does not count.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray, indptr_of, row_numbers
+from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers
 from queryveil.kernels.histories import cosines as cosine_kernel
+from queryveil.search.ranking_settings import RankingSettings
 
 if TYPE_CHECKING:
+    from queryveil.search.analyzer import Analyzer
     from queryveil.search.index import Index
+
+_ROUNDING = 1e-6  # relative: the precision of scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +74,34 @@ class ProfileVector:
         return len(self.ids)
 
     @classmethod
+    def empty(cls) -> "ProfileVector":
+        """Return the vector of a profile without terms."""
+        return cls(np.empty(0, np.int32), np.empty(0, np.float32), 0, 0)
+
+    @classmethod
     def normalized(
         cls, ids: NDArray[np.int32], weights: NDArray[np.float64], n_known: int, n_terms: int
     ) -> "ProfileVector":
         """Return the vector scaled to unit length."""
         length = float(np.sqrt(np.sum(weights**2)))
         return cls(ids, (weights / (length or 1.0)).astype(np.float32), n_known, n_terms)
+
+
+def profile_vector(
+    analyzer: "Analyzer", number_of: Callable[[str], int | None], terms: Iterable[str], weights: Iterable[float]
+) -> ProfileVector:
+    """Map a profile onto numbered terms; each word of a phrase gets its weight, and weights of a word add up."""
+    total: dict[int, float] = {}
+    n_known = n_terms = 0
+    for term, weight in zip(terms, weights, strict=True):
+        found = [number for word in analyzer.terms(term) if (number := number_of(word)) is not None]
+        for number in found:
+            total[number] = total.get(number, 0.0) + float(weight)
+        n_known += bool(found)
+        n_terms += 1
+    ids = sorted(total)
+    summed = np.array([total[number] for number in ids], np.float64)
+    return ProfileVector.normalized(np.array(ids, np.int32), summed, n_known, n_terms)
 
 
 def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[ProfileVector]) -> NDArray[np.float32]:
@@ -87,13 +118,56 @@ def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[Pro
     return out
 
 
-def rerank(index: "Index", ranked: RankedDocuments, profile: ProfileVector, blend: float = 0.0) -> RankedDocuments:
-    """Re-rank the engine's results by a profile; ties, and an empty profile, keep the engine's order."""
-    if not len(profile):
+@dataclass(frozen=True, eq=False)
+class RankingProfile:
+    """The profile that results are ranked by: a person's or a group's, and with a group's that of everybody."""
+
+    own: ProfileVector
+    everybody: ProfileVector | None = None  # without it nothing is shrunk
+
+    def is_known(self, settings: RankingSettings) -> bool:
+        """Return whether the index has any term that the ranking could use."""
+        return any(len(vector) for vector, _ in self.weighted(settings))
+
+    def weighted(self, settings: RankingSettings) -> list[tuple[ProfileVector, float]]:
+        """Return the vectors that count, each with its weight."""
+        if self.everybody is None or settings.shrink == 0:
+            return [(self.own, 1.0)]
+        return [(self.own, 1 - settings.shrink), (self.everybody, settings.shrink)]
+
+
+def rerank(
+    index: "Index", ranked: RankedDocuments, profile: RankingProfile, query: ProfileVector, settings: RankingSettings
+) -> RankedDocuments:
+    """Re-rank the engine's results by a profile; ties, and a profile without a known term, keep the engine's order."""
+    if not profile.is_known(settings):
         return ranked
-    scores = cosines(index, ranked.documents, [profile])[0]
-    best = ranked.scores.max(initial=0.0)
-    if blend != 0 and best > 0:
-        scores = ((1 - blend) * scores + blend * (ranked.scores / best)).astype(np.float32)
+    weighted = [*profile.weighted(settings), (query, settings.query_weight)]
+    vectors = [vector for vector, weight in weighted if weight > 0]
+    weights = np.array([weight for _, weight in weighted if weight > 0])
+    similarity = weights @ cosines(index, ranked.documents, vectors)
+    scores = blend_scores(ranked.scores, similarity, settings.blend)
     order = np.argsort(-scores, kind="stable")
     return RankedDocuments(ranked.documents[order], scores[order])
+
+
+def blend_scores(
+    engine: NDArray[np.floating[Any]], similarity: NDArray[np.floating[Any]], blend: float
+) -> NDArray[np.float32]:
+    """Return the scores that documents are ranked by, in single precision, so that rounding breaks no ties."""
+    if blend == 0:
+        return similarity.astype(np.float32)
+    return (blend * standardized(engine) + (1 - blend) * standardized(similarity)).astype(np.float32)
+
+
+def standardized(scores: NDArray[np.floating[Any]]) -> FloatArray:
+    """Return z-scores: minus the mean, over the standard deviation; 0 where scores differ by rounding only."""
+    if not len(scores):
+        return np.empty(0)
+    exact = scores.astype(np.float64)
+    deviations = exact - exact.mean()
+    spread = float(np.sqrt(np.mean(deviations**2)))
+    if spread <= _ROUNDING * float(np.abs(exact).max()):
+        return np.zeros(len(exact))
+    found: FloatArray = deviations / spread
+    return found

@@ -1,7 +1,7 @@
 """Semantic networks of terms, the options that choose one, and profiles augmented by them.
 
-There is one declaration per network. Its function is imported on first use and called with the profiles, the path of a
-taxonomy or None, and a progress callback; it returns a `Network`.
+There is one declaration per network. Its function is imported on first use and called with the profiles, the path of
+the user's taxonomy or vectors or None, and a progress callback; it returns a `Network`.
 """
 
 from dataclasses import dataclass, field
@@ -41,7 +41,14 @@ COOCCURRENCE = Declaration(
     functions={"local": "queryveil.semantics.cooccurrence:open_cooccurrence"},
 )
 
-DECLARATIONS = (WORDNET, WORDNET_ALL, TAXONOMY, COOCCURRENCE)
+VECTORS = Declaration(
+    name="vectors",
+    purpose="WordNet 3.0, and words that it lacks next to those of its nouns that are used most like them, by word "
+    "vectors that come with queryveil or are your own (--vectors)",
+    functions={"local": "queryveil.semantics.placed_words:open_placed_words"},
+)
+
+DECLARATIONS = (WORDNET, WORDNET_ALL, TAXONOMY, COOCCURRENCE, VECTORS)
 
 
 @dataclass(frozen=True)
@@ -65,17 +72,37 @@ class SemanticOptions(WeightOptions):
     taxonomy: Path | None = option(
         None, LocalPath(), "A taxonomy of your own (lines of child,parent) in place of WordNet."
     )
+    vectors: Path | None = option(
+        None,
+        LocalPath(),
+        "Word vectors of your own, by which words that WordNet lacks are compared: text as of word2vec or GloVe, or a "
+        "`.npy` matrix with the words in a `.txt` file beside it.",
+    )
     excluded: frozenset[str] = field(default=frozenset(), repr=False)  # terms that no published name may hold
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.taxonomy is not None and self.network not in (WORDNET.name, TAXONOMY.name):
-            raise InputError(f"--taxonomy and --network {self.network} exclude each other; leave one of them out.")
+        if self.taxonomy is not None and self.vectors is not None:
+            raise InputError("--taxonomy and --vectors exclude each other; leave one of them out.")
+        for file, declaration in self._files:
+            if file is not None and self.network not in (WORDNET.name, declaration.name):
+                flag = f"--{declaration.name}"
+                raise InputError(f"{flag} and --network {self.network} exclude each other; leave one of them out.")
+
+    @property
+    def _files(self) -> tuple[tuple[Path | None, Declaration], ...]:
+        """Return the files of the user, and the network that each gives."""
+        return (self.taxonomy, TAXONOMY), (self.vectors, VECTORS)
 
     @property
     def network_name(self) -> str:
-        """Return the network to use: a given taxonomy takes precedence."""
-        return self.network if self.taxonomy is None else TAXONOMY.name
+        """Return the network to use: that of a given file takes precedence."""
+        return next((declaration.name for file, declaration in self._files if file is not None), self.network)
+
+    @property
+    def network_file(self) -> Path | None:
+        """Return the file of the user that gives the network, if there is one."""
+        return next((file for file, _ in self._files if file is not None), None)
 
     def as_record(self) -> dict[str, str]:
         """Return the options by name, for a manifest."""

@@ -24,6 +24,7 @@ from queryveil.kernels.semantics import Ancestry, ancestors, paths_up
 from queryveil.lexicons.wordnet import NOUN, load_relations, load_wordnet
 from queryveil.logs.user_lists import hold_excluded
 from queryveil.semantics.lemmas import LemmaIndex, lemmatize, wordnet_lemmas
+from queryveil.semantics.word_vectors import WordVectors
 
 HIDDEN = "(hidden)"  # the published name of a node all of whose words are excluded
 MAX_PATHS = 256  # from one node to the root; WordNet has at most 12, a user's taxonomy may have any number
@@ -49,6 +50,8 @@ class Network:
     parts: NDArray[np.int32]  # (nodes,): part of speech, 0 for nouns; edges never connect two of them
     strengths: NDArray[np.float64] | None = None  # (edges,): of neighbours, above 0 and at most 1
     relations: tuple[IntArray, Int32Array] | None = None  # node → related nodes, by which distances are measured
+    without_placed: "Network | None" = field(default=None, repr=False)  # if words were placed by vectors: the others
+    vectors: WordVectors | None = field(default=None, repr=False)  # if they were a user's: those that placed words
 
     @property
     def n_nodes(self) -> int:
@@ -76,20 +79,27 @@ class Network:
         node_words, usual = self.node_words.copy(), self.word_indptr[:-1]
         for place in usual[is_hidden[node_words[usual]]].tolist():
             end = int(self.word_indptr[np.searchsorted(self.word_indptr, place, side="right")])
-            others = node_words[place:end][~is_hidden[node_words[place:end]]]
-            node_words[place] = others[0] if len(others) else len(self.words)
+            shown = node_words[place:end][~is_hidden[node_words[place:end]]]
+            node_words[place] = shown[0] if len(shown) else len(self.words)
         sense_indptr = np.append(self.sense_indptr, self.sense_indptr[-1])
-        return replace(self, words=(*self.words, HIDDEN), sense_indptr=sense_indptr, node_words=node_words)
+        others = None if self.without_placed is None else self.without_placed.hide_names(excluded)
+        words = (*self.words, HIDDEN)
+        return replace(self, words=words, sense_indptr=sense_indptr, node_words=node_words, without_placed=others)
 
     def require_hierarchy(self) -> None:
         """Raise an error if the network has no hypernyms."""
         if self.strengths is not None:
             raise InputError(f"the network {self.name} has no hypernyms; use wordnet, or a taxonomy by --taxonomy.")
 
+    @property
+    def is_hierarchy(self) -> bool:
+        """Return whether terms that are near have a more general term in common, by which both may be replaced."""
+        return self.strengths is None and self.relations is None and self.without_placed is None
+
     @cached_property
     def hierarchy(self) -> "Network":
-        """Return the network with hypernyms as its only relation."""
-        return replace(self, relations=None)
+        """Return the network with hypernyms as its only relation, without words that were placed by their vectors."""
+        return replace(self.without_placed or self, relations=None)
 
     def paths(self, node: int) -> list[tuple[int, ...]]:
         """Return every path from a node to a root, both included."""

@@ -31,7 +31,8 @@ def terms_below(names: Sequence[str], terms: Sequence[str], network: Network, tr
         rows.append(np.stack((below, np.zeros_like(below), tree_name[node]), axis=1))
         node = tree.parent[node].astype(np.int64)
     if names:
-        above = ancestry(network.hierarchy, terms)
+        network = network.hierarchy
+        above = ancestry(network, terms)
         usual_words = [network.words[network.node_words[begin]] for begin in network.word_indptr[:-1]]
         node_name = np.array([number.get(word, -1) for word in usual_words], np.int64)
         owner = row_numbers(above.indptr)

@@ -23,6 +23,7 @@ from queryveil.semantics.network import Network
 
 _COLUMNS = ("child", "parent")
 _SHOWN_ROOTS = 3  # in an error message
+_LEAST_KNOWN = 0.01  # share of a log's occurrences that a taxonomy must know, else it is the wrong one
 
 
 @dataclass
@@ -36,6 +37,20 @@ class _Edges:
         numbers = [self.numbers.setdefault(name, len(self.numbers)) for name in (child, parent) if name]
         if len(numbers) == len(_COLUMNS):
             self.lines.setdefault((numbers[0], numbers[1]), line)
+
+
+def check_coverage(taxonomy: Path | None, n_known: int, n_terms: int, known: int, total: int) -> dict[str, int]:
+    """Return what a network knows of a log's terms and occurrences; refuse a taxonomy that is not about this log."""
+    if taxonomy is not None and known < _LEAST_KNOWN * total:
+        raise InputError(
+            f"{taxonomy} knows {n_known:,} of the {n_terms:,} terms of the log, {known / max(1, total):.1%} of their "
+            f"occurrences; at least {_LEAST_KNOWN:.0%} are needed, so give a taxonomy of the log's own terms."
+        )
+    return {
+        "terms that the network does not know": n_terms - n_known,
+        "occurrences of these": total - known,
+        "occurrences of terms that it knows": known,
+    }
 
 
 def read_taxonomy(path: Path) -> Network:

@@ -47,6 +47,7 @@ class _Node:
 def term_tree(network: Network, terms: Sequence[str]) -> TermTree:
     """Return the tree of the terms of a log."""
     network.require_hierarchy()
+    network = network.hierarchy
     roots: dict[int, dict[int, _Node]] = {}  # part of speech → root nodes
     unknown = _Node(UNKNOWN)
     nodes: dict[int, _Node] = {}

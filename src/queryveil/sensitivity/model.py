@@ -1,15 +1,18 @@
-"""Sensitivity models: the probability that a query is sensitive, from a table of word weights.
+"""Sensitivity models: the probability that a query is sensitive, from a table of weights of words and phrases.
 
 Naive Bayes with binary features is a sum: the log-odds of a query without a known word, plus a weight for every
-distinct known word. So a model is a table of words and weights, and scoring needs neither scikit-learn nor the training
-texts. A model file is a Parquet table whose metadata holds a version and a digest.
+distinct known word. The default model, which learnt from queries, also has weights of phrases, of a known word and the
+next one, and divides the sum by a power of the number of words. So a model is a table, and scoring needs neither
+scikit-learn nor word vectors nor the training texts. A model file is a Parquet table whose metadata holds a version and
+a digest.
 """
 
 import hashlib
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,16 +23,19 @@ import pyarrow.parquet as pq
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
-from queryveil.core.rows import FloatArray
+from queryveil.core.rows import FloatArray, indptr_of_sorted
 from queryveil.histories.tokens import Tokenizer
+from queryveil.kernels.tokens import Phrases
 from queryveil.lexicons import FOLDER
 from queryveil.logs.characters import terms
 from queryveil.sensitivity.lists import read_words
 
-VERSION = "1"
-BUNDLED = FOLDER / "sensitivity.parquet"
+VERSION = "2"
+BUNDLED = FOLDER / "query-sensitivity.parquet"
+BAYES = FOLDER / "sensitivity.parquet"  # naive Bayes, as Carpineto and Romano publish it
+_NAMED = {"bayes": BAYES}  # bundled models by the names that may stand for their paths
 _SCHEMA = pa.schema({"word": pa.string(), "weight": pa.float64()})
-_METADATA_KEYS = ("version", "name", "base", "sha256")  # each follows the prefix
+_METADATA_KEYS = ("version", "name", "base", "exponent", "sha256")  # each follows the prefix
 _PREFIX = "queryveil.sensitivity."
 _FEW_BYTES = 5_000  # starting numba costs as much as tokenizing this many bytes of text in plain Python
 
@@ -38,35 +44,45 @@ _FEW_BYTES = 5_000  # starting numba costs as much as tokenizing this many bytes
 class Explanation(Brief):
     """The probability that a query is sensitive, and what each of its known words contributes."""
 
-    _shown = ("probability", "words", "unknown")
+    _shown = ("probability", "topic", "words", "unknown")
     probability: float
     base: float  # log-odds of a query without a known word
-    words: tuple[tuple[str, float], ...]  # in the order of the query; what the word adds to the log-odds
+    words: tuple[tuple[str, float], ...]  # in the order of the query, then phrases; what each adds to the log-odds
     unknown: tuple[str, ...]  # words that the model does not know; they add nothing
+    topic: str = ""  # what the query is about, if it is sensitive
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitivityModel(Brief):
     """Words in lower case and what each adds to the log-odds that a query is sensitive."""
 
-    _shown = ("name", "words")
+    _shown = ("name", "words", "phrases")
     words: tuple[str, ...]  # sorted
     weights: FloatArray  # (words,)
     base: float  # log-odds of a query without a known word
     name: str = ""  # what the model was trained on, in a few words
+    phrases: tuple[str, ...] = ()  # two known words with a space between them, sorted
+    phrase_weights: FloatArray = field(default_factory=lambda: np.empty(0))  # (phrases,)
+    exponent: float = 0.0  # the sum of weights is divided by this power of the number of known words
 
     @cached_property
     def _weight_of(self) -> Mapping[str, float]:
-        return dict(zip(self.words, self.weights.tolist(), strict=True))
+        texts, weights = (*self.words, *self.phrases), (*self.weights.tolist(), *self.phrase_weights.tolist())
+        return dict(zip(texts, weights, strict=True))
 
     @cached_property
-    def _tokenizer(self) -> tuple[Tokenizer, FloatArray]:
-        """Return a tokenizer that knows the words, and the weight of each by its number there."""
+    def _tokenizer(self) -> tuple[Tokenizer, FloatArray, Phrases]:
+        """Return a tokenizer that knows the words, and the weights of words and phrases by their numbers there."""
         tokenizer = Tokenizer(whole=True)
         rows, numbers = tokenizer.add(pa.array(self.words, pa.large_string()))
         weights = np.zeros(tokenizer.n_terms, np.float64)
         weights[numbers] = self.weights[rows]
-        return tokenizer, weights
+        number = dict(zip(self.words, numbers.tolist(), strict=True))
+        pairs = np.array([[number[word] for word in phrase.split(" ")] for phrase in self.phrases], np.int64)
+        first, second = pairs.reshape(-1, 2).T
+        order = np.argsort(first, kind="stable")
+        indptr = indptr_of_sorted(first[order], tokenizer.n_terms)
+        return tokenizer, weights, Phrases(indptr, second[order].astype(np.int32), self.phrase_weights[order])
 
     def probabilities(self, queries: Sequence[str]) -> FloatArray:
         """Return the probability that each query is sensitive."""
@@ -82,8 +98,9 @@ class SensitivityModel(Brief):
         texts = pa.array(queries, pa.large_string())
         if (pc.sum(pc.binary_length(texts)).as_py() or 0) < _FEW_BYTES:
             return np.array([sum(weight for _, weight in self.split(text)[0]) for text in texts.to_pylist()], float)
-        tokenizer, weights = self._tokenizer
-        return tokenizer.weigh(texts, weights)
+        tokenizer, weights, phrases = self._tokenizer
+        sums, counts = tokenizer.weigh(texts, weights, phrases)
+        return np.asarray(sums / np.maximum(counts, 1) ** self.exponent)
 
     def explain(self, query: str) -> Explanation:
         """Return the probability of a query and the weights of its words."""
@@ -91,15 +108,19 @@ class SensitivityModel(Brief):
         return Explanation(float(self.probabilities([query])[0]), self.base, known, unknown)
 
     def split(self, query: str) -> tuple[tuple[tuple[str, float], ...], tuple[str, ...]]:
-        """Return the distinct known words of a query with their weights, and the unknown ones."""
+        """Return what the distinct known words and the phrases of a query add, and the unknown words."""
         words = tuple(dict.fromkeys(terms(query)))
-        known = tuple((word, self._weight_of[word]) for word in words if word in self._weight_of)
-        return known, tuple(word for word in words if word not in self._weight_of)
+        known = [word for word in words if word in self._weight_of]
+        phrases = (" ".join(pair) for pair in pairwise(known))
+        found = (*known, *(phrase for phrase in phrases if phrase in self._weight_of))
+        share = max(1, len(known)) ** -self.exponent
+        added = tuple((text, share * self._weight_of[text]) for text in found)
+        return added, tuple(word for word in words if word not in self._weight_of)
 
     def with_words(self, words: Mapping[str, float]) -> "SensitivityModel":
         """Return the model with added words; a query of one such word alone gets the given probability."""
         odds = {word: float(np.log(p / (1 - p))) - self.base for word, p in words.items()}
-        table = dict(sorted({**self._weight_of, **odds}.items()))
+        table = dict(sorted({**dict(zip(self.words, self.weights.tolist(), strict=True)), **odds}.items()))
         return replace(self, words=tuple(table), weights=np.array(list(table.values()), np.float64))
 
 
@@ -110,15 +131,17 @@ def probability(odds: FloatArray) -> FloatArray:
 
 
 def load_model(path: Path | None = None, words: Path | None = None) -> SensitivityModel:
-    """Read a model file (by default the bundled model), and add a user's list of sensitive words."""
-    model = read_model(BUNDLED if path is None else path)
+    """Read a model file (by default the bundled model, `bayes` the naive one), and add a user's sensitive words."""
+    model = read_model(BUNDLED if path is None else path if path.exists() else _NAMED.get(str(path), path))
     return model if words is None else model.with_words(read_words(words))
 
 
 def model_bytes(model: SensitivityModel) -> bytes:
     """Return the bytes of a model file."""
-    table = pa.table({"word": pa.array(model.words, pa.string()), "weight": model.weights}, schema=_SCHEMA)
-    metadata = {"version": VERSION, "name": model.name, "base": repr(model.base), "sha256": _digest(model)}
+    weights = np.concatenate((model.weights, model.phrase_weights))
+    table = pa.table({"word": pa.array([*model.words, *model.phrases], pa.string()), "weight": weights}, schema=_SCHEMA)
+    numbers = {"base": repr(model.base), "exponent": repr(model.exponent)}
+    metadata = {"version": VERSION, "name": model.name, **numbers, "sha256": _digest(model)}
     return parquet_bytes(
         table.replace_schema_metadata({_PREFIX + key: metadata[key] for key in _METADATA_KEYS}),
         compression_level=19,
@@ -156,9 +179,14 @@ def read_model(path: Path) -> SensitivityModel:
         )
     try:
         columns = table.select(_SCHEMA.names).cast(_SCHEMA)
-        words, weights = tuple(columns["word"].to_pylist()), columns["weight"].to_numpy().copy()
-        model = SensitivityModel(words, weights, float(metadata["base"] or ""), metadata["name"] or "")
-        is_intact = metadata["sha256"] == _digest(model) and bool(np.isfinite([*weights, model.base]).all())
+        texts, weights = columns["word"].to_pylist(), columns["weight"].to_numpy().copy()
+        n_words = sum(" " not in text for text in texts)
+        words, phrases = tuple(texts[:n_words]), tuple(texts[n_words:])
+        base, exponent = (float(metadata[key] or "") for key in ("base", "exponent"))
+        name = metadata["name"] or ""
+        model = SensitivityModel(words, weights[:n_words], base, name, phrases, weights[n_words:], exponent)
+        is_finite = bool(np.isfinite([*weights, base, exponent]).all())
+        is_intact = metadata["sha256"] == _digest(model) and is_finite
     except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
         is_intact = False
     if not is_intact:
@@ -167,7 +195,7 @@ def read_model(path: Path) -> SensitivityModel:
 
 
 def _digest(model: SensitivityModel) -> str:
-    digest = hashlib.sha256(f"{VERSION}\n{model.name}\n".encode() + struct.pack("<d", model.base))
-    digest.update(model.weights.astype("<f8").tobytes())
-    digest.update("\n".join(model.words).encode())
+    digest = hashlib.sha256(f"{VERSION}\n{model.name}\n".encode() + struct.pack("<dd", model.base, model.exponent))
+    digest.update(np.concatenate((model.weights, model.phrase_weights)).astype("<f8").tobytes())
+    digest.update("\n".join((*model.words, *model.phrases)).encode())
     return digest.hexdigest()

@@ -12,10 +12,14 @@ SENSITIVE = 0.5  # a query is taken as sensitive from this probability on
 OTHER = "other"
 
 
+def topic_of(words: Sequence[tuple[str, float]]) -> str:
+    """Return the topic of the word that makes a query sensitive most; `words` say what each adds."""
+    topics = sensitive_topics()
+    heaviest = sorted(words, key=lambda word: -word[1])
+    return next((topics[word] for word, _ in heaviest if word in topics), OTHER)
+
+
 def count_topics(model: SensitivityModel, queries: Sequence[str]) -> Counter[str]:
-    """Count the sensitive queries by topic: that of the word of a query that makes it sensitive most."""
-    topics, found = sensitive_topics(), Counter[str]()
-    for i in np.flatnonzero(model.sensitivities(queries) >= SENSITIVE).tolist():
-        words = sorted(model.split(queries[i])[0], key=lambda word: -word[1])
-        found[next((topics[word] for word, _ in words if word in topics), OTHER)] += 1
-    return found
+    """Count the sensitive queries by topic."""
+    sensitive = np.flatnonzero(model.sensitivities(queries) >= SENSITIVE).tolist()
+    return Counter(topic_of(model.split(queries[i])[0]) for i in sensitive)

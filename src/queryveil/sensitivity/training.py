@@ -147,7 +147,8 @@ def train(examples: Examples, options: TrainingOptions = TrainingOptions(), *, n
     """Fit naive Bayes and return its word weights, inflected forms included."""
     words, occurrences = _number_words(examples.features)
     weights, base = _fit(occurrences, examples, np.ones(len(examples.group), np.bool_), options)
-    table = with_inflections(dict(zip(words, np.round(weights, _DECIMALS).tolist(), strict=True)))
+    every = with_inflections(dict(zip(words, np.round(weights, _DECIMALS).tolist(), strict=True)))
+    table = {word: weight for word, weight in every.items() if " " not in word}
     return SensitivityModel(tuple(table), np.array(list(table.values())), round(base, _DECIMALS), name)
 
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from queryveil.serve.access import Access, load_secret
+from queryveil.serve.audit import AuditTrail
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.logs import Logs
 from queryveil.serve.search import SearcherCache
@@ -21,14 +23,20 @@ class ServerContext:
     jobs: RunManager
     logs: Logs
     searchers: SearcherCache
+    access: Access
+    audit: AuditTrail
+    secret: bytes  # signs form tokens
 
     @classmethod
     def open(cls, settings: Settings) -> "ServerContext":
         """Open the state in the home folder and start the thread that manages runs."""
         settings.check()
         store = Store(settings.state_folder)
+        secret = load_secret(settings.state_folder)
         jobs = RunManager(settings, store)
-        return cls(settings, store, jobs, Logs(settings, store, jobs), SearcherCache(settings, store, jobs))
+        logs, searchers = Logs(settings, store, jobs), SearcherCache(settings, store, jobs)
+        access, audit = Access(settings, store, secret), AuditTrail(store)
+        return cls(settings, store, jobs, logs, searchers, access, audit, secret)
 
     def close(self) -> None:
         """Stop all runs and close the store; a second call does nothing."""

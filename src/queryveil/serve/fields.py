@@ -1,17 +1,34 @@
 """REST fields and form controls, generated from the declarations of options, parameters and everything with a name."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from queryveil.core.names import Declaration, Flag, Integer, Name, Parameter, Real, Value, Word, declarations, plural
+from queryveil.core.errors import QueryveilError
+from queryveil.core.names import (
+    Declaration,
+    Flag,
+    Integer,
+    Name,
+    Parameter,
+    ParameterType,
+    Real,
+    Value,
+    Word,
+    declarations,
+    plural,
+)
 from queryveil.core.options import CommaSeparated, LocalPath, Option, OptionGroup
 from queryveil.engines import LOCAL
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.methods.base import Method
 from queryveil.semantics import SemanticOptions
+from queryveil.serve.settings import Settings
+from queryveil.workflows.requests import AttackRequest, MeasureRequest, ReleaseRequest, SearchRequest, VerifyRequest
 
 KINDS = ("method", "guarantee", "target", "measure", "attack", "format", "corpus")
 CLEANING = CleaningOptions.options()
@@ -29,6 +46,10 @@ _CONTROLS: Mapping[type, ControlType] = {  # other types are texts
 }
 _EXTRA_ATTRIBUTES = ("kinds", "needs_market", "needs_index", "of_pair", "risk_of", "threat", "guarantee")
 _LARGEST_INTEGER, _LONGEST_TEXT, _MOST_VALUES = 2**63 - 1, 1_000, 50
+_FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
+_REQUESTS: tuple[type[OptionGroup], ...] = (ReleaseRequest, VerifyRequest, MeasureRequest, AttackRequest, SearchRequest)
+_FIELD_OF = {each.flag: each.name for request in _REQUESTS for each in request.options() if each.flag}
+_FIELD_OF = {flag: name for flag, name in _FIELD_OF.items() if flag not in {o.flag for o in Settings.options()}}
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -53,14 +74,24 @@ def with_options(
     return decorate
 
 
+def _refuse_boolean(value: Any) -> Any:
+    """Refuse true and false where a number is expected; they would be taken as 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("it must be a number, not true or false")
+    return value
+
+
+_NO_BOOLEAN = BeforeValidator(_refuse_boolean)
+
+
 def _rest_field(option: Option) -> tuple[Any, Any]:
     """Return the annotation and the default of an option's pydantic field; an empty optional text is not given."""
     value: Any
     kind = option.type
     if isinstance(kind, Integer):
-        value = Annotated[int, Field(ge=kind.minimum, le=kind.maximum or _LARGEST_INTEGER)]
+        value = Annotated[int, Field(ge=kind.minimum, le=kind.maximum or _LARGEST_INTEGER), _NO_BOOLEAN]
     elif isinstance(kind, Real):
-        value = Annotated[float, Field(ge=kind.minimum, le=kind.maximum)]
+        value = Annotated[float, Field(ge=kind.minimum, le=kind.maximum), _NO_BOOLEAN]
     else:  # a text of a fixed form is checked with the whole request
         value = bool if isinstance(kind, Flag) else Annotated[str, Field(max_length=_LONGEST_TEXT)]
     default = ... if option.is_required else option.default
@@ -85,6 +116,7 @@ class FieldOut(BaseModel):
     minimum: float | None
     maximum: float | None
     choices: list[str]
+    meanings: dict[str, str]  # choice → what it means, where it is declared
 
 
 class EntryOut(BaseModel):
@@ -129,6 +161,21 @@ def _entry(declaration: Declaration) -> EntryOut:
     )
 
 
+@contextmanager
+def in_fields() -> Iterator[None]:
+    """Let errors name fields where those of the command line name flags; flags of the server itself stay."""
+    try:
+        yield
+    except QueryveilError as error:
+        error.args = (with_fields(str(error)),)
+        raise
+
+
+def with_fields(sentence: str) -> str:
+    """Return a sentence of the command line with the names of fields in place of flags."""
+    return _FLAG.sub(lambda found: _FIELD_OF.get(found[0], found[0]), sentence)
+
+
 def form_field(parameter: Parameter, choices: Sequence[str] | None = None) -> FieldOut:
     """Return the control of a parameter or an option; `choices` are given where they depend on the page."""
     kind = parameter.type
@@ -145,7 +192,15 @@ def form_field(parameter: Parameter, choices: Sequence[str] | None = None) -> Fi
         minimum=getattr(kind, "minimum", None),
         maximum=getattr(kind, "maximum", None),
         choices=list(choices or ()),
+        meanings=_meanings(kind),
     )
+
+
+def _meanings(kind: ParameterType) -> dict[str, str]:
+    """Return what the choices of a parameter mean if they are declarations."""
+    if not isinstance(kind, Word) or not kind.category:
+        return {}
+    return {name: declared.purpose for name, declared in declarations(kind.category).items()}
 
 
 def local_methods() -> list[Method]:
@@ -161,6 +216,11 @@ def suggested_value(parameter: Parameter) -> str:
         value = SUGGESTED_VALUES.get(parameter.name)
     if value is None:
         return ""
+    return form_text(value)
+
+
+def form_text(value: object) -> str:
+    """Return a value as the text of a form."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,8 +1,8 @@
 """The outermost middleware: checks host, login, origin, CSRF token and size of requests, and adds security headers.
 
-A request is refused unless its Host is ours (against DNS rebinding), it presents the token if there is one, and, if it
-changes something, it comes from one of our own pages or from a program. Forms carry a CSRF token: the signature of a
-cookie.
+A request is refused unless its Host is ours (against DNS rebinding), it presents a token or the cookie of a session,
+and, if it changes something, it comes from one of our own pages or from a program. Forms carry a CSRF token: the
+signature of a cookie. What is admitted is recorded in the audit trail before its answer is sent.
 """
 
 import hashlib
@@ -10,19 +10,20 @@ import hmac
 import logging
 import secrets
 import time
-from pathlib import Path
 
 from fastapi import HTTPException, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from queryveil.core.errors import sentence_of
-from queryveil.core.files import write_file
-from queryveil.serve.context import context_of
+from queryveil.serve.access import LOG_IN, TooManyWrongTokensError, Visitor
+from queryveil.serve.audit import address_of_client
+from queryveil.serve.context import ServerContext, context_of
 from queryveil.serve.logs import too_large
-from queryveil.serve.rendering import problem
-from queryveil.serve.settings import LOOPBACK, Settings, host_in
+from queryveil.serve.rendering import problem, redirect
+from queryveil.serve.settings import LOOPBACK, host_in
 
 FIELD, HEADER = "csrf", "x-csrf-token"
 POLICY = (
@@ -32,6 +33,8 @@ POLICY = (
 _VISIT_COOKIE, _LOGIN_COOKIE = "queryveil_visit", "queryveil_login"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _UPLOADS = ("/api/v1/logs/upload", "/logs/upload")
+HEALTH = "/healthz"
+_OPEN = ("/login", HEALTH)  # addresses that everybody may open, besides static files
 _FORM_ROOM, _OTHER_BODIES = 1_000_000, 1_000_000  # bytes: of an upload's other fields, and of any other request
 _DRAIN_TIMEOUT = 20.0  # seconds for which a body that is too large is still received and discarded
 _YEAR = 31_536_000  # seconds
@@ -58,19 +61,23 @@ _logger = logging.getLogger("queryveil.serve")
 class Guard:
     """The middleware that admits or refuses requests."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, secret: bytes) -> None:
-        self._app, self._settings, self._secret = app, settings, secret
+    def __init__(self, app: ASGIApp, context: ServerContext) -> None:
+        self._app, self._context = app, context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer why it is refused; an unexpected error becomes a response of status 500."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        is_head, scope = scope["method"] == "HEAD", {**scope}
+        if is_head:  # is answered like GET, without the body
+            scope["method"] = "GET"
         request = Request(scope, receive)
         visit = request.cookies.get(_VISIT_COOKIE, "")
         new_visit = "" if visit else secrets.token_urlsafe(16)
-        request.state.csrf = sign(self._secret, "form", visit or new_visit)
-        sender = _ResponseSender(scope, send, new_visit)
+        request.state.csrf = sign(self._context.secret, "form", visit or new_visit)
+        request.state.visitor = None
+        sender = _ResponseSender(request, send, self._context, new_visit=new_visit, is_head=is_head)
         try:
             response = await self._refusal(request)
             if response is None:
@@ -84,37 +91,50 @@ class Guard:
         await response(scope, receive, sender)
 
     async def _refusal(self, request: Request) -> Response | None:
-        """Return the response to a request that is refused; None if it is admitted."""
+        """Return the response to a request that is refused, or that exchanges a token; None if it is admitted."""
         try:
-            if self._settings.token is None and host_in(request.headers.get("host", "")) not in LOOPBACK:
-                raise HTTPException(400, f"this server is not called that; ask for {self._settings.host}.")
-            credential = self._check_login(request)
+            is_own_token = self._context.access.start_token
+            if is_own_token and host_in(request.headers.get("host", "")) not in LOOPBACK:
+                host = self._context.settings.host
+                raise HTTPException(400, f"this server is not called that; ask for {host}.")
+            if request.url.path == "/" and "token" in request.query_params:
+                response = redirect("/")
+                is_known = log_in(request, response, request.query_params["token"])
+                return response if is_known else redirect("/login")
+            request.state.visitor = visitor = self._check_login(request)
             if request.method not in _SAFE_METHODS:
-                origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
-                is_ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
-                if not is_ours or site not in ("same-origin", "none"):
-                    raise HTTPException(403, FOREIGN)
-                if credential == "cookie" and _is_api(request):
+                self._check_origin(request)
+                if visitor is not None and visitor.has_session and _is_api(request):
                     check_csrf(request, request.headers.get(HEADER, ""))
                 await self._check_length(request)
+        except TooManyWrongTokensError as refusal:
+            return too_many(request, refusal)
         except HTTPException as refusal:
-            if refusal.status_code == 401 and not _is_api(request):
-                return RedirectResponse("/login", 303)
+            wants_page = not _is_api(request) or "text/html" in request.headers.get("accept", "")
+            if refusal.status_code == 401 and wants_page:
+                return redirect("/login")
             return problem(request, refusal.status_code, refusal.detail)
         return None
 
-    def _check_login(self, request: Request) -> str:
-        """Return whether the token was presented by `header` or `cookie`; empty if none is required."""
-        token, path = self._settings.token, request.url.path
-        if token is None or path == "/login" or path.startswith("/static/"):
-            return ""
-        given, cookie = request.headers.get("authorization", ""), request.cookies.get(_LOGIN_COOKIE, "")
-        if hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            return "header"
-        if hmac.compare_digest(cookie.encode(), sign(self._secret, "login", token).encode()):
-            return "cookie"
-        sentence = "this server asks for its token; send it as the header Authorization: Bearer TOKEN."
-        raise HTTPException(401, sentence)
+    def _check_login(self, request: Request) -> Visitor | None:
+        """Return who sends a request, by its token or its session; None at an address that everybody may open."""
+        path = request.url.path
+        if path in _OPEN or path.startswith("/static/"):
+            return None
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            visitor = present_token(request, token.strip())
+        else:
+            visitor = self._context.access.visitor_by_session(request.cookies.get(login_cookie(request), ""))
+        if visitor is None:
+            raise HTTPException(401, LOG_IN)
+        return visitor
+
+    def _check_origin(self, request: Request) -> None:
+        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
+        is_ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
+        if not is_ours or site not in ("same-origin", "none"):
+            raise HTTPException(403, FOREIGN)
 
     async def _check_length(self, request: Request) -> None:
         length, (most, sentence) = request.headers.get("content-length", "0"), self._body_limit(request)
@@ -125,7 +145,7 @@ class Guard:
     def _body_limit(self, request: Request) -> tuple[int, str]:
         """Return how many bytes a body may have, and the sentence that refuses a larger one."""
         if request.url.path in _UPLOADS:
-            return self._settings.largest_upload + _FORM_ROOM, too_large(self._settings.largest_upload)
+            return self._context.settings.largest_upload + _FORM_ROOM, too_large(self._context.settings.largest_upload)
         sentence = f"the request is larger than the {_OTHER_BODIES // 1_000_000} MB that this server takes; send less."
         return _OTHER_BODIES, sentence
 
@@ -150,14 +170,20 @@ class _LimitedBody:
 
 
 class _ResponseSender:
-    """Sends a response with the security headers, and with the visit cookie if the browser has none."""
+    """Sends a response with the security headers, and with the visit cookie if the browser has none.
 
-    def __init__(self, scope: Scope, send: Send, new_visit: str) -> None:
-        self._path, self._send, self._new_visit = scope["path"], send, new_visit
-        self.has_begun = False
+    Before the first byte the request is recorded in the audit trail, so that nothing is shown without a record.
+    """
+
+    def __init__(self, request: Request, send: Send, context: ServerContext, *, new_visit: str, is_head: bool) -> None:
+        self._request, self._send, self._new_visit, self._audit = request, send, new_visit, context.audit
+        self._path, self._is_head = request.url.path, is_head
+        self.has_begun = self._has_ended = self._is_endless = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            if self._request.state.visitor is not None:
+                await run_in_threadpool(self._audit.record_request, self._request, message["status"])
             self.has_begun = True
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
@@ -166,6 +192,11 @@ class _ResponseSender:
                 headers["cache-control"] = f"public, max-age={_YEAR}, immutable"
             elif self._new_visit and headers.get("content-type", "").startswith("text/html"):
                 headers.append("set-cookie", _cookie(_VISIT_COOKIE, self._new_visit))
+            self._is_endless = self._is_head and headers.get("content-type", "").startswith("text/event-stream")
+        elif self._is_endless:  # uvicorn drops the body of an answer to HEAD, but a stream of events must end, too
+            if self._has_ended:
+                return
+            self._has_ended, message = True, {"type": "http.response.body", "body": b""}
         await self._send(message)
 
 
@@ -196,27 +227,46 @@ async def check_form(request: Request) -> None:
         check_csrf(request, given if isinstance(given, str) else "")
 
 
+def present_token(request: Request, token: str) -> Visitor | None:
+    """Return who has a token that a request presents; a wrong one is recorded, without itself."""
+    context, address = context_of(request), address_of_client(request)
+    visitor = context.access.visitor_by_token(token, address)
+    if visitor is None:
+        context.audit.record("present a wrong token", None, address)
+        _logger.warning("a wrong token was presented from %s", address)
+    return visitor
+
+
+def too_many(request: Request, refusal: TooManyWrongTokensError) -> Response:
+    """Return the response to a token that comes too soon after wrong ones."""
+    response = problem(request, 429, str(refusal))
+    response.headers["retry-after"] = str(refusal.seconds)
+    return response
+
+
 def log_in(request: Request, response: Response, token: str) -> bool:
-    """Add the login cookie to the response if the token is right; return whether it is."""
-    expected = context_of(request).settings.token
-    if expected is None or not hmac.compare_digest(token.strip().encode(), expected.encode()):
+    """Open a session and add its cookie to the response if the token is right; return whether it is."""
+    visitor = present_token(request, token.strip())
+    if visitor is None:
         return False
-    cookie = _cookie(_LOGIN_COOKIE, sign(request.app.state.secret, "login", expected))
-    response.headers.append("set-cookie", cookie)
+    context = context_of(request)
+    session = context.access.open_session(visitor.role)
+    response.headers.append("set-cookie", _cookie(login_cookie(request), session))
+    context.audit.record("log in", context.access.visitor_by_session(session), address_of_client(request))
     return True
 
 
-def log_out(response: Response) -> None:
-    """Delete the login cookie."""
-    response.delete_cookie(_LOGIN_COOKIE, path="/")
+def end_login(request: Request, response: Response) -> None:
+    """Revoke the session of a browser and delete its cookie."""
+    name = login_cookie(request)
+    context_of(request).access.end_session(request.cookies.get(name, ""))
+    response.delete_cookie(name, path="/")
 
 
-def load_secret(home: Path) -> bytes:
-    """Return the server's signing key, creating it on first use; it is kept so that open pages survive a restart."""
-    path = home / "secret"
-    if not path.exists():
-        write_file(path, secrets.token_bytes(32), 0o600)
-    return path.read_bytes()
+def login_cookie(request: Request) -> str:
+    """Return the name of the login cookie, which holds the port: servers of one machine share its cookies."""
+    _, port = request.scope.get("server") or ("", 0)
+    return f"{_LOGIN_COOKIE}_{port}"
 
 
 def _cookie(name: str, value: str) -> str:

@@ -11,23 +11,30 @@ import queue
 import shutil
 import threading
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from queryveil.core.errors import InputError, sentence_of
 from queryveil.release.manifest import Manifest, load_manifest
-from queryveil.serve.run_specs import INDEX, PRIVATE, RELEASE, RunInputs, RunSpec, parse_spec
+from queryveil.serve.fields import in_fields
+from queryveil.serve.leftovers import RUNS, remove_leftovers
+from queryveil.serve.progress_text import StageClock
+from queryveil.serve.run_files import clear_folder, store_upload, upload_name
+from queryveil.serve.run_specs import LANES, RunInputs, RunSpec, kinds_of_lane, parse_spec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import ConflictError, RunRow, RunState, Store, UnknownIdError
-from queryveil.serve.worker import RESULT, run_worker
+from queryveil.serve.store import ConflictError, LogRow, QuotaError, RunRow, RunState, Store, UnknownIdError
+from queryveil.serve.stored_files import INDEX, PRIVATE, RELEASE, RESULT, TEMPORARY, UPLOAD, forget_files, remove
+from queryveil.serve.worker import run_worker
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."
 CANCELLED = "the run was cancelled, and nothing of it was kept."
-INTERRUPTED = "the server was stopped while the run waited or was under way; start it again."
+INTERRUPTED = "the server was stopped while the run was under way; start it again."
+FORGOTTEN = "who is behind this release was forgotten; only the release itself is left."
+STILL_ENDING = "a run is still being stopped; try again in a few seconds."
 LOG_DELETED = "the log was deleted before the run had ended; add the log again, and start another run."
 _STOP_TIMEOUT = 5.0  # seconds between SIGTERM and SIGKILL
 _EVENT_INTERVAL = 0.2  # seconds between two looks at a run that somebody follows
@@ -40,11 +47,13 @@ class _Worker:
     """The process of a run, and what is known about its end."""
 
     run: str
+    lane: str
     process: SpawnProcess
     pipe: Connection
     outcome: RunOutcome | None = None  # that the worker sent
     stop_reason: RunOutcome | None = None  # that whoever stopped it gave; it overrides the worker's outcome
     deadline: float | None = None
+    clock: StageClock = field(default_factory=StageClock)
 
 
 class RunManager:
@@ -56,19 +65,69 @@ class RunManager:
         self._stop_requests: queue.SimpleQueue[tuple[str, RunOutcome]] = queue.SimpleQueue()
         self._wakeup_r, self._wakeup_w = multiprocessing.Pipe(duplex=False)
         self.closing = threading.Event()
-        store.interrupt_all(INTERRUPTED)
+        self._listeners: list[Callable[[], None]] = []
+        store.interrupt_running(INTERRUPTED)
+        remove_leftovers(settings.state_folder, store)
         self._manager = threading.Thread(target=self._manage, name="jobs", daemon=True)
         self._manager.start()
 
     def start(self, spec: RunSpec, name: str, *, log: str | None = None, release: str | None = None) -> RunRow:
         """Queue a run, or raise the command line's error if it cannot be run."""
-        if spec.needs_release:
-            log = self.run_that_made(release or "").log
-        row = RunRow.queued(name, spec, log=log, release=release)
-        spec.check(self._inputs(spec, row))
-        self._store.add(row)
+        [row] = self.start_all([(name, spec)], log=log, release=release)
+        return row
+
+    def start_on_upload(
+        self, kind: type[RunSpec], fields: Mapping[str, Any], name: str, filename: str, stream: BinaryIO
+    ) -> RunRow:
+        """Queue a run on a file that was sent, which is kept in the run's folder; raise as `start` does."""
+        sent = upload_name(filename)
+        spec = kind.model_validate({**fields, "sent": sent})
+        row = RunRow.queued(name, spec)
+        self._check_quotas([spec])
+        try:
+            store_upload(self.folder_of(row.id) / UPLOAD / sent, stream, self._settings.largest_upload)
+            self._check(spec, row)
+            self._store.add(row)
+        except BaseException:
+            shutil.rmtree(self.folder_of(row.id), ignore_errors=True)
+            raise
         self._wake()
         return row
+
+    def start_all(
+        self, runs: Sequence[tuple[str, RunSpec]], *, log: str | None = None, release: str | None = None
+    ) -> Sequence[RunRow]:
+        """Queue several runs, or none of them if one cannot be run or the queue or the disk is full."""
+        rows = []
+        for name, spec in runs:
+            if spec.needs_release:
+                log = self.run_that_made(release or "").log
+            row = RunRow.queued(name, spec, log=log, release=release)
+            self._check(spec, row)
+            rows.append(row)
+        self._check_quotas([spec for _, spec in runs])
+        self._store.add_all(rows)
+        self._wake()
+        return rows
+
+    def _check(self, spec: RunSpec, row: RunRow) -> None:
+        """Raise the command line's error, with fields in place of flags, if a run cannot be run."""
+        if spec.needs_private:
+            self.private_of(row.release or "")
+        with in_fields():
+            spec.check(self._inputs(spec, row))
+
+    def _check_quotas(self, specs: Sequence[RunSpec]) -> None:
+        """Raise if the queue or the disk would hold more than the server allows."""
+        most, kinds = self._settings.max_queue, kinds_of_lane(RunSpec.lane)
+        new = sum(spec.lane == RunSpec.lane for spec in specs)
+        waiting = sum(run.kind in kinds for run in self._store.runs(state="queued"))
+        if new and waiting + new > most:
+            raise QuotaError(
+                f"the queue has room for {most - waiting:,} of {most:,} runs; cancel some, wait, or start the server "
+                "with a larger --max-queue."
+            )
+        self._settings.check_disk()
 
     def run_that_made(self, release: str) -> RunRow:
         """Return the finished run that made a release."""
@@ -92,31 +151,58 @@ class RunManager:
     def restart(self, run: str) -> RunRow:
         """Queue a run that did not succeed again, with the same name and spec."""
         row = self._store.run(run)
-        spec = parse_spec(row.kind, row.spec)
-        spec.check(self._inputs(spec, row))
+        self._check(parse_spec(row.kind, row.spec), row)
         if not self._store.requeue(run):
             raise ConflictError(f"the run {row.name} is {row.state}; only one that did not succeed is started again.")
         self._wake()
         return self._store.run(run)
 
     def delete(self, run: str) -> None:
-        """Delete a run, its files, and the runs on its release; a running one is stopped first."""
+        """Delete a run, its files, and the runs on its release; those that have not ended are stopped first."""
         row = self._store.run(run)
-        for other in self._store.runs(release=run):
-            self.delete(other.id)
-        self._stop(run, "cancelled", CANCELLED)
-        self._await_end(run)
-        self._store.delete(row)
-        shutil.rmtree(self.folder_of(run), ignore_errors=True)
+        self.delete_rows([row, *self._store.runs(release=run)], reason=("cancelled", CANCELLED))
 
-    def end_runs_on(self, log: str) -> None:
-        """Delete the statistics of a log that is being deleted, and fail its unfinished runs; releases stay."""
-        for row in self._store.runs(log=log):
-            if row.kind == "statistics":
-                self.delete(row.id)
-            elif not row.is_over:
-                self._stop(row.id, "failed", LOG_DELETED)
-                self._await_end(row.id)
+    def forget(self, run: str) -> RunRow:
+        """Delete who is behind the release that a run made, and keep the release."""
+        row = self.run_that_made(run)
+        if row.forgotten is not None:
+            raise ConflictError(FORGOTTEN, field="release")
+        unfinished = [each for each in self._store.runs(release=run) if not each.is_over]
+        self.delete_rows([], forget=[row], stop=unfinished, reason=("failed", FORGOTTEN))
+        return self._store.run(run)
+
+    def delete_rows(
+        self,
+        runs: Sequence[RunRow],
+        *,
+        logs: Sequence[LogRow] = (),
+        forget: Sequence[RunRow] = (),
+        stop: Sequence[RunRow] = (),
+        reason: RunOutcome,
+    ) -> None:
+        """Delete runs and logs, and who is behind the releases of others; `stop` are runs that fail and stay.
+
+        The rows go first, in one transaction: after a crash the next start removes the files of rows that are gone.
+        """
+        for row in (*runs, *stop):
+            self._stop(row.id, *reason)
+        for row in (*runs, *stop):
+            self._await_end(row.id)
+        self._store.delete(*runs, *logs, forget=forget)
+        for listener in self._listeners:
+            listener()
+        for row in runs:
+            remove(self.folder_of(row.id))
+        for row in forget:
+            forget_files(self.folder_of(row.id))
+        for log in logs:
+            if log.is_copy:
+                remove(Path(log.path).parent)
+        self._store.erase_deleted()
+
+    def on_deletion(self, listener: Callable[[], None]) -> None:
+        """Call a function whenever something was deleted, before its files are: for caches of what they hold."""
+        self._listeners.append(listener)
 
     async def events(self, run: str) -> AsyncIterator[RunRow]:
         """Yield a run now and after every change, until it is over or the server stops."""
@@ -133,6 +219,11 @@ class RunManager:
             last = row
             await asyncio.sleep(_EVENT_INTERVAL)
 
+    def seconds_left(self, run: str) -> float | None:
+        """Return how long the current stage of a run will still take; None while that is unknown."""
+        worker = self._workers.get(run)
+        return None if worker is None else worker.clock.seconds_left()
+
     def result(self, run: str) -> dict[str, Any] | None:
         """Return the result of a run; None unless it is done."""
         if self._store.run(run).state != "done":
@@ -142,15 +233,18 @@ class RunManager:
 
     def folder_of(self, run: str) -> Path:
         """Return the folder of a run's files."""
-        return self._settings.state_folder / "runs" / run
+        return self._settings.state_folder / RUNS / run
 
     def release_of(self, run: str) -> Path:
         """Return the folder of the release that a run made."""
         return self.folder_of(self.run_that_made(run).id) / RELEASE
 
     def private_of(self, run: str) -> Path:
-        """Return the private folder of the release that a run made."""
-        return self.folder_of(self.run_that_made(run).id) / PRIVATE
+        """Return the private folder of the release that a run made, or raise if it was forgotten who is behind it."""
+        row = self.run_that_made(run)
+        if row.forgotten is not None:
+            raise ConflictError(FORGOTTEN, field="release")
+        return self.folder_of(row.id) / PRIVATE
 
     def manifest(self, run: str) -> Manifest:
         """Return the manifest of the release that a run made."""
@@ -162,13 +256,13 @@ class RunManager:
         return self._settings.index or next(made, None)
 
     def close(self) -> None:
-        """Stop all workers and the manager thread; unfinished runs become interrupted."""
+        """Stop all workers and the manager thread; running runs become interrupted, and queued ones stay queued."""
         if not self._manager.is_alive():
             return
         self.closing.set()
         self._wake()
         self._manager.join()
-        self._store.interrupt_all(INTERRUPTED)
+        self._store.interrupt_running(INTERRUPTED)
         self._wakeup_r.close()
         self._wakeup_w.close()
 
@@ -180,7 +274,9 @@ class RunManager:
 
     def _await_end(self, run: str) -> None:
         until = time.monotonic() + 2 * _STOP_TIMEOUT
-        while not self._store.run(run).is_over and time.monotonic() < until:
+        while not self._store.run(run).is_over:
+            if time.monotonic() > until:
+                raise ConflictError(STILL_ENDING)
             time.sleep(0.02)
 
     def _wake(self) -> None:
@@ -198,32 +294,36 @@ class RunManager:
             self._poll()
 
     def _start_queued(self) -> None:
-        """Start queued runs while fewer than the allowed number are running."""
-        while len(self._workers) < self._settings.jobs:
-            row = self._store.take_queued()
-            if row is None:
-                return
-            try:
-                self._workers[row.id] = self._start_worker(row)
-            except (InputError, OSError) as error:
-                is_gone = isinstance(error, UnknownIdError)
-                self._store.end(row.id, "failed", LOG_DELETED if is_gone else sentence_of(error))
+        """Start queued runs while fewer than the allowed number of their lane are running."""
+        for lane in LANES:
+            most, kinds = self._settings.jobs if lane == RunSpec.lane else 1, kinds_of_lane(lane)
+            while sum(worker.lane == lane for worker in self._workers.values()) < most:
+                row = self._store.take_queued(kinds)
+                if row is None:
+                    break
+                try:
+                    self._workers[row.id] = self._start_worker(row)
+                except (InputError, OSError) as error:
+                    is_gone = isinstance(error, UnknownIdError)
+                    self._store.end(row.id, "failed", LOG_DELETED if is_gone else sentence_of(error))
 
     def _start_worker(self, row: RunRow) -> _Worker:
         spec = parse_spec(row.kind, row.spec)
         inputs = self._inputs(spec, row)
-        shutil.rmtree(inputs.folder, ignore_errors=True)
-        inputs.folder.mkdir(mode=0o700, parents=True)
+        clear_folder(inputs.folder)
         context = multiprocessing.get_context("spawn")
         pipe, theirs = context.Pipe(duplex=False)
         process = context.Process(target=run_worker, args=(spec, inputs, theirs), name=f"run-{row.id}", daemon=True)
         process.start()
         theirs.close()  # so that the pipe reaches its end when the process does
-        return _Worker(row.id, process, pipe)
+        return _Worker(row.id, spec.lane, process, pipe)
 
     def _inputs(self, spec: RunSpec, row: RunRow) -> RunInputs:
         """Return what a run works on, or raise if its log, its release or a file is missing."""
-        files = {name: self._settings.file(path, name) for name, path in spec.named_files().items()}
+        files = {
+            name: self._settings.file(path, name, may_be_folder=name in spec.folder_fields)
+            for name, path in spec.named_files().items()
+        }
         release_run = self.folder_of(self.run_that_made(row.release or "").id) if spec.needs_release else None
         log = self._store.log(row.log or "") if spec.needs_log else None
         return RunInputs(
@@ -260,6 +360,7 @@ class RunManager:
             self._end(worker)
             return
         if kind == "progress":
+            worker.clock.report(*rest)
             self._store.update_progress(worker.run, *rest)
         else:
             worker.outcome = (kind, *rest)
@@ -277,5 +378,5 @@ class RunManager:
         del self._workers[worker.run]
         state, sentence = worker.stop_reason or worker.outcome or ("failed", KILLED)
         folder = self.folder_of(worker.run)
-        shutil.rmtree(folder / "tmp" if state == "done" else folder, ignore_errors=True)
+        shutil.rmtree(folder / TEMPORARY if state == "done" else folder, ignore_errors=True)
         self._store.end(worker.run, state, sentence)

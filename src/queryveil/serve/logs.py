@@ -5,17 +5,35 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, get_args
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import resolve
-from queryveil.serve.jobs import RunManager
-from queryveil.serve.run_specs import StatisticsSpec, source_of
+from queryveil.serve.fields import with_fields
+from queryveil.serve.jobs import LOG_DELETED, RunManager
+from queryveil.serve.leftovers import LOGS
+from queryveil.serve.run_specs import StatisticsSpec, source_of, spec_class
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id
+from queryveil.serve.store import (
+    LogRow,
+    QuotaError,
+    RunRow,
+    Store,
+    TooLargeError,
+    checked_name,
+    new_id,
+)
 
 MOST_FILES = 1_000  # of the folder that are listed
 _CHUNK = 1 << 20  # bytes
+DeletionScope = Literal["log", "private", "everything"]  # of what goes with a log
+DELETION_SCOPES: tuple[DeletionScope, ...] = get_args(DeletionScope)
+_ARCHIVES = {
+    b"PK\x03\x04": "a zip archive",
+    b"Rar!": "a RAR archive",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+}
+DISK_FULL = "the file would fill the {} that this server may use; delete some runs, or start with a larger --max-disk."
 _NO_READING: Mapping[str, str] = {}
 
 
@@ -47,8 +65,10 @@ class Logs:
         filename = "".join(c for c in last_part if c.isprintable())[:200] or "upload"
         row = self._new_row(name, "upload", filename, reading)
         try:
-            _copy(stream, Path(row.path), self._settings.largest_upload)
+            self._copy(stream, Path(row.path))
+            refuse_archive(Path(row.path), filename)
             self._check_readable(row)
+            self._check_unpacked(row)
             return self._add(row)
         except BaseException:
             shutil.rmtree(Path(row.path).parent, ignore_errors=True)
@@ -61,13 +81,23 @@ class Logs:
         self._check_readable(row)
         return self._add(row)
 
-    def delete(self, log: str) -> None:
-        """Delete a log and the server's copy of it; unfinished runs on it fail, releases stay."""
-        row = self._store.log(log)
-        self._store.delete(row)
-        self._jobs.end_runs_on(log)
-        if row.kind != "file":
-            shutil.rmtree(Path(row.path).parent, ignore_errors=True)
+    def delete(self, log: str, scope: DeletionScope = "log") -> None:
+        """Delete a log and the server's copy of it, and of its runs what the scope says.
+
+        `log` leaves releases and private folders, `private` the releases alone, `everything` nothing. Statistics always
+        go with the log; runs on it that have not ended fail, or go too.
+        """
+        row, runs = self._store.log(log), self._store.runs(log=log)
+        gone = runs if scope == "everything" else [run for run in runs if spec_class(run.kind).goes_with_log]
+        stay = [run for run in runs if run not in gone]
+        has_private = [run for run in stay if run.state == "done" and run.kind == "anonymize"]
+        self._jobs.delete_rows(
+            gone,
+            logs=[row],
+            forget=has_private if scope == "private" else (),
+            stop=[run for run in stay if not run.is_over],
+            reason=("failed", LOG_DELETED),
+        )
 
     def files(self) -> list[tuple[str, int]]:
         """Return the relative paths and sizes of the files in the server's folder."""
@@ -95,10 +125,35 @@ class Logs:
         """Return the run that computes the statistics of a log."""
         return next(iter(self._store.runs(log=log, kind="statistics")), None)
 
+    def _copy(self, stream: BinaryIO, path: Path) -> None:
+        """Copy a stream to a new private file, or raise once it exceeds the limit of uploads or the disk's."""
+        most, left_on_disk = self._settings.largest_upload, self._settings.check_disk()
+        copied = 0
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            while chunk := stream.read(_CHUNK):
+                copied += len(chunk)
+                if copied > most:
+                    raise TooLargeError(too_large(most), field="file")
+                if copied > left_on_disk:
+                    raise QuotaError(DISK_FULL.format(self._settings.max_disk), field="file")
+                out.write(chunk)
+            out.flush()
+            os.fsync(out.fileno())
+
+    def _check_unpacked(self, row: LogRow) -> None:
+        """Raise if a compressed log is larger, unpacked, than the server takes; it is unpacked no further than that."""
+        most = self._settings.largest_unpacked
+        if unpacked_exceeds(Path(row.path), most):
+            raise TooLargeError(
+                f"{row.filename} is larger than {self._settings.max_unpacked} when it is unpacked, which is the most "
+                "that this server takes; send it in parts, or start the server with a larger --max-unpacked.",
+                field="file",
+            )
+
     def _new_row(self, name: str, kind: Literal["demo", "upload"], filename: str, reading: Mapping[str, str]) -> LogRow:
         """Return the row of a log that is kept in a new private folder, and create that folder."""
         log = new_id()
-        folder = self._settings.state_folder / "logs" / log
+        folder = self._settings.state_folder / LOGS / log
         name, path, reading = checked_name(name), str(folder / "log"), _given(reading)
         row = LogRow(id=log, name=name, kind=kind, path=path, filename=filename, reading=reading)
         folder.mkdir(mode=0o700, parents=True)
@@ -113,7 +168,7 @@ class Logs:
         try:
             self.guess(Path(row.path), row.reading)
         except QueryveilError as error:
-            sentence = str(error).replace(row.path, row.filename)
+            sentence = with_fields(str(error)).replace(row.path, row.filename)
             raise type(error)(sentence, field=error.field or "file") from None
 
 
@@ -127,15 +182,32 @@ def _given(reading: Mapping[str, str]) -> dict[str, str]:
     return given
 
 
-def _copy(stream: BinaryIO, path: Path, most: int) -> None:
-    """Copy a stream to a new private file, or raise once it exceeds the limit."""
-    left = most
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-        while chunk := stream.read(_CHUNK):
-            left -= len(chunk)
-            if left < 0:
-                raise InputError(too_large(most), field="file")
-            out.write(chunk)
+def refuse_archive(path: Path, filename: str) -> None:
+    """Refuse an archive of files, which would else be called a text with NUL bytes."""
+    with path.open("rb") as stream:
+        kind = _ARCHIVES.get(stream.read(4))
+    if kind is not None:
+        sentence = f"{filename} is {kind}; unpack it, and send the log itself, which may be a .gz or .zst file."
+        raise InputError(sentence, field="file")
+
+
+def unpacked_exceeds(path: Path, most: int) -> bool:
+    """Return whether the content of a compressed file or of a Parquet file is larger than a number of bytes."""
+    from queryveil.logs.files import open_decompressed, take_sample
+
+    sample = take_sample(path)
+    if sample.is_parquet:
+        import pyarrow.parquet as pq
+
+        metadata = pq.read_metadata(path)
+        return bool(sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups)) > most)
+    if sample.compression == "none":
+        return False
+    size = 0
+    with open_decompressed(path, sample.compression) as stream:
+        while size <= most and (chunk := stream.read(_CHUNK)):
+            size += len(chunk)
+    return size > most
 
 
 def too_large(most: int) -> str:

@@ -4,7 +4,8 @@ Templates escape all values; addresses of static files contain a digest of the f
 """
 
 import hashlib
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,20 +19,33 @@ from queryveil.core.names import resolve
 from queryveil.methods.base import method_of
 from queryveil.report.release_report import measure_notes
 from queryveil.report.rendering import amount, capitalize_first, count_range, number, percent, plural
+from queryveil.serve.access import visitor_of
 from queryveil.serve.context import context_of
+from queryveil.serve.progress_text import format_duration, progress_text
 from queryveil.serve.store import RunRow
 
 _FOLDER = Path(__file__).resolve().parent
 TEMPLATES, STATIC = _FOLDER / "templates", _FOLDER / "static"
 _UNITS = ("B", "kB", "MB", "GB", "TB")
-_PRODUCTS = {"anonymize": "release", "verify": "verification", "measure": "measures", "attack": "attacks"}
+PRODUCTS = {
+    "anonymize": "release",
+    "verify": "verification",
+    "measure": "measures",
+    "attack": "attacks",
+    "statistics": "statistics",
+    "index": "index",
+    "check": "verification of another's release",
+    "attack_other": "attacks on another's release",
+}
+_OPTION_NAMES = {"keep_floor": "least people per kept value"}
 
 
 def make_templates() -> Jinja2Templates:
     """Return the template environment with its globals and filters."""
     templates = Jinja2Templates(TEMPLATES, context_processors=[_common_values])
-    templates.env.globals["static"] = static_address
-    formats = (format_time, format_size, format_duration, format_stage, format_amount, product_of, caution_of)
+    templates.env.globals |= {"static": static_address, "zip": zip}
+    formats = (format_time, format_size, format_duration, format_amount, option_name, product_of, caution_of)
+    templates.env.filters["pairs"] = pairs
     for function in (*formats, measure_notes, capitalize_first, number, percent, plural, count_range):
         templates.env.filters[function.__name__] = function
     templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -39,8 +53,20 @@ def make_templates() -> Jinja2Templates:
 
 
 def _common_values(request: Request) -> dict[str, Any]:
-    """Return the values that every template may use: the form token, the version, the settings."""
-    return {"csrf": request.state.csrf, "version": __version__, "settings": context_of(request).settings}
+    """Return the values that every template may use: the form token, the version, the settings, who looks, progress."""
+    context, visitor = context_of(request), visitor_of(request)
+
+    def progress_of(run: RunRow) -> str:
+        return progress_text(run, context.jobs.seconds_left(run.id))
+
+    return {
+        "csrf": request.state.csrf,
+        "version": __version__,
+        "settings": context.settings,
+        "progress_of": progress_of,
+        "visitor": visitor,
+        "is_owner": visitor is not None and visitor.is_owner,
+    }
 
 
 @cache
@@ -84,25 +110,6 @@ def format_size(n_bytes: int | None) -> str:
     return f"{left:.0f} {_UNITS[unit]}" if unit < 2 else f"{left:.1f} {_UNITS[unit]}"
 
 
-def format_duration(run: RunRow) -> str:
-    """Return how long a run took, or has taken so far."""
-    if run.started is None:
-        return ""
-    end = datetime.fromisoformat(run.ended) if run.ended else datetime.now(UTC)
-    seconds = max(0.0, (end - datetime.fromisoformat(run.started)).total_seconds())
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
-
-
-def format_stage(run: RunRow) -> str:
-    """Return what a run does now, in the same words as `live.js`."""
-    if run.state == "queued":
-        return "waits for its turn"
-    if run.state != "running":
-        return format_duration(run)
-    share = f", {100 * run.done // run.total} %" if run.total else ""
-    return f"{run.stage}{share}"
-
-
 def format_amount(value: float | None, unit: str = "%") -> str:
     """Return a figure with its unit, or a dash if there is none."""
     return "–" if value is None else amount(value, unit)
@@ -116,6 +123,16 @@ def caution_of(run: RunRow) -> str:
     return method_of(method).caution(method)
 
 
+def pairs(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return texts as choices of a form: value and words are the same."""
+    return [(text, text) for text in texts]
+
+
+def option_name(name: str) -> str:
+    """Return an option's name as people read it."""
+    return _OPTION_NAMES.get(name, name.replace("_", " "))
+
+
 def product_of(run: RunRow) -> str:
     """Return what a run makes, in a word."""
-    return _PRODUCTS.get(run.kind, run.kind)
+    return PRODUCTS[run.kind]

@@ -7,12 +7,12 @@ performed by the worker. Workflows are imported when they are needed, since they
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from queryveil.core.errors import InputError, UnknownNameError
-from queryveil.core.names import Integer, nearest, resolve
+from queryveil.core.names import Integer, nearest, parse_sweep, resolve
 from queryveil.core.options import Option, OptionGroup, TextName
 from queryveil.core.progress import Progress
 from queryveil.core.results import Verdict
@@ -20,6 +20,7 @@ from queryveil.engines import LogSource
 from queryveil.logs.options import ReadingOptions
 from queryveil.serve.fields import CLEANING, SEMANTICS, with_options
 from queryveil.serve.store import LogRow, RunKind
+from queryveil.serve.stored_files import INDEX, PRIVATE, RELEASE
 from queryveil.workflows.requests import (
     AttackRequest,
     DescribeRequest,
@@ -29,7 +30,10 @@ from queryveil.workflows.requests import (
     VerifyRequest,
 )
 
-RELEASE, PRIVATE, INDEX = "release", "private", "index"  # in a run's folder
+MOST_RUNS = 60  # of one sweep
+if TYPE_CHECKING:
+    from queryveil.report.attacks import AttackReport
+
 BUNDLED_CORPUS = "wordnet"  # needs no file
 _SERVER_PATHS = ("release", "report", "private")  # of a release's record, which are not shown
 Request = TypeVar("Request", bound=OptionGroup)
@@ -58,7 +62,8 @@ class RunInputs:
         """Return the options of a workflow that name the examined release."""
         if self.release_run is None:
             raise TypeError("the run examines no release")
-        return {"release": self.release_run / RELEASE, "private": self.release_run / PRIVATE}
+        private = self.release_run / PRIVATE  # missing once it was forgotten who is behind the release
+        return {"release": self.release_run / RELEASE, "private": private if private.is_dir() else None}
 
     @property
     def log_options(self) -> dict[str, Any]:
@@ -71,15 +76,20 @@ class RunSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     run_kind: ClassVar[RunKind]
+    lane: ClassVar[str] = "runs"  # the runs of a lane wait for each other, and not for those of other lanes
+    goes_with_log: ClassVar[bool] = False  # deleting the log deletes the run
     needs_log: ClassVar[bool] = True
     needs_release: ClassVar[bool] = False
+    needs_private: ClassVar[bool] = False  # the private folder of the release
     declared: ClassVar[tuple[Option, ...]] = ()  # the options that the spec takes
+    folder_fields: ClassVar[tuple[str, ...]] = ()  # named files that may be folders
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields that hold something other than their default, without those that a REST body adds."""
+        """Return the fields that were given or differ from their default, without those that a REST body adds."""
         fields = _SPECS[self.run_kind].model_fields
         values = self.model_dump(include=set(fields))
-        return {name: value for name, value in values.items() if value != fields[name].default}
+        given = {name for name in self.model_fields_set & set(values) if values[name] not in (None, "", [], {})}
+        return {name: value for name, value in values.items() if name in given or value != fields[name].default}
 
     def named_files(self) -> dict[str, str]:
         """Return the paths in the server's folder that the spec names, by field."""
@@ -116,6 +126,8 @@ class StatisticsSpec(RunSpec):
     """Statistics of a log."""
 
     run_kind = "statistics"
+    lane = "statistics"
+    goes_with_log = True
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Describe the log."""
@@ -151,7 +163,7 @@ class AnonymizeSpec(RunSpec):
 
         done = make_release(self.release_request(inputs), progress=progress)
         shown = {name: value for name, value in done.record().items() if name not in _SERVER_PATHS}
-        return {**shown, "verdict": _verdict_record(done.verdict)}
+        return {**shown, "verdict": verdict_record(done.verdict)}
 
     def release_request(self, inputs: RunInputs) -> ReleaseRequest:
         """Return the workflow's request of a release in the run's folder."""
@@ -184,7 +196,7 @@ class VerifySpec(RunSpec):
         from queryveil.workflows.verify import verify
 
         request = self.request(VerifyRequest, inputs, **inputs.release_options)
-        return {"verdict": _verdict_record(verify(request, progress=progress))}
+        return {"verdict": verdict_record(verify(request, progress=progress))}
 
 
 @with_options(MeasureRequest, "measures", "market", "taxonomy", "seed")
@@ -214,19 +226,16 @@ class MeasureSpec(RunSpec):
 class AttackSpec(RunSpec):
     """Attacks on a release; all that it can be attacked by unless some are named."""
 
-    run_kind = "attack"
+    run_kind: ClassVar[RunKind] = "attack"
     needs_release = True
+    needs_private = True
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Attack the release."""
         from queryveil.workflows.attack import attack
 
         request = self.request(AttackRequest, inputs, **inputs.release_options, **inputs.log_options)
-        done = attack(request, progress=progress)
-        headings, rows = done.table()
-        run_id = inputs.release_options["release"].parent.name  # in place of the server's path
-        named = replace(done, release=run_id)
-        return {**named.record(), "table": {"headings": headings, "rows": rows}}
+        return attack_record(attack(request, progress=progress), inputs.release_options["release"].parent.name)
 
 
 class IndexSpec(RunSpec):
@@ -244,16 +253,46 @@ class IndexSpec(RunSpec):
         return {**asdict(index(request, progress=progress)), "path": INDEX}
 
 
-_SPECS: Mapping[str, type[RunSpec]] = {
+_SPECS: dict[str, type[RunSpec]] = {
     each.run_kind: each for each in (StatisticsSpec, AnonymizeSpec, VerifySpec, MeasureSpec, AttackSpec, IndexSpec)
 }
+Spec = TypeVar("Spec", bound=type[RunSpec])
+
+
+def register_spec(spec: Spec) -> Spec:
+    """Add a kind of run; a decorator of specs that other modules define."""
+    _SPECS[spec.run_kind] = spec
+    return spec
+
+
+def kinds_of_lane(lane: str) -> list[str]:
+    """Return the kinds of runs that share a lane."""
+    return [kind for kind, spec in _SPECS.items() if spec.lane == lane]
+
+
+LANES = tuple(dict.fromkeys(spec.lane for spec in _SPECS.values()))
+
+
+def spec_class(kind: str) -> type[RunSpec]:
+    """Return the class of the specs of a kind of run."""
+    if kind not in _SPECS:
+        raise InputError(f"there is no run of kind {kind!r}; there are {', '.join(_SPECS)}.", field="kind")
+    return _SPECS[kind]
 
 
 def parse_spec(kind: str, spec: Mapping[str, Any]) -> RunSpec:
     """Return the spec of a run of some kind from its stored JSON."""
-    if kind not in _SPECS:
-        raise InputError(f"there is no run of kind {kind!r}; there are {', '.join(_SPECS)}.", field="kind")
-    return _SPECS[kind](**spec)
+    return spec_class(kind)(**spec)
+
+
+def sweep_names(method: str) -> list[str]:
+    """Return the text names of the runs of a sweep, or raise if there are too many or one is not valid."""
+    names = parse_sweep(method)
+    if len(names) > MOST_RUNS:
+        raise InputError(
+            f"a sweep of {len(names):,} runs is too large here; ask for at most {MOST_RUNS} at once.", field="method"
+        )
+    return [str(resolve("method", name)) for name in names]
 
 
 def source_of(path: str | Path, reading: Mapping[str, str]) -> LogSource:
@@ -261,5 +300,12 @@ def source_of(path: str | Path, reading: Mapping[str, str]) -> LogSource:
     return LogSource((Path(path),), ReadingOptions(**reading))
 
 
-def _verdict_record(verdict: Verdict) -> dict[str, Any]:
+def attack_record(report: "AttackReport", release: str) -> dict[str, Any]:
+    """Return the results of attacks as JSON values; `release` is shown in place of the server's path."""
+    headings, rows = report.table()
+    return {**replace(report, release=release).record(), "table": {"headings": headings, "rows": rows}}
+
+
+def verdict_record(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as JSON values, with its sentence."""
     return {**verdict.record(), "sentence": verdict.sentence()}

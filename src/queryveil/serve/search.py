@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from queryveil.core.errors import InputError
-from queryveil.core.names import Integer, Real
+from queryveil.core.names import Integer
 from queryveil.core.options import Option
 from queryveil.kinds.base import kind_of
+from queryveil.search.ranking_settings import RankingSettings
 from queryveil.serve.fields import with_options
 from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, RunRow, Store, UnknownIdError
-from queryveil.workflows.requests import SearchRequest
+from queryveil.workflows.requests import RankingOptions, SearchBodyRequest, SearchRequest
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer
@@ -32,17 +33,17 @@ CONFIGURED = "given"  # the id that stands for the release in the server's setti
 NO_INDEX = "there is no index to search yet; make one of the bundled corpus on the search page, or give --index."
 _BUNDLED_CORPUS_RUN = "bundled corpus"  # the name of the run that indexes it
 _CACHE_SIZE = 8  # searchers, and releases with their people
+RANKING_FIELDS = tuple(each.name for each in RankingOptions.options())
 Opened = TypeVar("Opened")
 
 
 @with_options(
     SearchRequest,
-    *("query", "group", "n", "depth", "blend", "explain"),
+    *("query", "group", "everybody", "n", "depth", *RANKING_FIELDS, "explain"),
     changed={
         "group": {"type": Integer(0, MAX_GROUP), "purpose": _GROUP},
         "n": {"type": Integer(1, MAX_HITS)},
         "depth": {"type": Integer(1, MAX_DEPTH)},
-        "blend": {"type": Real(0, 1)},
     },
 )
 class SearchQuery(BaseModel):
@@ -59,15 +60,13 @@ class SearchQuery(BaseModel):
         """Return whether answering in the event loop costs less than handing the request to a thread."""
         return len(self.query) <= _QUICK_QUERY and self.depth <= _QUICK_DEPTH
 
+    def settings(self) -> RankingSettings:
+        """Return the weights that results are re-ranked with."""
+        return RankingOptions.from_values({name: getattr(self, name) for name in RANKING_FIELDS}).settings()
+
     def answer(self, searcher: "Searcher") -> "Answer":
         """Return the documents found for the request, or raise if the release has no such group."""
-        if self.group is not None and not searcher.groups:  # the sentences do not say where the release is kept
-            raise InputError("no release of groups is served here; leave the group out.", field="group")
-        if self.group is not None and not searcher.has_group(self.group):
-            from queryveil.workflows.search import nearest_numbers
-
-            near = nearest_numbers(self.group, searcher.groups)
-            raise UnknownIdError(f"the release has no group {self.group}; {near}", field="group")
+        check_group(searcher, self.group)
         return searcher.search(**{each.name: getattr(self, each.name) for each in self.declared})
 
     def answer_record(self, searcher: "Searcher") -> dict[str, Any]:
@@ -76,12 +75,49 @@ class SearchQuery(BaseModel):
         return {"query": answer.query, "hits": [vars(hit) for hit in answer.hits], "note": answer.note}
 
 
+@with_options(
+    SearchBodyRequest,
+    *("engine", "query", "depth", "spread", *RANKING_FIELDS),
+    changed={"query": {"default": ""}, "depth": {"type": Integer(1, MAX_DEPTH)}},  # a query is not needed
+)
+class RescoreQuery(BaseModel):
+    """A request for the `rescore` part of a group; values come from an address, as texts."""
+
+    model_config = ConfigDict(extra="forbid")
+    declared: ClassVar[tuple[Option, ...]] = ()
+    engine: str
+    query: str = ""
+    depth: int = SearchBodyRequest.depth
+    spread: float = SearchBodyRequest.spread
+
+    def rescore(self, searcher: "Searcher", group: int) -> dict[str, Any]:
+        """Return the part, or raise if the release has no such group or there is no such engine."""
+        SearchBodyRequest(query=self.query, group=group, groups="", engine=self.engine, spread=self.spread)
+        check_group(searcher, group)
+        given = {name: getattr(self, name) for name in RANKING_FIELDS}
+        settings = RankingOptions.from_values(given).settings()
+        depth, spread = self.depth, self.spread
+        return {"rescore": searcher.rescore(group, self.engine, settings, query=self.query, depth=depth, spread=spread)}
+
+
+def check_group(searcher: "Searcher", group: int | None) -> None:
+    """Raise if the release has no such group; the sentences do not say where the release is kept."""
+    if group is not None and not searcher.groups:
+        raise InputError("no release of groups is served here; leave the group out.", field="group")
+    if group is not None and not searcher.has_group(group):
+        from queryveil.workflows.search import nearest_numbers
+
+        near = nearest_numbers(group, searcher.groups)
+        raise UnknownIdError(f"the release has no group {group}; {near}", field="group")
+
+
 RULES: Mapping[str, str] = {
     **{each.name: each.type.describe() for each in SearchQuery.declared},
     "query": f"a text of at most {MAX_QUERY_LENGTH:,} characters",
     "group": "the number of a group of the release, or left out to search as nobody",
     "depth": f"a whole number from 1 to {MAX_DEPTH:,}",
 }
+RESCORE_RULES: Mapping[str, str] = {each.name: each.type.describe() for each in RescoreQuery.declared}
 
 
 def invalid_request(location: Sequence[str | int], rules: Mapping[str, str] = RULES) -> InputError:
@@ -104,18 +140,18 @@ class SearcherCache:
         self._settings, self._store, self._jobs = settings, store, jobs
         self._open = lru_cache(_CACHE_SIZE)(lambda kind, *folders: kind(*folders))
         self._lock = Lock()  # so that requests that come together open it once
+        jobs.on_deletion(self._open.cache_clear)
 
     def indexing_run(self) -> RunRow | None:
         """Return the run that indexes, or has indexed, the bundled corpus."""
         return next((run for run in self._store.runs(kind="index") if run.name == _BUNDLED_CORPUS_RUN), None)
 
-    def start_indexing(self) -> None:
-        """Start indexing the bundled corpus unless that is done or under way."""
+    def start_indexing(self) -> RunRow:
+        """Return the run that indexes the bundled corpus, starting it unless it is done or under way."""
         run = self.indexing_run()
         if run is None:
-            self._jobs.start(IndexSpec(), _BUNDLED_CORPUS_RUN)
-        elif run.is_over and run.state != "done":
-            self._jobs.restart(run.id)
+            return self._jobs.start(IndexSpec(), _BUNDLED_CORPUS_RUN)
+        return self._jobs.restart(run.id) if run.is_over and run.state != "done" else run
 
     def releases(self) -> dict[str, str]:
         """Return the names of the releases of groups by id: first the one in the settings, then the newest first."""
@@ -136,10 +172,10 @@ class SearcherCache:
         return self._cached(Searcher, index, groups)
 
     def people(self, release: str) -> "People | None":
-        """Return the people behind a release that was made here; None for the one in the settings."""
+        """Return the people behind a release that was made here; None if they were forgotten, or for the one given."""
         from queryveil.workflows.search import People
 
-        if release == CONFIGURED:
+        if release == CONFIGURED or self._jobs.run_that_made(release).forgotten is not None:
             return None
         folder, private = self._release_folder(release), self._jobs.private_of(release)
         return self._cached(People, folder, private)

@@ -12,7 +12,7 @@ import json
 import logging
 import mmap
 import os
-import tempfile
+import re
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,15 +22,18 @@ from itertools import accumulate
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
+from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
 from queryveil.core.errors import InputError
 from queryveil.core.extras import needs
-from queryveil.serve.search import SearchQuery, invalid_request
+from queryveil.core.files import scratch
+from queryveil.serve.search import RESCORE_RULES, RescoreQuery, SearchQuery, invalid_request
 from queryveil.serve.settings import LOOPBACK, UVICORN_OPTIONS, Settings, address_of, bind, check_address, host_in
 from queryveil.serve.store import UnknownIdError
 from queryveil.serve.worker import exit_with_parent
+from queryveil.workflows.requests import SearchBodyRequest
 from queryveil.workflows.search import Searcher
 
 Scope = MutableMapping[str, Any]
@@ -40,7 +43,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _logger = logging.getLogger("queryveil.serve")
 SEARCH, HEALTH, METRICS = "/api/v1/search", "/healthz", "/metrics"
-_METHODS = {SEARCH: ("POST",), HEALTH: ("GET", "HEAD"), METRICS: ("GET", "HEAD")}
+RESCORE = "/api/v1/groups/{group}/rescore"
+_RESCORE_PATH = re.compile(r"/api/v1/groups/(\d{1,10})/rescore")
+_METHODS = {SEARCH: ("POST",), RESCORE: ("GET", "HEAD"), HEALTH: ("GET", "HEAD"), METRICS: ("GET", "HEAD")}
 _JSON, _PLAIN = b"application/json", b"text/plain; version=0.0.4; charset=utf-8"
 _LARGEST_BODY = 16_384  # bytes
 _BODY_TIMEOUT = 10.0  # seconds for the rest of a body
@@ -73,6 +78,10 @@ class RefusedError(Exception):
         self.reply = Reply(status, json.dumps({"error": sentence, "field": field or None}).encode(), headers=headers)
 
 
+def _refused(status: int, error: InputError) -> RefusedError:
+    return RefusedError(status, SearchBodyRequest.with_keywords(str(error)), error.field)
+
+
 class SearchService:
     """The ASGI application."""
 
@@ -90,9 +99,12 @@ class SearchService:
         self._metrics.begin()
         try:
             path, headers = scope["path"], dict(scope["headers"])
-            self._check(path, scope["method"], headers)
+            group = _RESCORE_PATH.fullmatch(path)
+            self._check(path if group is None else RESCORE, scope["method"], headers)
             if path == SEARCH:
                 reply = await self._search(headers, receive)
+            elif group is not None:
+                reply = self._rescore(int(group[1]), scope["query_string"])
             elif path == METRICS:
                 reply = Reply(200, self._metrics.text().encode(), _PLAIN)
             else:
@@ -121,8 +133,8 @@ class SearchService:
             allowed = ", ".join(_METHODS[path])
             raise RefusedError(405, f"{path} takes {allowed}; use that.", headers=((b"allow", allowed.encode()),))
         if self._token is not None and path != HEALTH:
-            given = headers.get(b"authorization", b"")
-            if not hmac.compare_digest(given, b"Bearer " + self._token.encode()):
+            scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(given, self._token.encode()):
                 sentence = "a token is required; send it as Authorization: Bearer TOKEN."
                 raise RefusedError(401, sentence, headers=((b"www-authenticate", b"Bearer"),))
 
@@ -135,11 +147,22 @@ class SearchService:
             found = await self._answer(request)
         except ValidationError as error:
             location = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
-            invalid = invalid_request(location)
-            raise RefusedError(422 if location else 400, str(invalid), invalid.field) from None
+            raise _refused(422 if location else 400, invalid_request(location)) from None
         except InputError as error:
-            raise RefusedError(404 if isinstance(error, UnknownIdError) else 422, str(error), error.field) from None
+            raise _refused(404 if isinstance(error, UnknownIdError) else 422, error) from None
         return Reply(200, json.dumps(found).encode())
+
+    def _rescore(self, group: int, query_string: bytes) -> Reply:
+        """Answer with the rescore part of a group, or refuse an address that is no valid request."""
+        values = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+        try:
+            part = RescoreQuery.model_validate(values).rescore(self._searcher, group)
+        except ValidationError as error:
+            location = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
+            raise _refused(422, invalid_request(location, RESCORE_RULES)) from None
+        except InputError as error:
+            raise _refused(404 if isinstance(error, UnknownIdError) else 422, error) from None
+        return Reply(200, json.dumps(part).encode())
 
     async def _answer(self, request: SearchQuery) -> dict[str, Any]:
         """Answer a quick request at once and a long one in a thread; refuse a long one if too many wait."""
@@ -210,11 +233,10 @@ def serve_search(settings: Settings, announce: Callable[[str], None], *, process
         raise InputError("--search needs a release of groups to search by; give it by --groups.")
     check_address(settings.host, token)
     Searcher(index, groups)  # raises here, before any process is started, if something cannot be opened
-    with (
-        tempfile.TemporaryDirectory(prefix="queryveil-counts-") as counts,
-        bind(settings.host, settings.port) as listening,
-    ):
-        open_app = partial(_open_in_process, index, groups, token, Path(counts))
+    with scratch("counts") as folder, bind(settings.host, settings.port) as listening:
+        counts = folder / "processes"  # beside the lock of the folder, which a later start removes if we are killed
+        counts.mkdir()
+        open_app = partial(_open_in_process, index, groups, token, counts)
         config = uvicorn.Config(open_app, factory=True, workers=processes or os.cpu_count() or 1, **UVICORN_OPTIONS)
         announce(address_of(listening))
         Multiprocess(config, sockets=[listening]).run()

@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import socket
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from queryveil.core.errors import InputError
 from queryveil.core.names import Integer
 from queryveil.core.options import FreeText, LocalPath, OptionGroup, option
+from queryveil.serve.store import QuotaError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BACKLOG = 4_096  # connections that may wait to be accepted
@@ -25,6 +27,7 @@ UVICORN_OPTIONS: Mapping[str, Any] = {
 }
 _SIZES = {"kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 _SHORTEST_TOKEN = 16  # characters
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True)
@@ -37,35 +40,63 @@ class Settings(OptionGroup):
     home: Path | None = option(
         None, LocalPath(), "The private folder of logs, runs and releases.", default_text="~/.local/share/queryveil"
     )
-    token_file: Path | None = option(None, LocalPath(), "A file with the token to ask for; or set QUERYVEIL_TOKEN.")
+    token_file: Path | None = option(
+        None, LocalPath(), "A file with the owner's token, for you alone to read; or set QUERYVEIL_TOKEN."
+    )
+    analyst_token_file: Path | None = option(
+        None,
+        LocalPath(),
+        "A file with a token for analysts, who run, compare and download; or set QUERYVEIL_ANALYST_TOKEN.",
+    )
     max_upload: str = option("500MB", FreeText(), "The largest log that may be sent, such as 500MB or 2GB.")
+    max_unpacked: str = option("5GB", FreeText(), "The largest size that a compressed log may have unpacked.")
+    max_disk: str = option("100GB", FreeText(), "The most that all logs, runs and releases together may take.")
+    max_queue: int = option(500, Integer(minimum=1), "The maximum number of runs that wait.")
     jobs: int = option(2, Integer(minimum=0), "The maximum number of runs at once.")
     index: Path | None = option(None, LocalPath(), "An index for the search page; else the bundled corpus.")
     search: Path | None = option(
         None, LocalPath(), "Serve searches in this index alone, for applications; with --groups."
     )
     groups: Path | None = option(None, LocalPath(), "A release of groups, by which searches are made personal.")
-    token: str | None = None  # required on any address but this machine's own
+    token: str | None = None  # of the owner; the pages make one at every start unless it is given
+    analyst_token: str | None = None
     demo_people: int = 2_000  # in the demo log
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.port > 65_535:
             raise InputError(f"--port must be from 0 to 65535, not {self.port}; give another.")
-        if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?\s*[kMG]B", self.max_upload) is None:
-            raise InputError(
-                f"--max-upload must be a size such as 500MB or 2GB, not {self.max_upload!r}; give another value."
-            )
-        for name in ("folder", "home", "index"):
-            if self.search is not None and getattr(self, name) is not None:
+        for name in ("max_upload", "max_unpacked", "max_disk"):
+            if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?\s*[kMG]B", getattr(self, name)) is None:
+                flag = f"--{name.replace('_', '-')}"
                 raise InputError(
-                    f"--{name} is for the pages, and --search serves searches alone; leave one of them out."
+                    f"{flag} must be a size such as 500MB or 2GB, not {getattr(self, name)!r}; give another value."
                 )
+        for name in ("folder", "home", "index", "analyst_token_file"):
+            if self.search is not None and getattr(self, name) is not None:
+                flag = f"--{name.replace('_', '-')}"
+                raise InputError(f"{flag} is for the pages, and --search serves searches alone; leave one of them out.")
 
     @property
     def largest_upload(self) -> int:
         """Return the largest size of an uploaded log in bytes."""
-        return int(float(self.max_upload[:-2]) * _SIZES[self.max_upload[-2:]])
+        return _bytes_of(self.max_upload)
+
+    @property
+    def largest_unpacked(self) -> int:
+        """Return the largest unpacked size of a compressed log in bytes."""
+        return _bytes_of(self.max_unpacked)
+
+    def check_disk(self) -> int:
+        """Return how many bytes may still be written into the home folder, or raise if it is full."""
+        used = sum(size_of(Path(folder) / name) for folder, _, names in os.walk(self.state_folder) for name in names)
+        left = _bytes_of(self.max_disk) - used
+        if left <= 0:
+            raise QuotaError(
+                f"logs, runs and releases take the {self.max_disk} that this server may use; delete some, "
+                "or start it with a larger --max-disk."
+            )
+        return left
 
     @property
     def state_folder(self) -> Path:
@@ -76,14 +107,16 @@ class Settings(OptionGroup):
     def check(self) -> None:
         """Raise for settings that cannot or must not be served with."""
         check_address(self.host, self.token)
+        if self.analyst_token is not None and self.analyst_token == self.token:
+            raise InputError("--analyst-token-file: analysts need a token other than the owner's; make another.")
         for name, path in (("folder", self.folder), ("index", self.index), ("groups", self.groups)):
             if path is not None and not path.is_dir():
                 raise InputError(f"--{name}: there is no folder {path}; make it, or give another.")
         if self.jobs < 1:
             raise InputError("--jobs must be at least 1; give a larger number, or leave it out.")
 
-    def file(self, relative: str, field: str = "path") -> Path:
-        """Return a file of the allowed folder by its path in there, or raise if that leads outside."""
+    def file(self, relative: str, field: str = "path", *, may_be_folder: bool = False) -> Path:
+        """Return a file, or a folder, of the allowed folder by its path in there, or raise if that leads outside."""
         if self.folder is None:
             raise InputError("the server has no folder of files to choose from; start it with --folder.", field=field)
         root = self.folder.resolve()
@@ -92,9 +125,21 @@ class Settings(OptionGroup):
             found = (root / relative).resolve(strict=True)
         except (OSError, RuntimeError, ValueError):  # missing, a cycle of links, or not a valid path
             raise refusal from None
-        if not found.is_relative_to(root) or not found.is_file():
+        if not found.is_relative_to(root) or not (found.is_file() or (may_be_folder and found.is_dir())):
             raise refusal
         return found
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a file; 0 if it is gone."""
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _bytes_of(size: str) -> int:
+    return int(float(size[:-2]) * _SIZES[size[-2:]])
 
 
 def check_address(host: str, token: str | None) -> None:
@@ -134,14 +179,16 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def read_token(file: Path | None) -> str | None:
-    """Return the token to ask for, from a file or from the environment; None if there is none."""
-    token, source = os.environ.get("QUERYVEIL_TOKEN", ""), "QUERYVEIL_TOKEN"
+def read_token(file: Path | None, flag: str, variable: str) -> str | None:
+    """Return the token in a file or in an environment variable; None if there is neither."""
+    token, source = os.environ.get(variable, ""), variable
     if file is not None:
         try:
-            token, source = file.read_text().strip(), f"--token-file {file}"
+            token, source, mode = file.read_text().strip(), f"{flag} {file}", file.stat().st_mode
         except (OSError, UnicodeDecodeError):
-            raise InputError(f"--token-file: {file} cannot be read; give a text file with the token in it.") from None
+            raise InputError(f"{flag}: {file} cannot be read; give a text file with the token in it.") from None
+        if mode & _OTHERS:
+            raise InputError(f"{flag}: other accounts can read {file}; make it yours alone with chmod 600 {file}.")
     elif not token:
         return None
     if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():

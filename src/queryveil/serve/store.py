@@ -3,41 +3,30 @@
 Every write is one transaction, so a restart finds what was written.
 """
 
-import fcntl
 import json
 import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from queryveil.core.errors import InputError
+from queryveil.serve.database import DATABASE_FILE, erase_deleted, lock_home, open_database
 
 if TYPE_CHECKING:
     from queryveil.serve.run_specs import RunSpec
 
-RunKind = Literal["statistics", "anonymize", "verify", "measure", "attack", "index"]
+RunKind = Literal["statistics", "anonymize", "verify", "measure", "attack", "index", "check", "attack_other"]
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 FINAL_STATES: tuple[RunState, ...] = ("done", "failed", "cancelled", "interrupted")
-_LONGEST_NAME = 100  # characters
-DATABASE_FILE = "state.sqlite"
-_JSON_COLUMNS = ("reading", "spec")
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS logs (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, path TEXT NOT NULL, filename TEXT NOT NULL,
-    reading TEXT NOT NULL, market TEXT NOT NULL, created TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, log TEXT, release TEXT, spec TEXT NOT NULL,
-    state TEXT NOT NULL, stage TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL, error TEXT NOT NULL,
-    created TEXT NOT NULL, started TEXT, ended TEXT, UNIQUE (kind, name)
-);
-"""
+_LONGEST_NAME, _LONGEST_TAG, _LONGEST_NOTES = 100, 40, 4_000  # characters
+_MOST_TAGS = 20
+_JSON_COLUMNS = ("reading", "spec", "tags")
 
 
 class UnknownIdError(InputError):
@@ -46,6 +35,14 @@ class UnknownIdError(InputError):
 
 class ConflictError(InputError):
     """The request conflicts with the current state: a name is taken, or a run is in the wrong state."""
+
+
+class TooLargeError(InputError):
+    """An upload is larger than the server takes."""
+
+
+class QuotaError(InputError):
+    """The disk or the queue of the server holds as much as it may."""
 
 
 def now() -> str:
@@ -61,9 +58,35 @@ def new_id() -> str:
 def checked_name(name: str) -> str:
     """Return a name with its white space collapsed, or raise if it is empty, too long or not printable."""
     name = " ".join(name.split())
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"a name has 1 to {_LONGEST_NAME} characters in one line; give another.", field="name")
+    if not name or len(name) > _LONGEST_NAME:
+        raise InputError(f"a name has 1 to {_LONGEST_NAME} characters; give another.", field="name")
+    if not name.isprintable():
+        sentence = "a name has no control characters and no marks that are not seen; type it again, or give another."
+        raise InputError(sentence, field="name")
     return name
+
+
+def _taken(what: str, name: str) -> ConflictError:
+    return ConflictError(f"there is a {what} named {name} already; give another name.", field="name")
+
+
+def checked_tags(tags: Iterable[str]) -> list[str]:
+    """Return tags without repetition and white space around them, or raise if there are too many or one is too long."""
+    found = list(dict.fromkeys(" ".join(tag.split()) for tag in tags if tag.strip()))
+    if len(found) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG or not tag.isprintable() or "," in tag for tag in found):
+        raise InputError(
+            f"a run has at most {_MOST_TAGS} tags of at most {_LONGEST_TAG} characters, without commas; change them.",
+            field="tags",
+        )
+    return found
+
+
+def checked_notes(notes: str) -> str:
+    """Return notes without white space around them, or raise if they are too long."""
+    notes = notes.replace("\r\n", "\n").strip()
+    if len(notes) > _LONGEST_NOTES:
+        raise InputError(f"notes have at most {_LONGEST_NOTES:,} characters; shorten them.", field="notes")
+    return notes
 
 
 def free_name(wanted: str, taken: set[str]) -> str:
@@ -90,6 +113,9 @@ class RunRow:
     created: str = field(default_factory=now)
     started: str | None = None
     ended: str | None = None
+    forgotten: str | None = None  # when the private folder of its release was deleted
+    tags: list[str] = field(default_factory=list)
+    notes: str = ""
 
     @classmethod
     def queued(cls, name: str, spec: "RunSpec", *, log: str | None = None, release: str | None = None) -> "RunRow":
@@ -100,6 +126,13 @@ class RunRow:
     def is_over(self) -> bool:
         """Return whether the run has reached a final state."""
         return self.state in FINAL_STATES
+
+    @property
+    def seconds(self) -> float | None:
+        """Return how long the run took; None unless it has ended."""
+        if self.started is None or self.ended is None:
+            return None
+        return round((datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.started)).total_seconds(), 3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +147,11 @@ class LogRow:
     reading: Mapping[str, str]  # format and columns, where they were given
     market: str = ""  # the path of a table of what its terms are worth; empty if there is none
     created: str = field(default_factory=now)
+
+    @property
+    def is_copy(self) -> bool:
+        """Return whether the file is the server's own, which goes with the log."""
+        return self.kind != "file"
 
     @property
     def market_path(self) -> Path | None:
@@ -137,9 +175,9 @@ class Store:
 
     def __init__(self, home: Path) -> None:
         self._lock = threading.RLock()
-        self._home_lock = _lock_home(home)
+        self._home_lock = lock_home(home)
         try:
-            self._database = _open_database(home / DATABASE_FILE)
+            self._database = open_database(home / DATABASE_FILE)
         except BaseException:
             os.close(self._home_lock)
             raise
@@ -151,6 +189,11 @@ class Store:
             if self._home_lock >= 0:
                 os.close(self._home_lock)
             self._home_lock = -1
+
+    @property
+    def changes(self) -> int:
+        """Return a number that grows with every change of a row."""
+        return self._database.total_changes
 
     def log(self, log: str) -> LogRow:
         """Return a log by its id."""
@@ -172,40 +215,74 @@ class Store:
         """Return the runs that match all filters by column, newest first; a filter of None matches all."""
         return [RunRow(**row) for row in self._select("runs", filters)]
 
+    def add_all(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Insert several logs or runs, or none of them."""
+        with self._transaction():
+            return [self.add(row) for row in rows]
+
     def add(self, row: Row) -> Row:
-        """Insert a log or a run, or raise if another log, or another run of its kind, has its name."""
+        """Insert a log or a run, or raise if another log, or another run of its kind on the same log, has its name."""
         what = "log" if isinstance(row, LogRow) else "run"
-        columns = [field.name for field in fields(row)]
-        values = [json.dumps(value) if isinstance(value := getattr(row, name), Mapping) else value for name in columns]
-        marks = ", ".join("?" * len(columns))
+        values = {name: json.dumps(value) if name in _JSON_COLUMNS else value for name, value in vars(row).items()}
+        marks = ", ".join("?" * len(values))
         try:
-            self._execute(f"INSERT INTO {what}s ({', '.join(columns)}) VALUES ({marks})", *values)
+            self.execute(f"INSERT INTO {what}s ({', '.join(values)}) VALUES ({marks})", *values.values())
         except sqlite3.IntegrityError:
-            sentence = f"there is a {what} named {row.name} already; give another name."
-            raise ConflictError(sentence, field="name") from None
+            raise _taken(what, row.name) from None
         return row
 
-    def delete(self, row: LogRow | RunRow) -> None:
-        """Delete a log or a run; `Logs.delete` and `RunManager.delete` remove its files."""
-        table = "logs" if isinstance(row, LogRow) else "runs"
-        self._execute(f"DELETE FROM {table} WHERE id = ?", row.id)
+    def delete(self, *rows: LogRow | RunRow, forget: Sequence[RunRow] = ()) -> None:
+        """Delete logs and runs and mark others as forgotten, in one transaction; their files are removed afterwards."""
+        with self._transaction():
+            for row in forget:
+                self.execute("UPDATE runs SET forgotten = ? WHERE id = ? AND forgotten IS NULL", now(), row.id)
+            for each in rows:
+                table = "logs" if isinstance(each, LogRow) else "runs"
+                self.execute(f"DELETE FROM {table} WHERE id = ?", each.id)
 
-    def take_queued(self) -> RunRow | None:
-        """Move the oldest queued run to `running` and return it; None if no run is queued."""
-        oldest = "(SELECT id FROM runs WHERE state = 'queued' ORDER BY rowid LIMIT 1)"
-        rows = self._execute(
-            f"UPDATE runs SET state = 'running', started = ?, stage = 'starting' WHERE id = {oldest} RETURNING *", now()
+    def erase_deleted(self) -> None:
+        """Remove what was deleted from the database's files, too."""
+        with self._lock:
+            erase_deleted(self._database)
+
+    def describe_run(
+        self, run: str, *, name: str | None = None, tags: Sequence[str] | None = None, notes: str | None = None
+    ) -> RunRow:
+        """Rename a run, or replace its tags or its notes; return it."""
+        row = self.run(run)
+        changed = {
+            "name": row.name if name is None else checked_name(name),
+            "tags": json.dumps(row.tags if tags is None else checked_tags(tags)),
+            "notes": row.notes if notes is None else checked_notes(notes),
+        }
+        try:
+            update = ", ".join(f"{column} = ?" for column in changed)
+            self.execute(f"UPDATE runs SET {update} WHERE id = ?", *changed.values(), run)
+        except sqlite3.IntegrityError:
+            raise ConflictError(
+                f"there is a run named {changed['name']} already; give another name.", field="name"
+            ) from None
+        return self.run(run)
+
+    def take_queued(self, kinds: Collection[str]) -> RunRow | None:
+        """Move the oldest queued run of some kinds to `running` and return it; None if none is queued."""
+        among = f"state = 'queued' AND kind IN ({', '.join('?' * len(kinds))})"
+        oldest = f"(SELECT id FROM runs WHERE {among} ORDER BY rowid LIMIT 1)"
+        rows = self.execute(
+            f"UPDATE runs SET state = 'running', started = ?, stage = 'starting' WHERE id = {oldest} RETURNING *",
+            now(),
+            *kinds,
         )
         return RunRow(**rows[0]) if rows else None
 
     def update_progress(self, run: str, stage: str, done: int, total: int) -> None:
         """Write a run's progress."""
-        self._execute("UPDATE runs SET stage = ?, done = ?, total = ? WHERE id = ?", stage, done, total, run)
+        self.execute("UPDATE runs SET stage = ?, done = ?, total = ? WHERE id = ?", stage, done, total, run)
 
     def end(self, run: str, state: RunState, error: str = "", *, only: RunState = "running") -> bool:
         """Move a run to a final state if it is in the state `only`; return whether it was."""
         ended = "UPDATE runs SET state = ?, error = ?, ended = ? WHERE id = ? AND state = ? RETURNING *"
-        return bool(self._execute(ended, state, error, now(), run, only))
+        return bool(self.execute(ended, state, error, now(), run, only))
 
     def requeue(self, run: str) -> bool:
         """Queue a failed, cancelled or interrupted run again; return whether it was in one of these states."""
@@ -213,52 +290,36 @@ class Store:
             "UPDATE runs SET state = 'queued', stage = '', done = 0, total = 0, error = '', started = NULL,"
             " ended = NULL WHERE id = ? AND state IN ('failed', 'cancelled', 'interrupted') RETURNING *"
         )
-        return bool(self._execute(again, run))
+        return bool(self.execute(again, run))
 
-    def interrupt_all(self, error: str) -> None:
-        """Mark all queued and running runs as interrupted."""
-        unfinished = "state IN ('queued', 'running')"
-        self._execute(f"UPDATE runs SET state = 'interrupted', error = ?, ended = ? WHERE {unfinished}", error, now())
+    def interrupt_running(self, error: str) -> None:
+        """Mark all running runs as interrupted; queued ones stay in the queue."""
+        update = "UPDATE runs SET state = 'interrupted', error = ?, ended = ? WHERE state = 'running'"
+        self.execute(update, error, now())
 
     def _select(self, table: str, filters: Mapping[str, str | None]) -> list[dict[str, Any]]:
         given = {column: value for column, value in filters.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
         query = f"SELECT * FROM {table} WHERE {where} ORDER BY rowid DESC"
         try:
-            return self._execute(query, *given.values())
+            return self.execute(query, *given.values())
         except UnicodeEncodeError:  # a lone surrogate, which SQLite cannot store, so no row can match it
             return []
 
-    def _execute(self, query: str, *values: object) -> list[dict[str, Any]]:
-        with self._lock:  # every statement is a transaction of its own
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Execute several statements as one transaction."""
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    def execute(self, query: str, *values: object) -> list[dict[str, Any]]:
+        """Execute a statement, by default in a transaction of its own, and return the rows."""
+        with self._lock:
             rows = [dict(row) for row in self._database.execute(query, values)]
         return [row | {name: json.loads(row[name]) for name in _JSON_COLUMNS if name in row} for row in rows]
-
-
-def _lock_home(home: Path) -> int:
-    """Create the private folder if it is missing, lock it against other servers, and return the lock's descriptor."""
-    try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home.chmod(0o700)
-        descriptor = os.open(home / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise InputError(f"--home: cannot keep state in {home}: {error.strerror}; give another folder.") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise InputError(f"another server keeps its state in {home}; stop it, or give another --home.") from None
-    return descriptor
-
-
-def _open_database(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its journal files the same mode
-    try:
-        database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        database.row_factory = sqlite3.Row
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
-        database.executescript(_SCHEMA)
-    except sqlite3.DatabaseError:
-        raise InputError(f"{path} is not a state file of queryveil; move it away, or give another --home.") from None
-    return database

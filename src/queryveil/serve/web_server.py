@@ -1,9 +1,10 @@
 """The web server: builds the application from pages and REST routes, and runs it until it is stopped."""
 
-import shutil
+import logging
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 
@@ -18,13 +19,20 @@ from starlette.staticfiles import StaticFiles
 from queryveil._version import __version__
 from queryveil.core.errors import QueryveilError
 from queryveil.serve import api, pages
+from queryveil.serve.api.openapi import openapi_document
 from queryveil.serve.context import ServerContext
-from queryveil.serve.guard import Guard, check_form, load_secret
+from queryveil.serve.guard import HEALTH, Guard, check_form
 from queryveil.serve.rendering import STATIC, make_templates, problem
 from queryveil.serve.settings import UVICORN_OPTIONS, Settings, address_of, bind
-from queryveil.serve.store import ConflictError, UnknownIdError
+from queryveil.serve.store import ConflictError, QuotaError, TooLargeError, UnknownIdError
+from queryveil.serve.stored_files import TEMPORARY
 
-_STATUS: dict[type[QueryveilError], int] = {UnknownIdError: 404, ConflictError: 409}
+_STATUS: dict[type[QueryveilError], int] = {
+    UnknownIdError: 404,
+    ConflictError: 409,
+    TooLargeError: 413,
+    QuotaError: 507,
+}
 _SENTENCES = {
     400: "the request could not be read; send it again.",
     404: "there is nothing at this address; check it, or begin at the start page.",
@@ -33,15 +41,19 @@ _SENTENCES = {
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serve pages and the REST service until stopped; `announce` is called with the address."""
+    """Serve pages and the REST service until stopped; `announce` is called with the address.
+
+    The address has the token that was made for this start, unless the owner gave one, which need not be shown.
+    """
     settings.check()
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # its warnings are answered with a sentence
     with bind(settings.host, settings.port) as listening:
         app = create_app(settings)
-        temporary = settings.state_folder / "tmp"  # private, unlike the system's: uploads are spooled there
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(mode=0o700)
+        temporary = settings.state_folder / TEMPORARY  # private, unlike the system's: uploads are spooled there
+        temporary.mkdir(mode=0o700, exist_ok=True)
         tempfile.tempdir = str(temporary)
-        announce(address_of(listening))
+        token = app.state.context.access.start_token
+        announce(address_of(listening) + (f"/?token={token}" if token else ""))
         try:
             _Server(uvicorn.Config(app, **UVICORN_OPTIONS), app.state.context).run([listening])
         except KeyboardInterrupt:  # the usual way to stop a server
@@ -76,15 +88,22 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.context, app.state.templates = context, make_templates()
-    app.state.secret = load_secret(settings.state_folder)
-    app.add_middleware(Guard, settings=settings, secret=app.state.secret)
+    app.add_middleware(Guard, context=context)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_api_route(HEALTH, check_health, tags=["health"])
     for router in api.routers:
         app.include_router(router, prefix=api.PREFIX)
     for router in pages.routers:
         app.include_router(router, include_in_schema=False, dependencies=[Depends(check_form)])
     _add_error_handlers(app)
+    document = partial(openapi_document, app, api.routers, prefix=api.PREFIX, open_paths=(HEALTH,))
+    app.openapi = cache(document)  # type: ignore[method-assign]
     return app
+
+
+def check_health() -> dict[str, str]:
+    """Say that the server is up; takes no token."""
+    return {"status": "ok"}
 
 
 @asynccontextmanager

@@ -14,10 +14,14 @@ from pathlib import Path
 from queryveil.core.errors import sentence_of
 from queryveil.core.files import write_file
 from queryveil.core.progress import Progress
+from queryveil.serve.fields import with_fields
+from queryveil.serve.leftovers import join_workers
 from queryveil.serve.run_specs import RunInputs, RunSpec
+from queryveil.serve.stored_files import RESULT, TEMPORARY
 
-RESULT = "result.json"  # in a run's folder
+COMPILING = "compiling kernels, once on this machine"
 OUT_OF_MEMORY = "the run needed more memory than there is; try a smaller log, or fewer runs at once (--jobs)."
+_LAST_GRACE = 10.0  # seconds after SIGTERM for a process whose parent has ended
 _REPORT_INTERVAL = 0.25  # seconds between two progress reports of one stage
 
 
@@ -25,7 +29,8 @@ def run_worker(spec: RunSpec, inputs: RunInputs, pipe: Connection) -> None:
     """Perform the run in this process and send its outcome; a worker that is stopped sends none."""
     _set_up_process(inputs)
     try:
-        progress = _progress_sender(pipe)
+        progress = ProgressSender(pipe)
+        _watch_compiler(progress)
         if inputs.demo_people:
             _make_demo_log(inputs, progress)
         text = json.dumps(spec.perform(inputs, progress), ensure_ascii=False, default=str)
@@ -36,47 +41,69 @@ def run_worker(spec: RunSpec, inputs: RunInputs, pipe: Connection) -> None:
     except MemoryError:
         pipe.send(("failed", OUT_OF_MEMORY))
     except Exception as error:
-        sentence, log = sentence_of(error), inputs.log_row  # the owner knows the log by its file name, not its path
+        sentence, log = with_fields(sentence_of(error)), inputs.log_row  # its owner knows the file's name, not its path
         pipe.send(("failed", sentence if log is None else sentence.replace(log.path, log.filename)))
 
 
 def _set_up_process(inputs: RunInputs) -> None:
-    """Ignore Ctrl-C, stop on SIGTERM, print nothing, and keep temporary files in the run's folder."""
+    """Ignore Ctrl-C, stop on SIGTERM, print nothing, and keep temporary files in the run's folder.
+
+    The lock comes first: a worker that has it while its server lives is waited for by the next server.
+    """
+    join_workers(inputs.folder.parent.parent)
+    server = parent_process()
+    if server is not None and not server.is_alive():
+        os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     devnull = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(devnull, stream.fileno())
-    temporary = inputs.folder / "tmp"
-    temporary.mkdir(mode=0o700, exist_ok=True)
-    tempfile.tempdir = str(temporary)
     exit_with_parent()
+    temporary = inputs.folder / TEMPORARY
+    temporary.mkdir(mode=0o700, exist_ok=True)
+    tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
 
 
 def exit_with_parent() -> None:
-    """Send this process SIGTERM as soon as its parent process has ended, even if that was killed."""
+    """Send this process SIGTERM as soon as its parent process has ended, even if that was killed; kill it later."""
     parent = parent_process()
 
     def await_parent() -> None:
         if parent is not None:
             wait([parent.sentinel])
             os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(_LAST_GRACE)
+            os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=await_parent, daemon=True).start()
 
 
-def _progress_sender(pipe: Connection) -> Progress:
-    """Return a progress callback that sends every new stage at once, and updates within a stage at intervals."""
-    last_stage, last_time = "", 0.0
+def _watch_compiler(progress: "ProgressSender") -> None:
+    """Report compiling as progress; kernels are imported here, since the server itself needs none."""
+    from queryveil import kernels
 
-    def report(stage: str, done: int, total: int) -> None:
-        nonlocal last_stage, last_time
+    kernels.watchers.append(progress.watch_compiler)
+
+
+class ProgressSender:
+    """A progress callback that sends every new stage at once, and updates within a stage at intervals."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe, self._time = pipe, 0.0
+        self._last: tuple[str, int, int] = ("starting", 0, 0)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Take a progress report."""
         moment = time.monotonic()
-        if stage != last_stage or moment - last_time >= _REPORT_INTERVAL:
-            last_stage, last_time = stage, moment
-            pipe.send(("progress", stage, int(done), int(total)))
+        if stage != self._last[0] or moment - self._time >= _REPORT_INTERVAL:
+            self._last, self._time = (stage, int(done), int(total)), moment
+            self._pipe.send(("progress", *self._last))
 
-    return report
+    def watch_compiler(self, is_compiling: bool, seconds: float) -> None:
+        """Send while kernels are compiled that this is why the run waits, then the stage that it is in again."""
+        text = f"{self._last[0]} ({COMPILING}: {seconds:.0f} s so far)"
+        self._pipe.send(("progress", text, 0, 0) if is_compiling else ("progress", *self._last))
 
 
 def _make_demo_log(inputs: RunInputs, progress: Progress) -> None:

@@ -39,7 +39,7 @@ STEPS_PER_CALL = 50_000_000  # about half a second, so that an interrupt is noti
 # Starting numba costs as much as visiting so many combinations in plain Python.
 FEW_COMBINATIONS = 20_000
 # A read-only or strided array would make numba compile the kernel once more.
-_writable = partial(np.require, requirements=["C", "W"])
+writable = partial(np.require, requirements=["C", "W"])
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
@@ -74,20 +74,20 @@ def check_combinations(
     smallest size that break the claim. A combination counts once for each partition it occurs in. The
     counterexample has the lowest support of that size; among equals it is the first in the order of the texts.
     """
-    _refuse_wrong_arrays(indptr, ids, owner, partition, len(terms))
+    refuse_wrong_arrays(indptr, ids, owner, partition, len(terms))
     k, m = claim.integer("k"), claim.integer("m")
     if len(ids) == 0:
         return Verdict(str(claim), "unchecked", counted, reason="the release has no rows")
     text_order = np.array(sorted(range(len(terms)), key=terms.__getitem__), dtype=np.int64)
     ranks = np.empty(len(terms), dtype=np.int32)  # each term's position in the order of the texts
     ranks[text_order] = np.arange(len(terms), dtype=np.int32)
-    histories = Histories(_writable(indptr), _writable(ids), _writable(owner), ranks)
-    total = sum(_count_combinations(indptr, size) for size in range(1, m + 1))
+    histories = Histories(writable(indptr), writable(ids), writable(owner), ranks)
+    total = sum(count_combinations(indptr, size) for size in range(1, m + 1))
     checked = done = 0
     for size in range(1, m + 1):
         with uncompiled(total <= FEW_COMBINATIONS):
-            counts = _count(histories, _initial_lists(histories, partition, size), k, done, total, progress)
-        done += _count_combinations(indptr, size)
+            counts = _count(histories, initial_lists(histories, partition, size), k, done, total, progress)
+        done += count_combinations(indptr, size)
         checked += int(counts.figures[COMBINATIONS])
         if counts.figures[VIOLATIONS]:
             entries = tuple(terms[text_order[rank]] for rank in counts.worst[0])
@@ -109,7 +109,7 @@ def _count(histories: Histories, lists: Candidates, k: int, done: int, total: in
     while not is_finished:
         is_finished = visit_combinations(histories, lists, counts, k, STEPS_PER_CALL)
         progress("verifying", done + int(counts.figures[VISITED]), total)
-    expected = _count_combinations(histories.indptr, size)
+    expected = count_combinations(histories.indptr, size)
     # An incomplete enumeration must never certify a release.
     if counts.figures[VISITED] != expected:
         raise InternalError(
@@ -119,7 +119,7 @@ def _count(histories: Histories, lists: Candidates, k: int, done: int, total: in
     return counts
 
 
-def _initial_lists(histories: Histories, partition: NDArray[np.int32] | None, size: int) -> Candidates:
+def initial_lists(histories: Histories, partition: NDArray[np.int32] | None, size: int) -> Candidates:
     """Return the initial lists, one for each partition, with memory for all levels.
 
     Each list has the rows of a partition by their owners.
@@ -145,14 +145,14 @@ def _initial_lists(histories: Histories, partition: NDArray[np.int32] | None, si
     return lists
 
 
-def _count_combinations(indptr: NDArray[np.int64], size: int) -> int:
+def count_combinations(indptr: NDArray[np.int64], size: int) -> int:
     """Return the number of combinations of a size, with repetition, that follows from the lengths of the histories."""
     lengths, numbers = np.unique(np.diff(indptr), return_counts=True)
     pairs = zip(lengths.tolist(), numbers.tolist(), strict=True)
     return sum(math.comb(length, size) * number for length, number in pairs)
 
 
-def _refuse_wrong_arrays(
+def refuse_wrong_arrays(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int32],
     owner: NDArray[np.int32],

@@ -75,9 +75,13 @@ class TermMeanings:
         below, heights = self._below(name)
         may_stand_for = np.zeros(len(self._words), np.bool_)
         may_stand_for[below[heights <= level]] = True
+        return may_stand_for, len(self.owners_below(name))
+
+    def owners_below(self, name: str) -> NDArray[np.int32]:
+        """Return the people who hold a term that a generalised name may be of."""
         indptr, owners = self._owners_by_term
-        held = [owners[indptr[term] : indptr[term + 1]] for term in np.unique(below).tolist()]
-        return may_stand_for, len(np.unique(np.concatenate(held))) if held else 0
+        held = [owners[indptr[term] : indptr[term + 1]] for term in np.unique(self._below(name)[0]).tolist()]
+        return np.unique(np.concatenate(held)) if held else owners[:0]
 
     def _near(self, term: int) -> NDArray[np.bool_]:
         """Return which terms are the given one (−1: none is), or at most `eps` edges from it."""

@@ -47,7 +47,7 @@ def _count_combinations(rows: "DataFrame", size: int, k: int) -> tuple[int, int,
 
     names = [f"term{i}" for i in range(size)]
     found = (
-        _combinations(rows, names)
+        combinations(rows, names)
         .groupBy("partition", *names)
         .agg(f.countDistinct("owner").alias("support"), f.count(f.lit(1)).alias("occurrences"))
     )
@@ -68,7 +68,7 @@ def _count_combinations(rows: "DataFrame", size: int, k: int) -> tuple[int, int,
     return total, n_short, Violation(entries, int(row["support"]), k)
 
 
-def _combinations(rows: "DataFrame", names: list[str]) -> "DataFrame":
+def combinations(rows: "DataFrame", names: list[str]) -> "DataFrame":
     """Return every combination of terms within a history, in the order of their texts."""
     joined = rows.withColumnRenamed("term", names[0])
     for before, name in pairwise(names):

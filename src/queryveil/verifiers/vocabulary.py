@@ -21,6 +21,10 @@ from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network
 from queryveil.verifiers.meaning import count_unsupported_terms
 
+UNSUPPORTED = "{:,} published terms have no counterpart in the history behind them, or too few"
+RARE_TERMS = "{:,} published terms are held by fewer than {:,} people of the log"
+RARE_STANDINS = "{:,} published terms stand for terms that fewer than {:,} people of the log hold"
+
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
     """Return whether a claim vocabulary_k(k) holds for released vocabularies, or for histories taken as such."""
@@ -47,9 +51,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     )
     if not unsupported and not rare:
         return verdict
-    reason = f"{unsupported:,} published terms have no counterpart in the history behind them, or too few"
-    if not unsupported:
-        reason = f"{rare:,} published terms stand for terms that fewer than {floor:,} people of the log hold"
+    reason = UNSUPPORTED.format(unsupported) if unsupported else RARE_STANDINS.format(rare, floor)
     return replace(verdict, state="violated", violations=unsupported or rare, reason=reason)
 
 
@@ -95,7 +97,7 @@ def check_vocabularies(
     typed = [released.terms[term] for term in np.unique(released.ids[released.levels == 0]).tolist()]
     rare = 0 if holders is None else sum(holders.get(term, 0) < floor for term in typed)
     if rare:
-        reason = f"{rare:,} published terms are held by fewer than {floor:,} people of the log"
+        reason = RARE_TERMS.format(rare, floor)
         return Verdict(str(claim), "violated", counted, len(crowds), rare, reason=reason)
     return Verdict(str(claim), "holds", counted, len(crowds))
 

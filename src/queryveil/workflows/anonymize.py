@@ -56,11 +56,11 @@ class ReleasePlan:
     kind: Kind
     seed: int
 
-    def claim(self, found: Mapping[str, int]) -> ResolvedName:
+    def claim(self, found: Mapping[str, int | float]) -> ResolvedName:
         """Return the guarantee that is claimed, with the parameters that the run determined."""
         return method_of(self.method).claim(self.method, found)
 
-    def kept_columns(self, found: Mapping[str, int]) -> KeptColumns:
+    def kept_columns(self, found: Mapping[str, int | float]) -> KeptColumns:
         """Return the columns to keep; unless given, the floor of their values is the smallest crowd of the claim."""
         claim, floor = self.claim(found), self.request.keep_floor
         return KeptColumns(self.source.keep, guarantee_of(claim).smallest_crowd(claim) if floor is None else floor)
@@ -120,7 +120,7 @@ def _check_source(method: ResolvedName, kind: Kind, source: LogSource, *, has_pr
 class AppliedMethod:
     """What a method did: the figures that the manifest needs."""
 
-    found: Mapping[str, int]  # parameters of the claim that the run determined
+    found: Mapping[str, int | float]  # parameters of the claim that the run determined
     summary: Mapping[str, Any]
     before: Counts
     after: Counts

@@ -26,6 +26,7 @@ from queryveil.core.results import AttackResult
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
+from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build
 from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
@@ -138,7 +139,7 @@ def build_inputs(
 ) -> AttackInputs:
     """Return everything that attacks need; the private folder tells whose the released histories or groups are."""
     private.check_belongs(release.manifest.content_sha256)
-    membership, evidence = private.membership(), release.kind.read_evidence(release.rows, private, 1)
+    membership, evidence = private.histories(), release.kind.read_evidence(release.rows, private, 1)
     person = find_people(membership, log_data.profiles, is_ordered=release.kind.deletes_terms)
     items = log_data.profiles if release.kind.unit == "term" else log_data.queries
     if items is not None:
@@ -447,7 +448,7 @@ def _problem(attack: ResolvedName, release: Release) -> str:
     unit = published_time_precision(release.manifest)
     if _is_finer(attack, unit):
         return f"the release tells times by the {unit}; take unit={unit}, or a coarser one"
-    if declared.guarantee not in ("", claim.declaration.name):
+    if declared.guarantee not in ("", claim.declaration.name, *guarantee_of(claim).includes):
         return f"it is about what {declared.guarantee} deletes, and this release promises {claim}"
     if declared.needs == "counts" and "level" in release.rows.column_names:
         counts = release.rows["count"].filter(pc.equal(release.rows["level"], 0))

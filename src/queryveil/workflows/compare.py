@@ -19,6 +19,7 @@ from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_man
 from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.core.results import Score, Verdict
 from queryveil.engines import QueryLog, open_log
+from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build
 from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
@@ -69,7 +70,7 @@ class _Workbench:
 
 def _input_key(plan: ReleasePlan) -> tuple[Any, ...]:
     """Return what the inputs of a run depend on."""
-    return plan.method.declaration.name, plan.method.values.get("target")
+    return plan.method.declaration.name, *map(plan.method.values.get, ("target", "h", "threshold"))
 
 
 def compare(request: CompareRequest, progress: Progress = silent) -> MethodComparison:
@@ -104,6 +105,7 @@ def compare(request: CompareRequest, progress: Progress = silent) -> MethodCompa
 
 def _release_request(request: CompareRequest, method: ResolvedName) -> ReleaseRequest:
     """Return the release that a run would make; its folders are never written."""
+    claim = method_of(method).claim(method)
     takes_values = "term_values" in method_of(method).inputs
     return ReleaseRequest(
         log=request.source,
@@ -112,6 +114,7 @@ def _release_request(request: CompareRequest, method: ResolvedName) -> ReleaseRe
         private=Path("unused"),
         values=request.values if takes_values else None,
         market=request.market if takes_values else None,
+        sensitive=request.sensitive if "sensitive_terms" in guarantee_of(claim).inputs else None,
         places=request.places if "word_lists" in method_of(method).inputs else None,
         semantics=request.semantics,
         seed=request.seed,

@@ -116,6 +116,7 @@ def _try(plan: ReleasePlan, source: LogSource, progress: Progress) -> tuple[floa
         values=request.values,
         market=request.market,
         places=request.places,
+        sensitive=request.sensitive,
         semantics=request.semantics,
         seed=plan.seed,
     )

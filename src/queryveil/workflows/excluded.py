@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from queryveil.core.display import printable
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.kinds.private_folder import RunRecord
-from queryveil.logs.user_lists import excluded_digest, excluded_in, read_excluded_terms
+from queryveil.logs.user_lists import excluded_digest, excluded_in, read_terms
 from queryveil.release.manifest import Manifest
 
 RECORDED = "excluded_terms"  # in the private record of a run
@@ -72,7 +72,7 @@ def check_excluded(
         )
         return [], (unchecked,) if stated is not None else ()
     charset = manifest.cleaning.cleaning().charset
-    terms = recorded_terms(manifest, run) if path is None else read_excluded_terms(path, charset)
+    terms = recorded_terms(manifest, run) if path is None else read_terms(path, charset)
     found, faults = find(terms), []
     if found:
         first = printable(min(found))

@@ -10,7 +10,7 @@ terms that the history had in the log and that fewer than k people had; without 
 others could stay. A whole query is a combination of one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
@@ -32,6 +32,7 @@ from queryveil.kinds.base import PLURALS
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.characters import fold
 from queryveil.release.reader import Release, load_release
+from queryveil.workflows.explain_inference import find_inference, sensitive_marker
 from queryveil.workflows.requests import WhyRequest
 
 OWNER_ONLY = "For the owner of the log only: this shows what a person searched for. Nothing was written."
@@ -186,7 +187,7 @@ class LogHoldings:
     rows: HoldingRows
     count: NDArray[np.int32]  # (rows,): queries of the history that hold the term
     terms: pa.Array
-    release_id: NDArray[np.int64]  # (histories,): -1 where nothing was released
+    released_from: NDArray[np.int64]  # (released histories,): the history of the log that each is, or is a piece of
 
     def row(self, history: int) -> slice:
         """Return the rows of a history."""
@@ -227,23 +228,28 @@ class LogHoldings:
         keys = np.sort(user * len(numbers) + as_array(position.filter(is_there)))
         is_new = np.concatenate((keys[:1] >= 0, keys[1:] != keys[:-1]))  # a term may stand in several queries
         user, position = np.divmod(keys[is_new], max(len(numbers), 1))
-        is_released = self.release_id >= 0
-        original = np.empty(np.count_nonzero(is_released), np.int64)  # released history → history
-        original[self.release_id[is_released]] = np.flatnonzero(is_released)
-        return HoldingRows(
-            user, numbers[position].astype(np.int32), self.rows.owner[original], self.rows.part[original]
-        )
+        owner, part = self.rows.owner[self.released_from], self.rows.part[self.released_from]
+        return HoldingRows(user, numbers[position].astype(np.int32), owner, part)
+
+    def pieces(self, history: int, released: HoldingRows) -> list[set[int]]:
+        """Return the terms that each piece of a history shows, the largest piece first."""
+        found = []
+        for user in np.flatnonzero(self.released_from == history).tolist():
+            begin, end = np.searchsorted(released.history, [user, user + 1])
+            found.append(set(released.term[begin:end].tolist()))
+        return sorted(found, key=len, reverse=True)  # of equals the first in the release
 
 
-def load_holdings(private: PrivateFolder, membership: pa.Table) -> LogHoldings:
-    """Read the log from a private folder whose membership has been read already."""
+def load_holdings(private: PrivateFolder) -> LogHoldings:
+    """Read the log from a private folder."""
+    membership, pieces = private.histories(), private.membership().drop_null()
     pairs = private.encoded_terms()
     encoded = pairs["term"].chunk(0)
     has_parts = "partition" in membership.column_names
     part = _numbers(membership["partition"]) if has_parts else np.zeros(len(membership), np.int32)
     rows = HoldingRows(as_array(pairs["history"]), as_array(encoded.indices), _numbers(membership["person"]), part)
-    release_id = as_array(pc.coalesce(membership["release_id"], pa.scalar(-1, pa.int64())))
-    return LogHoldings(rows, as_array(pairs["count"]), encoded.dictionary, release_id)
+    released_from = as_array(pieces.sort_by("release_id")["history"])
+    return LogHoldings(rows, as_array(pairs["count"]), encoded.dictionary, released_from)
 
 
 def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
@@ -268,12 +274,25 @@ class Fate(Brief):
     people_of_cause: int | None = None  # who hold that in the log
     lost: int | None = None  # if the combination is the term alone: the people who lost it
     lost_in_pairs: int | None = None  # and those of them who had it in a pair that is too rare in the log
+    # if enough people would share every combination, but something sensitive would follow from one:
+    known: tuple[str, ...] = ()  # the combination
+    sensitive: str | None = None  # what would follow
+    having: int | None = None  # how many of those who hold the combination would have it
+    holders: int | None = None
+    piece: int = 0  # if kept: the piece of the history that it is in, by size; 0 is the largest
+    beside: tuple[str, ...] = ()  # the other terms of another piece
     # Other terms of these combinations are common by themselves: what goes anyway forces nothing else to go.
 
     def sentence(self, required: int) -> str:
         """Say what became of the term."""
+        if self.piece:
+            return f"in another piece, with {', '.join(self.beside)}" if self.beside else "in another piece, alone"
         if self.kept:
             return "kept"
+        if self.sensitive is not None:
+            shared = ", ".join(self.known) + (" together" if len(self.known) > 1 else "")
+            holders = f"{self.having:,} of the {self.holders:,} who have {shared}"
+            return f"{holders} would have {self.sensitive} too, and a smaller share is allowed"
         if self.people is None or self.people_in_log is None:
             return COULD_STAY
         together = self._with(self.combination)
@@ -319,7 +338,9 @@ class TermExplanation(Tabular):
         """Return a row per term of a history."""
         columns = {name: [getattr(fate, name) for fate in self.fates] for name in Fate.__dataclass_fields__}
         types = {"term": pa.string(), "kept": pa.bool_()}
-        types |= dict.fromkeys(("combination", "cause"), pa.list_(pa.string()))
+        types |= dict.fromkeys(("combination", "cause", "known", "beside"), pa.list_(pa.string())) | {
+            "sensitive": pa.string()
+        }
         return pa.table(columns, pa.schema({name: types.get(name, pa.int64()) for name in columns}))
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -351,10 +372,10 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
         raise InputError(
             f"{release} promises {claim}; reasons are known where terms or queries must be shared by k people."
         )
-    folder.check_belongs(loaded.manifest.content_sha256)
-    membership = folder.membership()
-    histories = _histories_of(membership, person, request.history)
-    log = load_holdings(folder, membership)
+    run = folder.check_belongs(loaded.manifest.content_sha256)
+    mark = sensitive_marker(claim, run)
+    histories = _histories_of(folder.histories(), person, request.history)
+    log = load_holdings(folder)
     wanted = None
     if request.term is not None:  # it is folded as the log's terms are
         folded = " ".join(fold(request.term, loaded.manifest.cleaning.cleaning().charset).split())
@@ -371,7 +392,7 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
     is_common = {part: log.is_common(part, claim.integer("k")) for part in set(log.rows.part[histories].tolist())}
     for number, one in enumerate(histories):
         progress("looking for reasons", number, len(histories))
-        fates += _fates(log, original, released, one, wanted, is_common[int(log.rows.part[one])], claim)
+        fates += _fates(log, original, released, one, wanted, is_common[int(log.rows.part[one])], claim, mark)
     progress("looking for reasons", len(histories), len(histories))
     return TermExplanation(person, str(claim), claim.integer("k"), tuple(fates), loaded.kind.unit)
 
@@ -399,6 +420,7 @@ def _fates(
     wanted: int | None,
     is_common: NDArray[np.bool_],
     claim: ResolvedName,
+    mark: Callable[[Sequence[str]], NDArray[np.bool_]] | None,
 ) -> list[Fate]:
     """Say of the terms of a history, or of the one that is wanted, what became of them; removed ones first."""
     row = log.row(history)
@@ -406,15 +428,19 @@ def _fates(
     texts = log.terms.take(pa.array(terms)).to_pylist()  # from here on a term is its position in the row
     before, after = (rows.postings(terms, part, len(log.terms)) for rows in (original, released))
     in_order = sorted(range(len(texts)), key=texts.__getitem__)
-    kept = [position for position in in_order if log.release_id[history] in after.of(position)]
+    pieces = log.pieces(history, released)
+    piece_of = [next((i for i, shown in enumerate(pieces) if term in shown), -1) for term in terms.tolist()]
+    kept = [position for position in in_order if piece_of[position] == 0]
     k, m, person = claim.integer("k"), guarantee_of(claim).largest_shared(claim), int(log.rows.owner[history])
     search = ReasonSearch(after, person, kept, k=k, m=m)
     causes = ReasonSearch(before, person, [position for position in in_order if is_common[terms[position]]], k=k, m=m)
     fates = []
-    for position in sorted(in_order, key=set(kept).__contains__):
+    for position in sorted(in_order, key=piece_of.__getitem__):  # removed terms first, then piece by piece
         if wanted is not None and terms[position] != wanted:
             continue
-        fate = Fate(history, texts[position], int(counts[position]), position in kept)
+        number = piece_of[position]
+        beside = tuple(texts[each] for each in in_order if number > 0 and piece_of[each] == number and each != position)
+        fate = Fate(history, texts[position], int(counts[position]), number >= 0, piece=max(number, 0), beside=beside)
         found = None if fate.kept else search.smallest(position)
         if found is not None:
             positions = (position, *found.others)
@@ -427,5 +453,31 @@ def _fates(
             if cause is not None:
                 names = tuple(sorted(texts[other] for other in (position, *cause.others)))
                 fate = replace(fate, cause=names, people_of_cause=cause.people)
+        elif mark is not None and not fate.kept:
+            fate = _explain_by_inference(fate, history, after, kept, position, texts, mark, claim, log)
         fates.append(fate)
     return fates
+
+
+def _explain_by_inference(
+    fate: Fate,
+    history: int,
+    after: Postings,
+    kept: Sequence[int],
+    position: int,
+    texts: Sequence[str],
+    mark: Callable[[Sequence[str]], NDArray[np.bool_]],
+    claim: ResolvedName,
+    log: LogHoldings,
+) -> Fate:
+    """Say what would follow too surely if the term were put back."""
+    released = int(np.append(np.flatnonzero(log.released_from == history), -1)[0])
+    owner = after.owner
+    if released < 0:  # nothing of the history was released: it would be a new one
+        released, owner = len(owner), np.append(owner, log.rows.owner[history])
+    found = find_inference(after.of, owner, released, kept, position, mark(texts), claim)
+    if found is None:
+        return fate
+    known, term, having, holders = found
+    names = tuple(sorted(texts[other] for other in known))
+    return replace(fate, known=names, sensitive=texts[term], having=having, holders=holders)

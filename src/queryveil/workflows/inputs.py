@@ -27,6 +27,7 @@ from queryveil.semantics import SemanticOptions
 from queryveil.workflows.requests import ReleaseRequest
 
 _NO_START = "--start-from is for methods that delete terms, and {} does not; leave it out."
+_NO_VECTORS = "--vectors is for methods that compare meanings, and {} does not; leave it out."
 _NO_TAXONOMY = "--taxonomy is for methods that compare meanings, and {} does not; leave it out."
 _NO_GROUPS = "--groups goes on with groups, and {} makes none; leave it out."
 
@@ -41,6 +42,7 @@ class MethodInput:
     progress: Progress
     summary: Mapping[str, Any] = field(default_factory=dict)  # what the summary of the run says about it
     record: Mapping[str, Any] = field(default_factory=dict)  # what the private record of the run says about it
+    lists: Mapping[str, Any] = field(default_factory=dict)  # what the manifest says about it
 
     def __post_init__(self) -> None:
         """Open and check the input, before the log is read."""
@@ -90,6 +92,7 @@ class TermValuesInput(MethodInput):
 INPUTS: Mapping[str, str] = MappingProxyType(  # imported when a method takes them
     {
         "term_values": "queryveil.workflows.inputs:TermValuesInput",
+        "sensitive_terms": "queryveil.workflows.sensitive_terms_input:SensitiveTermsInput",
         "word_lists": "queryveil.workflows.semantic_inputs:WordListsInput",
         "weaker_release": "queryveil.workflows.earlier_releases:WeakerReleaseInput",
         "network": "queryveil.workflows.semantic_inputs:NetworkInput",
@@ -102,10 +105,12 @@ INPUTS: Mapping[str, str] = MappingProxyType(  # imported when a method takes th
 _REFUSALS = (
     ("term_values", "values", "--values is for methods that weigh terms, and {} does not; leave it out."),
     ("term_values", "market", "--market is for methods that weigh terms, and {} does not; leave it out."),
+    ("sensitive_terms", "sensitive", "--sensitive is for methods that bound inference, and {} does not; leave it out."),
     ("word_lists", "places", "--places is for methods that look for places, and {} does not; leave it out."),
     ("weaker_release", "start_from", _NO_START),
     ("weaker_release", "start_from_private", _NO_START),
     ("network hierarchy", "semantics.taxonomy", _NO_TAXONOMY),
+    ("network hierarchy", "semantics.vectors", _NO_VECTORS),
     ("weights", "semantics.weights", "--weights is for methods that make groups; {} counts occurrences, leave it out."),
     ("previous_groups", "groups", _NO_GROUPS),
     ("previous_groups", "groups_private", _NO_GROUPS),

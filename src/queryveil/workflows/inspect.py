@@ -109,6 +109,14 @@ def person_of(private: Path, number: int) -> str:
     return persons[number]
 
 
+def number_of(private: Path, person: str) -> int:
+    """Return the number of a person, by which alone records name them."""
+    _, persons, _ = _people(private)
+    if person not in persons:
+        raise InputError(UNKNOWN_PERSON, field="person")
+    return persons.index(person)
+
+
 def show_person(release: Path, private: Path, person: str, *, progress: Progress = silent) -> PersonView:
     """Return a person's history before and after."""
     loaded = load_release(release, check_rows=False)
@@ -126,12 +134,12 @@ def show_person(release: Path, private: Path, person: str, *, progress: Progress
         before = _compared(private, own["history"], loaded.kind.fates, {entry for entry, _ in after})
     held = {row.entry for row in before}
     shown = tuple(PublishedItem(entry, figure, entry in held) for entry, figure in after)
-    return PersonView(loaded.manifest.kind, tuple(before), shown, own.num_rows, len(units))
+    return PersonView(loaded.manifest.kind, tuple(before), shown, pc.count_distinct(own["history"]).as_py(), len(units))
 
 
 def _people(private: Path) -> tuple[NDArray[np.int64], list[str], pa.Table]:
-    """Return the number of each history's person, the people in that order, and the membership."""
-    membership = PrivateFolder(private).membership()
+    """Return the number of each history's person, the people in that order, and the histories."""
+    membership = PrivateFolder(private).histories()
     encoded = membership["person"].combine_chunks().dictionary_encode()
     return as_array(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist(), membership
 

@@ -28,6 +28,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, RunRecord, bind, write_private
+from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, method_of
@@ -86,7 +87,6 @@ class LocalRun(ReleaseRun):
         if profiles.partition is not None:
             n_parts = len(profiles.partition_values)
             partition = PartitionRecord(source.cleaning.partition_by, n_parts, outcome.summary[TOO_FEW])
-        uses_lists = self._method_inputs.find(PersonalWordLists) is not None
         return AppliedMethod(
             outcome.found,
             {key: value for each in self._input_loaders[::-1] for key, value in each.summary.items()}
@@ -96,7 +96,7 @@ class LocalRun(ReleaseRun):
             plan.kind.counts(outcome, profiles, self._content),
             CleaningRecord(source.cleaning.as_record(), steps, None if meaning is None else meaning.as_record()),
             partition,
-            {"places": file_digest(plan.request.places)} if uses_lists else None,
+            {key: value for each in self._input_loaders for key, value in each.lists.items()} or None,
         )
 
     @contextmanager
@@ -125,7 +125,7 @@ class LocalRun(ReleaseRun):
             dict(plan.method.values),
             more,
         )
-        write_private(folder, profiles, content.release_ids, run)
+        write_private(folder, profiles, content.release_ids, run, content.history_of)
         for each in self._input_loaders:
             each.write_private(folder, profiles, self._outcome, content)
 
@@ -165,7 +165,7 @@ def evidence_of_new_rows(
     """Return the evidence of rows that were just made: decoded, with the private side and what the method was given."""
     evidence = kind.evidence_of_profiles(rows, profiles, content, manifest.floor)
     evidence.add(Profiles, lambda: profiles)
-    for view in (PersonalWordLists, Network, MethodParameters):
+    for view in (PersonalWordLists, SensitiveTerms, Network, MethodParameters):
         evidence.add(view, partial(views.find, view))
     add_comparison(evidence, kind, manifest, market=views.find(Market), meaning=views.find(SemanticOptions))
     return evidence
@@ -200,8 +200,10 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
     """Run a method on each partition that has enough people, and keep nothing of the others."""
     claim = method_of(task.method).claim(task.method)
     smallest = guarantee_of(claim).smallest_crowd(claim)
-    mask = np.zeros(len(task.profiles.ids), np.bool_)
+    mask, piece = np.zeros(len(task.profiles.ids), np.bool_), np.full(len(task.profiles.ids), -1, np.int32)
+    is_cut = False
     n_suppressed, chosen, start = 0, Counter[str](), task.inputs.find(KeptPairs)
+    found: dict[str, int | float] = {}
     for part in range(len(task.profiles.partition_values)):
         profiles, pairs = partition_profiles(task.profiles, part)
         if profiles.n_people < smallest:
@@ -210,6 +212,9 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
         inputs = task.inputs if start is None else Views(*task.inputs.build_all(), KeptPairs(start.mask[pairs]))
         outcome = method(MethodTask(profiles, task.method, task.rng, inputs, task.progress))
         mask[pairs] = outcome.mask
+        found |= outcome.found
+        if outcome.piece is not None:
+            piece[pairs], is_cut = outcome.piece, True
         chosen[outcome.summary.get("chosen", outcome.summary.get("algorithm", task.method.declaration.name))] += 1
     summary = {
         **{name: task.method[name] for name in ("algorithm",) if name in task.method.values},
@@ -217,7 +222,7 @@ def _run_by_partition(task: MethodTask, method: Callable[[MethodTask], KeptPairs
         TOO_FEW: n_suppressed,
         "parts by what was chosen": dict(chosen),
     }
-    return KeptPairs(mask, summary=summary)
+    return KeptPairs(mask, piece if is_cut else None, summary=summary, found=found)
 
 
 def _suppressed(kept: KeptColumns, n_rare: Mapping[str, int]) -> dict[str, int]:

@@ -27,7 +27,7 @@ from queryveil.histories.build import assemble, build
 from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
-from queryveil.kinds.private_folder import PrivateFolder, RunRecord
+from queryveil.kinds.private_folder import VECTORS, PrivateFolder, RunRecord
 from queryveil.market.table import Market, read_market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
 from queryveil.measures.base import Comparison
@@ -168,10 +168,18 @@ def _add_original(
         market=None if request.market is None else read_market(request.market, cleaning.charset),
         meaning=None
         if meaning is None
-        else replace(SemanticOptions(**meaning), taxonomy=request.taxonomy, excluded=excluded),
+        else replace(
+            SemanticOptions(**meaning), taxonomy=request.taxonomy, vectors=_own_vectors(private), excluded=excluded
+        ),
         map_histories=map_histories,
         progress=progress,
     )
+
+
+def _own_vectors(private: PrivateFolder | None) -> Any:
+    """Return the file of the vectors by which the release was made, if these were the user's."""
+    file = None if private is None else private.path / VECTORS
+    return file if file is not None and file.is_file() else None
 
 
 def _read_original(
@@ -183,7 +191,7 @@ def _read_original(
     if profiles is None:
         profiles = build(evidence.get(QueryLog), unit=kind.unit, progress=progress)
     if private is not None:
-        find_people(private.membership(), profiles, is_ordered=False)
+        find_people(private.histories(), profiles, is_ordered=False)
     refuse_other_counts(release.manifest, Counts.of(profiles))
     return profiles
 
@@ -272,7 +280,12 @@ def add_comparison(
 
     `map_histories` maps the histories of the private folder to those of the profiles, which may be in another order.
     """
-    evidence.add(Comparison, lambda: compare_to_original(evidence, kind, market, map_histories))
+    after = manifest.counts["after"]
+    several = after["histories"] > after["people"]  # of people with one history each, these are pieces
+    evidence.add(
+        Comparison,
+        lambda: replace(compare_to_original(evidence, kind, market, map_histories), is_in_pieces=several),
+    )
     if meaning is not None:
         from queryveil.measures.vocabularies import Vocabularies
 

@@ -17,6 +17,7 @@ from queryveil.engines import open_log
 from queryveil.experiments import burghardt, carpineto, liu, zhu
 from queryveil.experiments.paper import Paper, PaperInputs, PaperOptions
 from queryveil.histories.build import build
+from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts
 from queryveil.logs.generate import generate
 from queryveil.market.table import read_market
@@ -111,15 +112,15 @@ def _inputs(
         market = None if market_file is None else read_market(market_file, source.cleaning.charset)
         with open_log(source, progress=progress) as opened:
             profiles, n_queries = build(opened, unit=paper.unit, progress=progress), opened.n_queries
-        sessions = None
-        if paper.needs_sessions and opened.has_times and source.cleaning.history == "user":
-            with open_log(replace(source, cleaning=replace(source.cleaning, history="session"))) as opened:
-                sessions = build(opened)
+        cut: dict[str, Profiles] = {}
+        for history in paper.histories if opened.has_times and source.cleaning.history == "user" else ():
+            with open_log(replace(source, cleaning=replace(source.cleaning, history=history))) as reopened:
+                cut[history] = build(reopened)
         index = options.index
         if paper.needs_index and index is None:
             index = folder / "index"
             make_index(IndexRequest(corpus="wordnet", out=index), progress=progress)
-        yield PaperInputs(profiles, options, rng, progress, market, index, sessions, n_queries)
+        yield PaperInputs(profiles, options, rng, progress, market, index, cut, n_queries)
 
 
 def _like(paper: Paper, options: PaperOptions) -> str:

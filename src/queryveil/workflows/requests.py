@@ -29,12 +29,14 @@ from queryveil.core.options import (
 from queryveil.engines import EngineOptions, LogSource, QueryLog
 from queryveil.engines.kept_columns import KeptColumn, parse_kept_columns
 from queryveil.logs.options import CleaningOptions, ColumnRoles, ReadingOptions
+from queryveil.search.ranking_settings import BLENDED, ENGINES, RANKINGS, SPREAD, RankingSettings, ranking_settings
 from queryveil.semantics import SemanticOptions, WeightOptions
 
 COUNT = Integer(minimum=0)
 _INPUTS, _OUTPUT = "Inputs of methods and measures", "Output"  # headings of help
 _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _PLACES = "More places, one on each line, for methods that look for places."
+_SENSITIVE = "Sensitive terms, one on each line, for a bound h on inference; unless given, the bundled model says."
 _TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
 _EXCLUDED = "Terms that are never published, one on each line; a query that would be released whole goes with its term."
 _MEASURES = "What to measure (queryveil list measures); may be repeated."
@@ -82,10 +84,10 @@ class LogRequest(OptionGroup):
         exclude_terms: Path | None = getattr(self, "exclude_terms", None)
         if exclude_terms is None:
             return self._source
-        from queryveil.logs.user_lists import read_excluded_terms
+        from queryveil.logs.user_lists import read_terms
 
         source = self._source
-        return replace(source, excluded=read_excluded_terms(exclude_terms, source.cleaning.charset))
+        return replace(source, excluded=read_terms(exclude_terms, source.cleaning.charset))
 
     @property
     def _source(self) -> LogSource:
@@ -172,6 +174,7 @@ class ReleaseRequest(OpenRequest):
         None, EnginePath(), "The private folder of the --groups release.", panel=_INPUTS
     )
     places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
+    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE, panel=_INPUTS)
     exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
     attacks: tuple[str | Name, ...] = option(
         (),
@@ -203,6 +206,7 @@ class VerifyRequest(OptionGroup):
     )
     private: Place | None = option(None, EnginePath(), "The private folder: people are counted instead of histories.")
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE)
     exclude_terms: Path | None = option(
         None, LocalPath(), "The list of excluded terms that the release was made with: none of them may be published."
     )
@@ -218,6 +222,7 @@ class HandOverRequest(OptionGroup):
     release: Path = required(LocalPath(), "A release folder, or an export of one.", is_argument=True)
     private: Path | None = option(None, LocalPath(), "The private folder: people are counted instead of histories.")
     places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
+    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE)
     key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
 
 
@@ -255,7 +260,11 @@ class PairingOptions(OptionGroup):
         "When a released query stands for an original one: exact, words, partial or terms; exact unless given, for "
         "releases of terms what they allow.",
     )
-    model: Path | None = option(None, LocalPath(), "A sensitivity model; the bundled one unless given.")
+    model: Path | None = option(
+        None,
+        LocalPath(),
+        "A sensitivity model; `bayes` for the bundled naive Bayes, the bundled model of queries unless given.",
+    )
     words: Path | None = option(None, LocalPath(), "Sensitive words of your own, one on each line.")
     release_format: str = option("", FreeText(), "The format of a released log; guessed unless given.")
     release_columns: str = option("", ColumnRoles(), "The columns of a released log, as in --columns.")
@@ -345,6 +354,7 @@ class CompareRequest(LogRequest):
         panel=_INPUTS,
     )
     places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
+    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE, panel=_INPUTS)
     exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
@@ -437,8 +447,38 @@ class IndexRequest(OptionGroup):
     form: str = option(
         "", FreeText(), "The form of the documents (queryveil list corpora); else it is guessed.", flag="--format"
     )
+    engine: str | None = option(
+        None,
+        Word(ENGINES),
+        "Write the documents for a search engine instead: mapping.json and bulk.ndjson, for its _bulk API.",
+        flag="--for",
+    )
     add: bool = option(False, Flag(), "Add the documents to the index there is.")
     force: bool = option(False, Flag(), "Replace an existing index.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions(OptionGroup):
+    """How the engine's documents are re-ranked by a profile."""
+
+    ranking: str = option(
+        BLENDED,
+        Word(tuple(RANKINGS)),
+        "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone.",
+    )
+    blend: float | None = option(
+        None, Real(0, 1), "The weight of the engine's own score against the profile, from 0 to 1."
+    )
+    shrink: float | None = option(
+        None, Real(0, 1), "The weight of everybody's profile against the group's, from 0 to 1."
+    )
+    query_weight: float | None = option(
+        None, Real(0, 1), "The weight of the query's own terms next to the profile, from 0 to 1."
+    )
+
+    def settings(self) -> RankingSettings:
+        """Return the weights: those given, else those of the named ranking."""
+        return ranking_settings(self.ranking, blend=self.blend, shrink=self.shrink, query_weight=self.query_weight)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -450,23 +490,51 @@ class SearchRequest(OptionGroup):
     plain: bool = option(False, Flag(), "Search without a profile: the engine's own order.")
     group: int | None = option(None, COUNT, "As a group of --groups.", flag="--as-group")
     groups: Place | None = option(None, EnginePath(), "A release of groups.")
+    everybody: bool = option(
+        False,
+        Flag(),
+        "As everybody, the mean of all groups of --groups: for people who are in none.",
+        flag="--as-everybody",
+    )
     person: str | None = option(None, Identifier(), "As a person of --profiles.", flag="--as-user")
     profiles: Path | None = option(None, LocalPath(), "A file of profiles (user, term, weight).")
     n: int = option(10, COUNT, "How many documents.", flag="--number", short="-n")
     depth: int = option(100, COUNT, "How many of the engine's documents are re-ranked.")
-    blend: float = option(0.0, Real(), "The weight of the engine's own score against the profile, from 0 to 1.")
+    reranking: RankingOptions = field(default_factory=RankingOptions)
     explain: bool = option(False, Flag(), "Show which terms moved a document.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.plain + (self.group is not None) + (self.person is not None) > 1:
+        if self.plain + (self.group is not None) + self.everybody + (self.person is not None) > 1:
             raise InputError(
-                "a search is plain, as a group or as a user; give one of --plain, --as-group and --as-user."
+                "a search is plain, as a group, as everybody or as a user; give one of --plain, --as-group, "
+                "--as-everybody and --as-user."
             )
-        if (self.group is None) != (self.groups is None):
-            raise InputError("--as-group names a group of the release that --groups gives; give both or none.")
+        if (self.group is not None or self.everybody) != (self.groups is not None):
+            raise InputError(
+                "--as-group names a group of the release that --groups gives, and --as-everybody means all of them; "
+                "give one of them with --groups, or none."
+            )
         if (self.person is None) != (self.profiles is None):
             raise InputError("--as-user names a person of the file that --profiles gives; give both or none.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchBodyRequest(OptionGroup):
+    """The body of a search for an engine that people run, re-ranked by a group of a release."""
+
+    query: str = required(FreeText(), "What to search for.", is_argument=True)
+    group: int = required(COUNT, "A group of --groups.", flag="--as-group")
+    groups: Place = required(EnginePath(), "A release of groups.")
+    engine: str = required(Word(ENGINES), "The engine: terms is for any of Lucene's family.", flag="--for")
+    n: int = option(10, COUNT, "How many documents.", flag="--number", short="-n")
+    depth: int = option(100, Integer(minimum=1), "How many of the engine's documents are re-ranked.")
+    spread: float = option(
+        SPREAD,
+        Real(0, excludes_minimum=True),
+        "How many times wider the engine's scores spread than similarities, which are from 0 to 1.",
+    )
+    reranking: RankingOptions = field(default_factory=RankingOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -480,7 +548,11 @@ class SensitivityRequest(OptionGroup):
         FreeText(), "A CSV file (columns query, label) to train on; or the query.", is_argument=True
     )
     out: Path | None = option(None, LocalPath(), "train: the model file to write.")
-    model: Path | None = option(None, LocalPath(), "explain: a model file; the bundled one unless given.")
+    model: Path | None = option(
+        None,
+        LocalPath(),
+        "explain: a model file; `bayes` for the bundled naive Bayes, the bundled model of queries unless given.",
+    )
     words: Path | None = option(None, LocalPath(), "explain: sensitive words of your own, one on each line.")
     seed: int = option(0, COUNT, "train: seed of the folds.")
     force: bool = option(False, Flag(), "train: replace an existing model file.")

@@ -1,9 +1,11 @@
 """Indexing documents, and searching them: unpersonalised, as a group of a release, or as a person."""
 
 import difflib
+import json
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.display import Brief
 from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
+from queryveil.core.files import write_file
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.memory_folder import folder_of
 from queryveil.core.options import EnginePath, Place
@@ -24,8 +27,14 @@ from queryveil.search.answers import Answer, SearchOptions, answer, answer_uncom
 from queryveil.search.builder import IndexBuilder, batches
 from queryveil.search.corpora.base import Document, find_corpus, read_documents
 from queryveil.search.index import RECORD_FILE, Index, open_index
-from queryveil.search.ranking import ProfileVector
-from queryveil.workflows.requests import IndexRequest, SearchRequest
+from queryveil.search.ranking import ProfileVector, RankingProfile
+from queryveil.search.ranking_settings import BLENDED, RankingSettings, ranking_settings
+from queryveil.search.rescoring import DIALECTS, EngineDialect, OpenVocabulary, bulk_lines, heaviest_terms, rescore_part
+from queryveil.search.rescoring import search_body as build_body
+from queryveil.workflows.requests import IndexRequest, SearchBodyRequest, SearchRequest
+
+BULK_FILE, MAPPING_FILE = "bulk.ndjson", "mapping.json"
+NO_GROUPS = "a group is one of a release; give the release as groups."
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,13 +58,17 @@ def index(request: IndexRequest, *, progress: Progress = silent) -> Indexed:
     corpus, out, add, force = request.corpus, request.out, request.add, request.force
     if add and force:
         raise InputError("--add keeps the index there is and --force replaces it; give one of them.")
-    target = prepare_target(out, RECORD_FILE, force=add or force)
+    if add and request.engine is not None:
+        raise InputError("--add is for an index of our own, and --for writes anew; leave one of them out.")
+    decider = RECORD_FILE if request.engine is None else MAPPING_FILE
+    target = prepare_target(out, decider, force=add or force)
     if Path(corpus).is_dir() and target.resolve().is_relative_to(Path(corpus).resolve()):
         raise OutputError(f"{out} would lie among the documents of {corpus}; choose another place.")
     old = open_index(target) if add else None
     found = find_corpus(corpus, request.form)
+    built = NEW if request.engine is None else "index"
     try:
-        with open_workspace(target) as workspace, closing(_IndexRun(workspace / NEW, old)) as run:
+        with open_workspace(target) as workspace, closing(_IndexRun(workspace / built, old)) as run:
             for batch in batches(read_documents(found, progress)):
                 run.add(batch)
             if not run.builder.n_documents:
@@ -63,10 +76,20 @@ def index(request: IndexRequest, *, progress: Progress = silent) -> Indexed:
             if run.n_added:
                 progress("writing", 0, 0)
                 run.builder.finish()
+                if request.engine is not None:
+                    _write_for_engine(workspace / NEW, open_index(workspace / built), DIALECTS[request.engine])
                 move_into_place(workspace, target, force=add or force)
             return run.result(target, found.corpus.name, found.n_skipped)
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was written.") from None
+
+
+def _write_for_engine(folder: Path, index: Index, dialect: EngineDialect) -> None:
+    """Write documents as the `_bulk` API takes them, and the mapping last."""
+    folder.mkdir()
+    with (folder / BULK_FILE).open("wb") as stream:
+        stream.writelines(bulk_lines(index, dialect))
+    write_file(folder / MAPPING_FILE, json.dumps(dialect.mapping(), indent=2).encode() + b"\n")
 
 
 class _IndexRun:
@@ -168,6 +191,17 @@ class Searcher(Brief):
         """Return whether the release has the group."""
         return self._groups is not None and self._groups.has(group)
 
+    def rescore(
+        self, group: int, engine: str, settings: RankingSettings, *, query: str = "", depth: int, spread: float
+    ) -> dict[str, Any]:
+        """Return the `rescore` part of a search body for another engine; terms that our index lacks are left out."""
+        if self._groups is None:
+            raise InputError(NO_GROUPS)
+        dialect, profile = DIALECTS[engine], self._groups.profile(group)
+        heaviest = heaviest_terms(profile, self.index.vector((query,), (1.0,)), settings, dialect.most_terms)
+        terms = [(self.index.terms[term], weight) for term, weight in heaviest]
+        return rescore_part(terms, settings, dialect, depth=depth, spread=spread)
+
     def search(
         self,
         query: str,
@@ -175,7 +209,11 @@ class Searcher(Brief):
         *,
         n: int = 10,
         depth: int = 100,
-        blend: float = 0.0,
+        ranking: str = BLENDED,
+        blend: float | None = None,
+        shrink: float | None = None,
+        query_weight: float | None = None,
+        everybody: bool = False,
         explain: bool = False,
     ) -> Answer:
         """Return the best documents for a query: in the engine's own order, or in that of a group's profile.
@@ -185,7 +223,11 @@ class Searcher(Brief):
             group: As a group of the release; without one, the order is the engine's own.
             n: How many documents.
             depth: How many of the engine's documents are re-ranked.
+            ranking: `blended`, or `paper` to rank by the profile alone.
             blend: The weight of the engine's own score against the profile, from 0 to 1.
+            shrink: The weight of everybody's profile against the group's, from 0 to 1.
+            query_weight: The weight of the query's own terms next to the profile, from 0 to 1.
+            everybody: As everybody, the mean of all groups: for people who are in none.
             explain: Whether to add which terms moved a document.
 
         Returns:
@@ -201,17 +243,20 @@ class Searcher(Brief):
             ['1']
         """
         profile = None
-        if group is not None:
+        if group is not None and everybody:
+            raise InputError("a search is as a group or as everybody; leave one of them out.", field="everybody")
+        if group is not None or everybody:
             if self._groups is None:
-                raise InputError("a group is one of a release; give the release as groups.")
-            profile = self._groups.profile(group)
-        return answer(self.index, query, profile, SearchOptions(n, depth, blend, explain))
+                raise InputError(NO_GROUPS)
+            profile = self._groups.everybody() if group is None else self._groups.profile(group)
+        settings = ranking_settings(ranking, blend=blend, shrink=shrink, query_weight=query_weight)
+        return answer(self.index, query, profile, SearchOptions(n, depth, settings, explain))
 
 
 class GroupProfiles:
-    """The groups of a release as profile vectors, computed on first use and cached."""
+    """The groups of a release and everybody, the mean of all groups, as vectors, computed on first use and cached."""
 
-    def __init__(self, path: Place, index: Index) -> None:
+    def __init__(self, path: Place, index: Index | OpenVocabulary) -> None:
         release = load_release(folder_of(path))
         groups = release.kind.read_evidence(release.rows, None, 1).find(ReleasedGroups)
         if groups is None:
@@ -221,18 +266,28 @@ class GroupProfiles:
             raise ReleaseError(f"{path} is not as it was released: {release.faults[0]}; get it anew.")
         self._path, self._index, self._released = path, index, groups
         self.numbers: tuple[int, ...] = tuple(groups.groups.tolist())
-        self._profiles: dict[int, ProfileVector] = {}
+        self._profiles: dict[int, RankingProfile] = {}
 
     def has(self, group: int) -> bool:
         """Return whether the release has the group."""
         return group in self._profiles or self._row(group) is not None
 
-    def profile(self, group: int) -> ProfileVector:
+    def profile(self, group: int) -> RankingProfile:
         """Return the profile of a group; the error for an unknown group names the nearest ones."""
         found = self._profiles.get(group)
         if found is None:  # threads may race here, but they compute the same vector
-            found = self._profiles[group] = self._vector(group)
+            found = self._profiles[group] = RankingProfile(self._vector(group), self._everybody)
         return found
+
+    def everybody(self) -> RankingProfile:
+        """Return the profile of people who are in no group: that of everybody."""
+        return RankingProfile(ProfileVector.empty(), self._everybody)
+
+    @cached_property
+    def _everybody(self) -> ProfileVector:
+        released = self._released
+        totals = np.bincount(released.ids, released.weights, minlength=len(released.terms))
+        return self._index.vector(released.terms, totals.tolist())
 
     def _vector(self, group: int) -> ProfileVector:
         released, row = self._released, self._row(group)
@@ -248,14 +303,27 @@ class GroupProfiles:
         return row if row < len(groups) and groups[row] == group else None
 
 
+def search_body(request: SearchBodyRequest) -> dict[str, Any]:
+    """Return the body of a search for another engine, re-ranked by a group of a release."""
+    dialect, settings, vocabulary = DIALECTS[request.engine], request.reranking.settings(), OpenVocabulary()
+    profile = GroupProfiles(request.groups, vocabulary).profile(request.group)
+    query = vocabulary.vector((request.query,), (1.0,))
+    heaviest = heaviest_terms(profile, query, settings, dialect.most_terms)
+    terms = [(vocabulary.terms[term], weight) for term, weight in heaviest]
+    rescore = rescore_part(terms, settings, dialect, depth=request.depth, spread=request.spread)
+    return build_body(request.query, request.group, rescore, dialect, n=request.n)
+
+
 def search(request: SearchRequest) -> Answer:
     """Answer one query; for many, a `Searcher` is faster."""
+    options = SearchOptions(request.n, request.depth, request.reranking.settings(), request.explain)
     index, profile = _open_index(request.index), None
     if request.group is not None and request.groups is not None:
         profile = GroupProfiles(request.groups, index).profile(request.group)
+    elif request.everybody and request.groups is not None:
+        profile = GroupProfiles(request.groups, index).everybody()
     elif request.person is not None and request.profiles is not None:
-        profile = _load_profile(index, request.person, request.profiles)
-    options = SearchOptions(request.n, request.depth, request.blend, request.explain)
+        profile = RankingProfile(_load_profile(index, request.person, request.profiles))
     return answer_uncompiled(index, request.query, profile, options)
 
 
@@ -313,12 +381,13 @@ class People:
         place = int(self._members.group[person])
         return None if place < 0 else int(self._released.groups[place])
 
-    def profile(self, person: int, index: Index) -> ProfileVector:
+    def profile(self, person: int, index: Index) -> RankingProfile:
         """Return a person's own profile over the terms of an index."""
         self._check(person)
         members = self._members
         row = slice(members.indptr[person], members.indptr[person + 1])
-        return index.vector([members.terms[i] for i in members.ids[row].tolist()], members.weights[row].tolist())
+        terms = [members.terms[i] for i in members.ids[row].tolist()]
+        return RankingProfile(index.vector(terms, members.weights[row].tolist()))
 
     def longest(self, n: int) -> list[int]:
         """Return the people with the longest profiles, of every group one; ties by number."""

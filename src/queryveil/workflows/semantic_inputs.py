@@ -13,28 +13,30 @@ from queryveil.core.progress import Progress
 from queryveil.histories.outcomes import Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import ReleaseContent
-from queryveil.kinds.private_folder import TAXONOMY
+from queryveil.kinds.private_folder import TAXONOMY, VECTORS
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.release.atomic_folder import file_digest
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import weighted
 from queryveil.semantics.network import Network
+from queryveil.semantics.taxonomy import check_coverage
 from queryveil.workflows.inputs import MethodInput
-
-LEAST_KNOWN = 0.01  # share of a log's occurrences that a taxonomy must know, else it is the wrong one
 
 
 class NetworkInput(MethodInput):
     """The semantic network by which terms are compared."""
 
     def __post_init__(self) -> None:
-        """Record the digest of the taxonomy."""
+        """Record the digests of the user's taxonomy or vectors."""
         self.meaning = replace(self.request.semantics, excluded=self.request.source.excluded)
         self.record = {"taxonomy": file_digest(self.meaning.taxonomy)}
+        if self.meaning.vectors is not None:
+            self.record["vectors"] = file_digest(self.meaning.vectors)
+        self._network: Network | None = None
 
     def provide(self, profiles: Profiles, views: Views) -> Profiles:
         """Add the network; drop the terms that it does not know if the options say so."""
-        network = open_network(profiles, self.meaning, self.progress)
+        network = self._network = open_network(profiles, self.meaning, self.progress)
         self.check_network(profiles, network)
         views.add(Network, lambda: network)
         views.add(SemanticOptions, lambda: self.meaning)
@@ -46,9 +48,11 @@ class NetworkInput(MethodInput):
             raise InputError(f"{self.method} does not compare terms by all relations; take --network wordnet.")
 
     def write_private(self, folder: Folder, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
-        """Write a copy of the taxonomy, by which verifiers compare terms."""
+        """Write a copy of the taxonomy, or of the vectors that placed words, by which verifiers compare terms."""
         if self.meaning.taxonomy is not None:
             write_file(folder / TAXONOMY, self.meaning.taxonomy.read_bytes(), 0o600)
+        if self._network is not None and self._network.vectors is not None:
+            write_file(folder / VECTORS, self._network.vectors.as_text().encode(), 0o600)
 
 
 class HierarchyInput(NetworkInput):
@@ -56,26 +60,16 @@ class HierarchyInput(NetworkInput):
 
     def check_network(self, profiles: Profiles, network: Network) -> None:
         """Count what the network does not know; refuse a taxonomy that is not about this log."""
-        taxonomy = self.meaning.taxonomy
         is_known = network.find_all(profiles.vocabulary) >= 0
         total = int(profiles.counts.sum(dtype=np.int64))
         known = int(profiles.counts[is_known[profiles.ids]].sum(dtype=np.int64))
-        if taxonomy is not None and known < LEAST_KNOWN * total:
-            raise InputError(
-                f"{taxonomy} knows {np.count_nonzero(is_known):,} of the {len(is_known):,} terms of the log, "
-                f"{known / max(1, total):.1%} of their occurrences; at least {LEAST_KNOWN:.0%} are needed, so give a "
-                "taxonomy of the log's own terms."
-            )
-        self.summary = {
-            "terms that the network does not know": int(np.count_nonzero(~is_known)),
-            "occurrences of these": total - known,
-            "occurrences of terms that it knows": known,
-        }
+        n_known = int(np.count_nonzero(is_known))
+        self.summary = check_coverage(self.meaning.taxonomy, n_known, len(is_known), known, total)
 
 
 def open_network(profiles: Profiles, meaning: SemanticOptions, progress: Progress) -> Network:
     """Return the semantic network that the options name."""
-    network: Network = declarations("network")[meaning.network_name].load()(profiles, meaning.taxonomy, progress)
+    network: Network = declarations("network")[meaning.network_name].load()(profiles, meaning.network_file, progress)
     return network.hide_names(meaning.excluded) if meaning.excluded else network
 
 
@@ -111,6 +105,7 @@ class WordListsInput(MethodInput):
         from queryveil.sensitivity.lists import load_lists
 
         self._lists = load_lists(self.request.places)
+        self.lists = {"places": file_digest(self.request.places)}
 
     def provide(self, profiles: Profiles, views: Views) -> Profiles:
         """Add the lists."""

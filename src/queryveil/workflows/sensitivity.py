@@ -1,6 +1,6 @@
 """Training a sensitivity model on a user's labels, and explaining what a model says of a query."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
 from queryveil.sensitivity.model import Explanation, SensitivityModel, is_model, load_model, model_bytes
+from queryveil.sensitivity.topics import SENSITIVE, topic_of
 
 if TYPE_CHECKING:  # scikit-learn takes long to import
     from queryveil.sensitivity.training import ClassifierScores
@@ -40,7 +41,9 @@ def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, prog
 
 
 def explain(query: str, *, model: Path | None = None, words: Path | None = None) -> Explanation:
-    """Say how likely a query is sensitive, and which of its words weigh how much."""
+    """Say how likely a query is sensitive, what it is then about, and which of its words weigh how much."""
     if not query.strip():
         raise InputError("there is no query to explain; give some words.")
-    return load_model(model, words).explain(query)
+    found = load_model(model, words).explain(query)
+    is_sensitive = bool(found.words) and found.probability >= SENSITIVE
+    return replace(found, topic=topic_of(found.words)) if is_sensitive else found

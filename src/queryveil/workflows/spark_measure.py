@@ -74,7 +74,7 @@ def _open(spark: "SparkSession", request: MeasureRequest, stack: ExitStack, prog
         raise InputError(f"there is no release or log {release}; check the path.")
     if storage.exists(uri) and (storage.is_folder(uri) or storage.exists(f"{uri}/{MANIFEST_FILE}")):
         folder = ClusterRelease(spark, release)
-        if folder.kind.needs_private:
+        if folder.kind.needs_private or folder.kind.is_generalized:
             raise InputError(f"{release} is of kind {folder.kind.name}, which has no Spark form; use --engine local.")
         faults = [*manifest_faults(folder.manifest), *folder.file_faults()]
         if faults:
@@ -219,7 +219,7 @@ class _ComparedRelease(_Compared):
         if self.private is None:
             raise InputError(log_pairs.NEEDS_MEMBERS.format(self.folder.name))
         membership = self.spark.read.parquet(f"{location_uri(self.private)}/{MEMBERSHIP}")
-        place = f.row_number().over(Window.partitionBy("person").orderBy("history")) - 1
+        place = f.dense_rank().over(Window.partitionBy("person").orderBy("history")) - 1
         numbered = membership.withColumn("number", place).where("release_id IS NOT NULL")
         return numbered.selectExpr("release_id AS user", "person", "number AS history")
 

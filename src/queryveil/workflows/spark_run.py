@@ -1,16 +1,17 @@
 """Making a release on Spark."""
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Floor, MethodParameters
 from queryveil.core.files import write_file
 from queryveil.core.memory_folder import MemoryPath
-from queryveil.core.names import resolve
+from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import SPARK
@@ -24,19 +25,26 @@ from queryveil.histories.profile_files import is_profile_file
 from queryveil.kinds.base import Counts
 from queryveil.kinds.frames import FrameLayout
 from queryveil.kinds.private_folder import TAXONOMY, RunRecord
+from queryveil.measures import measure_of
 from queryveil.measures.utility.retention import from_counts
 from queryveil.methods.base import method_of
-from queryveil.methods.distributed.linkability import network_of
+from queryveil.methods.distributed.features import network_of
 from queryveil.methods.distributed.outcomes import ClusterOutcome, SparkTask
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.spark_writer import StagedRelease, cluster_staging, ranked, write_private, write_rows
 from queryveil.release.writer import WrittenRows, prepare_targets
+from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun, plan_release
 from queryveil.workflows.excluded import RECORDED, WOULD_PUBLISH, find_published
 from queryveil.workflows.requests import ReleaseRequest
+from queryveil.workflows.sensitive_terms_input import SensitiveTermsInput
 from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
+from queryveil.workflows.spark_vocabularies import open_network, published_frames
 from queryveil.workflows.stop_words import TOP_TERMS, advise
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
 
@@ -56,6 +64,7 @@ class SparkRun(ReleaseRun):
         super().__init__()
         self.plan, self.progress = plan_release(request), progress
         self._layout = _check_supported(self.plan)
+        self._sensitive = SensitiveTermsInput(request, self.plan.method, self.plan.kind, progress)
         self._out, self._private = str(request.out), None if request.private is None else str(request.private)
         folder, secret = local_path(self._out), None if self._private is None else local_path(self._private)
         self.locations = folder or self._out, secret or self._private
@@ -84,14 +93,16 @@ class SparkRun(ReleaseRun):
         self._cleaned = cleaned
         if find_published(cleaned.parts, source.excluded):
             raise GuaranteeError(WOULD_PUBLISH)
-        semantics = plan.request.semantics
-        task = SparkTask(cleaned.frame, plan.method, self._work, plan.seed, semantics, self.progress)
+        semantics, sensitive = replace(plan.request.semantics, excluded=source.excluded), self._sensitive.terms
+        if sensitive is not None:
+            entries = cleaned.frame.selectExpr("explode(entries) AS term").distinct()
+            self._sensitive.refuse_none([str(row[0]) for row in entries.collect()])
+        task = SparkTask(cleaned.frame, plan.method, self._work, plan.seed, semantics, sensitive, self.progress)
         outcome: ClusterOutcome = method_of(plan.method).load(self.engine)(task)
         self._outcome, self._profiles = outcome, outcome.profiles(cleaned.frame)
         self.progress("writing", 0, 1)
         self._ranked = ranked(self._work, outcome.frame, self._layout)
         after, more = outcome.counts()
-        takes_meaning = "network" in method_of(plan.method).inputs
         summary, partition = self._partition()
         return AppliedMethod(
             outcome.found,
@@ -101,9 +112,10 @@ class SparkRun(ReleaseRun):
             CleaningRecord(
                 source.cleaning.as_record(),
                 [asdict(step) for step in cleaned.steps],
-                semantics.as_record() if takes_meaning else None,
+                semantics.as_record() if _takes_meaning(plan.method) else None,
             ),
             partition,
+            self._sensitive.lists or None,
         )
 
     def _advice(self) -> dict[str, str]:
@@ -148,9 +160,10 @@ class SparkRun(ReleaseRun):
             for uri in plan.source.uris
             for file, size in storage.sizes(uri)
         ]
-        takes_meaning = "network" in method_of(plan.method).inputs
-        more: dict[str, Any] = {"taxonomy": file_digest(meaning.taxonomy)} if takes_meaning else {}
+        has_meaning = _takes_meaning(plan.method)
+        more: dict[str, Any] = {"taxonomy": file_digest(meaning.taxonomy)} if has_meaning else {}
         more |= {RECORDED: sorted(plan.source.excluded)} if plan.source.excluded else {}
+        more |= self._sensitive.record
         parameters = dict(plan.method.values)
         return RunRecord(
             plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, parameters, more
@@ -167,14 +180,36 @@ class SparkRun(ReleaseRun):
             evidence = group_evidence(self.plan.kind, rows, Floor(manifest.floor), members, pairs)
             evidence.add(MethodParameters, lambda: MethodParameters(self.plan.method.values))
             return evidence
+        if self.plan.kind.is_generalized:
+            return self._vocabulary_evidence(rows, Floor(manifest.floor))
         owners = self._ranked.selectExpr("number AS user", "person AS owner")
-        return history_evidence(rows, Floor(manifest.floor), owners, self)
+        evidence = history_evidence(rows, Floor(manifest.floor), owners, self)
+        self._sensitive.add_terms(evidence)
+        return evidence
+
+    def _vocabulary_evidence(self, rows: "DataFrame", floor: Floor) -> Evidence:
+        """Return published vocabularies with the log's profiles and what tells which terms are near."""
+        behind = self._ranked.selectExpr("number AS user", "person AS owner")
+        members = self._members.selectExpr("person", "history", "release_id AS user")
+        joined = self._profiles.join(members, ["person", "history"], "left")
+        zipped = joined.selectExpr("user", "person AS owner", "explode(arrays_zip(entries, counts)) AS pair")
+        held = zipped.selectExpr("user", "owner", "pair.entries AS term", "pair.counts AS count")
+        evidence = Evidence(published_frames(rows, behind, held), floor)
+        evidence.add(MethodParameters, lambda: MethodParameters(self.plan.method.values))
+        evidence.add(Network, partial(open_network, self.plan.request.semantics, self.plan.source.excluded))
+        return evidence
 
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Return the measure retention from the counts of the manifest; other measures are taken by `measure`."""
-        if self.plan.kind.needs_private:
+        retention = resolve("measure", "retention")
+        if self.plan.kind.name not in measure_of(retention).kinds:
             return []
-        return from_counts(resolve("measure", "retention"), manifest.counts["before"], manifest.counts["after"])
+        return from_counts(retention, manifest.counts["before"], manifest.counts["after"])
+
+
+def _takes_meaning(method: ResolvedName) -> bool:
+    """Return whether a method compares terms by a semantic network."""
+    return bool({"network", "hierarchy"} & {*method_of(method).inputs})
 
 
 def _check_supported(plan: ReleasePlan) -> FrameLayout:
@@ -187,7 +222,7 @@ def _check_supported(plan: ReleasePlan) -> FrameLayout:
     for name in _LOCAL_ONLY:
         if getattr(request, name) is not None:
             raise InputError(f"--{name.replace('_', '-')} has no Spark form; leave it out, or use --engine local.")
-    if "network" in method_of(plan.method).inputs:
+    if _takes_meaning(plan.method):
         network_of(request.semantics)
     paths = [local_path(uri) for uri in plan.source.uris]
     if kind.reads_profile_files and any(path is not None and is_profile_file(path) for path in paths):

@@ -16,7 +16,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.engines import SPARK
 from queryveil.engines.spark.session import open_session
-from queryveil.engines.spark.sql import ReleasedHistoryFrame, SparkSqlSession
+from queryveil.engines.spark.sql import ReleasedHistoryFrame, SparkSqlSession, VocabularyFrames, count_columns
 from queryveil.engines.spark.storage import Storage, local_path, uri_of
 from queryveil.engines.sql import GroupTables, HistoryTables, KeptTables
 from queryveil.histories.profiles import Profiles
@@ -50,6 +50,8 @@ from queryveil.release.verification import (
 )
 from queryveil.workflows.excluded import check_excluded, find_published
 from queryveil.workflows.requests import VerifyRequest
+from queryveil.workflows.sensitive_terms import add_sensitive_terms
+from queryveil.workflows.spark_vocabularies import check_vocabularies
 from queryveil.workflows.verify import add_network
 
 if TYPE_CHECKING:
@@ -94,9 +96,15 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
         run = None if private is None else folder.check_belongs(private)
         found, unchecked = check_excluded(manifest, request.exclude_terms, run, folder.find_published)
         faults += found
-        evidence, found = (_check_groups if kind.needs_private else _check_histories)(folder, private, stack)
+        check = check_vocabularies if kind.is_generalized else _check_histories
+        evidence, found = (_check_groups if kind.needs_private else check)(folder, private, stack)
         faults += found
         evidence.add(Manifest, lambda: manifest)
+        missing = add_sensitive_terms(evidence, claim, request.sensitive, manifest)
+        if missing:
+            return Verdict(
+                str(claim), "violated" if faults else "unchecked", "nothing", reason="; ".join((*faults, missing))
+            )
         verdict = verify_claim(claim, kind, evidence, faults=faults, engine=SPARK.name, progress=progress)
         verdict = replace(verdict, warnings=(*verdict.warnings, *unchecked))
         is_authenticated = private is not None or request.key is not None
@@ -108,7 +116,7 @@ def _check_groups(folder: "ClusterRelease", private: str | None, _: ExitStack) -
     rows, after = folder.rows(), folder.manifest.counts["after"]
     floor, faults = Floor(folder.manifest.floor), folder.file_faults() or folder.row_faults()
     if not faults:
-        n_rows, n_terms, n_groups = _count(rows, "1", "DISTINCT term", "DISTINCT group")
+        n_rows, n_terms, n_groups = count_columns(rows, "1", "DISTINCT term", "DISTINCT group")
         counts = {"terms": n_terms, "pairs": n_rows, "occurrences": n_rows, "groups": n_groups}
         faults = wrong_counts(counts, after, "rows")
     if private is None:
@@ -117,7 +125,7 @@ def _check_groups(folder: "ClusterRelease", private: str | None, _: ExitStack) -
     members = membership.selectExpr("history", "release_id AS group")
     unreleased = members.where("group IS NOT NULL").join(rows.select("group").distinct(), "group", "anti")
     if not faults:
-        counts = dict.fromkeys(("people", "histories"), _count(members, "group")[0])
+        counts = dict.fromkeys(("people", "histories"), count_columns(members, "group")[0])
         faults += wrong_counts(counts, after, "private folder") + [UNRELEASED_GROUPS] * (not unreleased.isEmpty())
     evidence = group_evidence(folder.kind, rows, floor, members, pairs, folder.frozen_groups(private))
     evidence.add(MethodParameters, lambda: MethodParameters(run.parameters))
@@ -141,7 +149,7 @@ def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitS
     items, found = folder.checked_items(), list[str]()
     if not faults:
         names, columns = ("pairs", "histories", "terms"), ("1", "DISTINCT user", "DISTINCT term")
-        counts = dict(zip(names, _count(items, *columns), strict=True))
+        counts = dict(zip(names, count_columns(items, *columns), strict=True))
         counts |= {"occurrences": folder.rows().count()} if kind.has_occurrences else {}
         faults = [*wrong_counts(counts, after, "rows"), *folder.row_faults()]
     if private is not None:
@@ -155,7 +163,10 @@ def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitS
         released = issued.withColumnRenamed("count", "n").join(behind.select("user", "history"), "user")
         joined = released.join(held, ["history", "term"], "left")
         copied = "IF(count <> n, 1, NULL)" if kind.has_occurrences else "NULL"
-        n_all, n_held, n_copied, n_people = *_count(joined, "1", "count", copied), _count(behind, "DISTINCT owner")[0]
+        n_all, n_held, n_copied, n_people = (
+            *count_columns(joined, "1", "count", copied),
+            count_columns(behind, "DISTINCT owner")[0],
+        )
         counts = {"people": n_people, "occurrences": int(joined.selectExpr("SUM(count)").collect()[0][0] or 0)}
         found += history_faults(n_all - n_held, n_copied, counts, after, PLURALS[kind.unit])
         if folder.manifest.partition is not None:
@@ -165,15 +176,17 @@ def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitS
     return history_evidence(folder.rows(), Floor(folder.manifest.floor), owners, stack), faults + found
 
 
-def _count(frame: "DataFrame", *columns: str) -> list[int]:
-    """Return how many rows of a frame have each column, or how many distinct values it has."""
-    return [int(n) for n in frame.selectExpr(*(f"COUNT({column})" for column in columns)).collect()[0]]
-
-
 def distinct_items(rows: "DataFrame") -> "DataFrame":
     """Return the items of each history, each once: `user, term, partition`; the term may be a query."""
     part = "partition" if "partition" in rows.columns else "'' AS partition"
     return rows.selectExpr("user", f"{rows.columns[1]} AS term", part).distinct()
+
+
+def items_as_typed(rows: "DataFrame", owners: "DataFrame | None") -> "DataFrame":
+    """Return the items of each history as vocabularies: `user, owner, term, count, level`."""
+    issued = rows.selectExpr("user", f"{rows.columns[1]} AS term").groupBy("user", "term").count()
+    owned = issued.selectExpr("*", "user AS owner") if owners is None else issued.join(owners, "user")
+    return owned.selectExpr("user", "owner", "term", "count", "0 AS level")
 
 
 def history_evidence(rows: "DataFrame", floor: Floor, owners: "DataFrame | None", stack: ExitStack) -> Evidence:
@@ -186,6 +199,7 @@ def history_evidence(rows: "DataFrame", floor: Floor, owners: "DataFrame | None"
     table = items.selectExpr("owner", "term AS item", "partition AS part")
     tables = HistoryTables(lambda: SparkSqlSession(rows.sparkSession, items=table), is_linked)
     evidence = Evidence(ReleasedHistoryFrame(items, is_linked), tables, floor)
+    evidence.add(VocabularyFrames, lambda: VocabularyFrames(items_as_typed(rows, owners), is_linked))
     names = [name for name in KEEPABLE if name in rows.columns]
     if names:
         part = "partition" if "partition" in rows.columns else "''"
@@ -294,10 +308,14 @@ class ClusterRelease:
         found = {row[0] for each in words for row in listed.join(each, "term", "semi").collect()}
         return found | find_published((str(row[0]) for row in parts), excluded)
 
+    def read_private(self, private: str, name: str) -> bytes | None:
+        """Return the bytes of a file of a private folder, None if there is none."""
+        path = f"{location_uri(private)}/{name}"
+        return self._storage.read(path) if self._storage.exists(path) else None
+
     def check_belongs(self, private: str) -> RunRecord:
         """Refuse a private folder that was made for other rows than the manifest names; return its record."""
-        path = f"{location_uri(private)}/{RUN_FILE}"
-        run = read_run(private, lambda: self._storage.read(path) if self._storage.exists(path) else b"")
+        run = read_run(private, lambda: self.read_private(private, RUN_FILE) or b"")
         check_belongs(private, run, self.manifest.content_sha256)
         return run
 
@@ -306,9 +324,9 @@ class ClusterRelease:
         run, folder, read = self.check_belongs(private), location_uri(private), self.spark.read
         membership, pairs = read.parquet(f"{folder}/{MEMBERSHIP}"), read.parquet(f"{folder}/{PROFILES}")
         names, columns = ("histories", "terms", "pairs"), ("DISTINCT history", "DISTINCT term", "1")
-        before = dict(zip(names, _count(pairs, *columns), strict=True))
+        before = dict(zip(names, count_columns(pairs, *columns), strict=True))
         before["occurrences"] = int(pairs.selectExpr("SUM(count)").collect()[0][0] or 0)
-        before["people"] = _count(membership.join(pairs, "history", "semi"), "DISTINCT person")[0]
+        before["people"] = count_columns(membership.join(pairs, "history", "semi"), "DISTINCT person")[0]
         wrong = wrong_counts(before, self.manifest.counts["before"], "private folder", "before")
         return run, membership, pairs, run_faults(run, self.manifest) + wrong
 

@@ -17,7 +17,7 @@ from queryveil.core.results import Verdict
 from queryveil.engines import open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
-from queryveil.kinds.private_folder import TAXONOMY, PrivateFolder
+from queryveil.kinds.private_folder import TAXONOMY, VECTORS, PrivateFolder
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.release.exports import EXPORT_FILE
@@ -32,6 +32,7 @@ from queryveil.release.verification import (
 )
 from queryveil.workflows.excluded import check_excluded, find_in_rows, recorded_terms
 from queryveil.workflows.requests import HandOverRequest, VerifyRequest, log_source
+from queryveil.workflows.sensitive_terms import add_sensitive_terms
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
 
@@ -48,7 +49,7 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     claim = None if request.claim is None else resolve("guarantee", request.claim)
     if isinstance(release, Folder) and release.is_dir():
         private = None if request.private is None else folder_of(request.private)
-        files = request.places, request.key, request.exclude_terms
+        files = request.places, request.key, request.exclude_terms, request.sensitive
         return verify_release(load_release(release), claim, private, *files, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
@@ -60,7 +61,7 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     for flag, value in given.items():
         if value is not None:
             raise InputError(f"{flag} goes with a queryveil release, not with another file; leave it out.")
-    return verify_file(release, claim, request.reading, request.places, progress)
+    return verify_file(release, claim, request.reading, request.places, request.sensitive, progress)
 
 
 def verify_release(
@@ -70,6 +71,7 @@ def verify_release(
     places: Path | None = None,
     key: Path | None = None,
     exclude_terms: Path | None = None,
+    sensitive: Path | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Return whether a release keeps a claim, its own unless given, and is what its manifest and private folder say.
@@ -94,6 +96,7 @@ def verify_release(
     if folder is not None and manifest.cleaning.meaning is not None:
         add_network(evidence, folder, manifest, progress)
     missing = _add_word_lists(evidence, claim, places, (manifest.lists or {}).get("places") or "")
+    missing = missing or add_sensitive_terms(evidence, claim, sensitive, manifest)
     if missing:
         state: Literal["violated", "unchecked"] = "violated" if faults else "unchecked"
         return Verdict(str(claim), state, "nothing", reason="; ".join((*faults, missing)))
@@ -107,24 +110,23 @@ def verify_release(
 def load_verified(request: HandOverRequest, progress: Progress) -> tuple[Release, Verdict]:
     """Return a release and the verdict on its claim; raise an error unless it holds."""
     release = load_release(request.release)
-    verdict = verify_release(release, None, request.private, request.places, request.key, None, progress)
+    verdict = verify_release(
+        release, None, request.private, request.places, request.key, None, request.sensitive, progress
+    )
     if not verdict.holds:
         raise UnverifiedError(f"nothing was written: {verdict.sentence()}", verdict.exit_code)
     return release, verdict
 
 
 def add_network(evidence: Evidence, private: PrivateFolder, manifest: Manifest, progress: Progress) -> None:
-    """Let verifiers compare terms as the method did, by a taxonomy of the private folder if it was by a user's."""
+    """Let verifiers compare terms as the method did, by a user's taxonomy or vectors if the private folder has some."""
     from queryveil.semantics.network import Network
 
-    networks, taxonomy, name = (
-        declarations("network"),
-        private.path / TAXONOMY,
-        (manifest.cleaning.meaning or {})["network"],
-    )
+    networks, name = declarations("network"), (manifest.cleaning.meaning or {})["network"]
+    files = (private.path / file for file in (TAXONOMY, VECTORS))
     if name not in networks:
         raise ReleaseError(f"there is no network {name!r} to compare terms by (cleaning); the release is damaged.")
-    given = taxonomy if taxonomy.is_file() else None
+    given = next((file for file in files if file.is_file()), None)
     excluded = recorded_terms(manifest, private.check_belongs(manifest.content_sha256))
 
     def open_network() -> Network:
@@ -155,7 +157,12 @@ def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None
 
 
 def verify_file(
-    file: Any, claim: ResolvedName, reading: ReadingOptions, places: Path | None, progress: Progress
+    file: Any,
+    claim: ResolvedName,
+    reading: ReadingOptions,
+    places: Path | None,
+    sensitive: Path | None,
+    progress: Progress,
 ) -> Verdict:
     """Read a file that is no release without cleaning and check a claim about it; every user is one history."""
     from queryveil.logs.files import take_sample
@@ -176,6 +183,9 @@ def verify_file(
         n_bad = log.steps["bad lines"].count
     evidence = Evidence(released, Floor())
     _add_word_lists(evidence, claim, places, None)
+    missing = add_sensitive_terms(evidence, claim, sensitive)
+    if missing:
+        return Verdict(str(claim), "unchecked", "nothing", reason=missing)
     verdict = verify_claim(claim, kind, evidence, progress=progress)
     if verdict.holds and n_bad:  # what was not read may break the claim
         reason = f"the lines that can be read keep it, but {n_bad:,} cannot be read; correct the file"

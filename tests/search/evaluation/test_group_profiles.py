@@ -13,7 +13,9 @@ from queryveil.core.rows import indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.principles import representatives, without_rare
 from queryveil.search.evaluation.group_profiles import (
+    EverybodyVectors,
     PublicationRule,
+    TermMapping,
     WeightedRows,
     publish,
     publish_without_self,
@@ -112,3 +114,21 @@ def test_without_self_a_group_of_one_is_empty() -> None:
     sums = sum_members(members, np.arange(20))
     left = publish_without_self(sums, np.arange(20), np.array([4, 2]), members, PublicationRule(0.5))
     assert left.indptr.tolist() == [0, 0, 0]
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_everybody_is_the_sum_of_the_groups_with_one_replaced(seed: int) -> None:
+    members = people(seed)
+    group, rule = members.group.astype(np.int64), PublicationRule(0.5, floor=1)
+    sums = sum_members(members, group)
+    published = publish(sums, members, rule)
+    same = TermMapping(np.arange(N_TERMS + 1), np.arange(N_TERMS, dtype=np.int32), np.ones(N_TERMS), N_TERMS)
+    everybody, rows = EverybodyVectors(same, published), as_dicts(published)
+    person = int(np.flatnonzero(group >= 0)[0])
+    left = publish_without_self(sums, group, np.array([person]), members, rule)
+    replaced = [as_dicts(left)[0] if number == group[person] else row for number, row in enumerate(rows)]
+    for found, expected in ((everybody.vector(), rows), (everybody.replacing(int(group[person]), *left[1:]), replaced)):
+        totals = np.array([sum(row.get(term, 0.0) for row in expected) for term in range(N_TERMS)])
+        assert found.ids.tolist() == np.flatnonzero(totals).tolist()
+        assert found.weights.tolist() == pytest.approx((totals / np.linalg.norm(totals))[found.ids].tolist(), rel=1e-5)

@@ -10,7 +10,8 @@ from queryveil.core.rows import indptr_of
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows, map_terms
 from queryveil.search.evaluation.topics import TopicPlan, Topics, choose_topics, rank_by_profiles
 from queryveil.search.index import Index
-from queryveil.search.ranking import rerank
+from queryveil.search.ranking import ProfileVector, RankingProfile, rerank
+from queryveil.search.ranking_settings import PAPER, RANKINGS, RankingSettings
 from tests.search.small_index import index_of
 
 WORDS = ("coffee", "tea", "cup", "island", "beach", "hotel")
@@ -60,18 +61,21 @@ def test_the_documents_that_the_own_profile_ranks_first_are_relevant(index: Inde
     profiles = mapping.vectors(rows)
     assert topics.n_relevant.tolist() == [PLAN.relevant] * len(topics.queries)
     for row, query in enumerate(topics.queries):
-        best = rerank(index, index.search(query, PLAN.depth), profiles[topics.person[row]]).documents[: PLAN.relevant]
+        profile = RankingProfile(profiles[topics.person[row]])
+        found = rerank(index, index.search(query, PLAN.depth), profile, ProfileVector.empty(), RANKINGS[PAPER])
+        best = found.documents[: PLAN.relevant]
         assert set(topics.documents[row][topics.is_relevant[row]].tolist()) == set(best.tolist())
 
 
-@pytest.mark.parametrize("blend", [0.0, 0.4])
-def test_ranking_many_queries_equals_reranking_each(index: Index, blend: float) -> None:
+@pytest.mark.parametrize("settings", [RANKINGS[PAPER], RankingSettings(0.4, 0.3, 0.2)])
+def test_ranking_many_queries_equals_reranking_each(index: Index, settings: RankingSettings) -> None:
     topics, mapping, members = topics_of(index)
     rows = WeightedRows(members.indptr, members.ids, members.weights).take(topics.people)
-    profiles = mapping.vectors(rows)
-    order = rank_by_profiles(index, topics, profiles, blend)
+    profiles = [RankingProfile(vector, index.vector(["hotel"], [1.0])) for vector in mapping.vectors(rows)]
+    order = rank_by_profiles(index, topics, profiles, settings)
     for row, query in enumerate(topics.queries):
-        expected = rerank(index, index.search(query, PLAN.depth), profiles[topics.person[row]], blend).documents
+        profile, vector = profiles[topics.person[row]], index.vector([query], [1.0])
+        expected = rerank(index, index.search(query, PLAN.depth), profile, vector, settings).documents
         assert topics.documents[row][order[row]][: len(expected)].tolist() == expected.tolist()
 
 

@@ -39,6 +39,9 @@ class FakeJobs:
             files=files,
         )
 
+    def run_that_made(self, run: str) -> RunRow:
+        return replace(RunRow.queued(run, AnonymizeSpec(method="km")), id=run)
+
     def release_of(self, run: str) -> Path:
         return Path(run, "release")
 
@@ -81,8 +84,8 @@ def test_log_and_runs_are_rows_of_one_table() -> None:
     names = [row if isinstance(row, str) else row.name for row, _ in family.main.rows]
     assert names == ["the log itself", "run 0", "run 1"]
     texts = [cells for _, cells in family.main.rows]
-    assert texts[0] == ["100.0 %", "100.0 %", "–", "–", "80.0 %", "", ""]
-    assert texts[1] == ["50.0 %", "90.0 %", "–", "–", "1.0 %", "5", "1.2 s"]
+    assert texts[0] == ["100.0%", "100.0%", "–", "–", "80.0%", "", ""]
+    assert texts[1] == ["50.0%", "90.0%", "–", "–", "1.0%", "5", "1.2 s"]
     assert family.all.headings == ["log size", "users", "unique(m=3)"]
     assert family.notes == []
 
@@ -91,7 +94,7 @@ def test_two_runs_give_charts_of_privacy_growth_and_crowds() -> None:
     [family] = compare(result("histories", "km(k=2, m=2)", 50.0, 1.0), result("histories", "km(k=5, m=2)", 30.0, 0.5))
     captions = [caption for _, caption in family.pictures]
     assert "In the log itself 80.0% are singled out by 3 random terms." in captions[0]
-    assert captions[1] == "Log size kept as k grows."
+    assert captions[1] == "Log size kept as k grows, counted in terms."
     assert captions[2].endswith("the number of people behind a published term; the dot is the median.")
     [alone] = compare(result("histories", "km(k=2, m=2)", 50.0, 1.0))
     assert len(alone.pictures) == 1  # a single point says nothing
@@ -107,6 +110,19 @@ def test_kinds_are_compared_with_those_of_their_view_and_unit() -> None:
     rows = [row for row, _ in families[0].main.rows if isinstance(row, str)]
     assert rows == ["the log itself, by whole queries", "the log itself"]
     assert families[0].notes == ["Of methods that release whole queries, what is known are queries in place of terms."]
+
+
+def test_no_chart_mixes_terms_and_queries() -> None:
+    [family] = compare(
+        *(result("histories", f"km(k={k}, m=2)", 50.0 - k, 1.0) for k in (2, 5)),
+        *(result("queries", f"query_k(k={k})", 40.0 - k, 2.0) for k in (2, 5)),
+    )
+    captions = [caption for _, caption in family.pictures]
+    assert [caption.endswith("3 random terms.") for caption in captions].count(True) == 1
+    assert [caption.endswith("3 random queries.") for caption in captions].count(True) == 1
+    assert [caption.rpartition(" ")[2] for caption in captions if "grows" in caption] == ["terms.", "queries."]
+    for picture, _ in family.pictures:
+        assert not ("km" in str(picture) and "query_k" in str(picture))
 
 
 def test_crowds_of_large_releases_are_not_counted() -> None:

@@ -52,6 +52,20 @@ class ReleasedHistoryFrame:
     is_linked: bool  # the owner is a person; else the history itself
 
 
+@dataclass(frozen=True)
+class VocabularyFrames:
+    """Published vocabularies, and everybody's profiles where these are known."""
+
+    rows: "DataFrame"  # `user, owner, term, count, level`
+    is_linked: bool  # the owner is a person; else the history itself
+    held: "DataFrame | None" = None  # `user, owner, term, count`; the user is NULL where nothing is published
+
+
+def count_columns(frame: "DataFrame", *columns: str) -> list[int]:
+    """Return how many rows of a frame have each column, or how many distinct values it has."""
+    return [int(n) for n in frame.selectExpr(*(f"COUNT({column})" for column in columns)).collect()[0]]
+
+
 def history_counts(histories: "DataFrame", owner: str = "person") -> tuple[int, int, int, int, int]:
     """Count the people (a column), histories, distinct terms, pairs and occurrences of `entries, counts`."""
     from pyspark.sql import functions as f

@@ -1,4 +1,4 @@
-"""The evaluation of Burghardt, Böhm, Guttman, Clifton 2010: tables 1 to 7, figures 1 and 2, and section 5.2's times.
+"""The evaluation of Burghardt, Böhm, Guttman, Clifton 2010: tables 1 to 7, figures 1 and 2, times, and history sizes.
 
 The paper's logs and market data are not public, so the evaluation is repeated on another log, next to the paper's
 figures. Where we read it differently, and why: terms are ranked and ties broken as `queryveil.methods.km` says; table 5
@@ -13,6 +13,7 @@ from queryveil.core.names import Name, resolve
 from queryveil.experiments.burghardt import claims, input_tables, printed, result_tables
 from queryveil.experiments.burghardt.examples import TermHolders
 from queryveil.experiments.burghardt.grid import KmSetup, run_grid, run_times, warm_up
+from queryveil.experiments.burghardt.history_size import UNITS, history_size_table, run_history_sizes
 from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions, judge, required
 from queryveil.measures.utility.market import coverage
 from queryveil.methods.targets import TermValues
@@ -33,6 +34,7 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
     third, correlations, agree = input_tables.table_3(profiles, market)
     timed, started = run_times(setup, progress)
     runs = run_grid(setup, progress)
+    cut = run_history_sizes(setup, inputs.cut, progress)
     grid = result_tables.grid_of(runs)
     figures, results = result_tables.figures_and_tables(grid)
     times = result_tables.times_table(timed, started, runs)
@@ -49,10 +51,11 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
         "runs": [asdict(run) for run in runs],
         "timed": [asdict(run) for run in timed.values()],
         "timed_from_2_2": asdict(started),
+        "history_sizes": [asdict(run) for run in cut],
     }
     return PaperEvaluation(
         judge(printed.CLAIMS, found),
-        (log, first, second, third, *fourth, *results, times),
+        (log, first, second, third, *fourth, *results, times, history_size_table(cut)),
         figures,
         record,
         profiles.n_people,
@@ -86,4 +89,6 @@ def _check_options(options: PaperOptions) -> None:
 
 
 ENOUGH_PEOPLE = printed.LOG["users"] // 2
-PAPER = Paper(printed.CITATION, "altavista", evaluate, _check_options, ENOUGH_PEOPLE, needs_market=True)
+PAPER = Paper(
+    printed.CITATION, "altavista", evaluate, _check_options, ENOUGH_PEOPLE, needs_market=True, histories=UNITS
+)

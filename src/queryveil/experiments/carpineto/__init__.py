@@ -24,7 +24,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.measures import CARPINETO
 from queryveil.sensitivity.lists import load_lists
-from queryveil.sensitivity.model import load_model
+from queryveil.sensitivity.model import BAYES, load_model
 
 DRAWS = 5  # repetitions of the random choices of Figure 2: in a small log a single one is mostly chance
 FEWEST = 3  # heavy users; of fewer, means and correlations are meaningless
@@ -149,7 +149,7 @@ def _records(by_size: BySize) -> list[dict[str, Any]]:
 
 
 def _evaluate_inputs(inputs: PaperInputs) -> PaperEvaluation:
-    sensitivity = load_model().sensitivities
+    sensitivity = load_model(BAYES).sensitivities
     return evaluate(inputs.profiles, sensitivity, load_lists(), rng=inputs.rng, progress=inputs.progress)
 
 

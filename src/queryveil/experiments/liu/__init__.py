@@ -28,6 +28,7 @@ from queryveil.report.reproduction import PaperFigure, PaperTable
 from queryveil.semantics.network import wordnet
 
 CITATION = "Liu, Wang: Enforcing Vocabulary k-Anonymity by Semantic Similarity Based Clustering, 2010"
+SESSION = "session"
 PATTERNS = 1_000  # most frequent patterns that are compared
 
 Cells = Mapping[tuple[str, int], grid.VocabularyRun]  # by series and k
@@ -58,8 +59,8 @@ def evaluate(inputs: PaperInputs) -> PaperEvaluation:
         tables.append(lines.table(name, caption, (*NOTES.get(name, ()), *_empty_notes(runs))))
         if scale is not None:
             figures.append(lines.figure(name, f"{caption}.", name, scale))
-    if inputs.sessions is not None:
-        tables.append(_granularity(replace(setup, profiles=inputs.sessions), cells))
+    if SESSION in inputs.cut:
+        tables.append(_granularity(replace(setup, profiles=inputs.cut[SESSION]), cells))
     record = {"runs": [asdict(run) for run in runs], "patterns": PATTERNS}
     found = _check_example(example, as_published) | _check_runs(cells)
     all_tables = (*first, fourth, person, *tables)
@@ -152,4 +153,4 @@ NOTES = {  # by measure
 
 # the paper does not say how many people it had; of fewer than a hundred times the largest k hardly any are alike
 ENOUGH_PEOPLE = 100 * max(grid.KS)
-PAPER = Paper(CITATION, "demo", evaluate, PaperOptions.refuse_generator_options, ENOUGH_PEOPLE, needs_sessions=True)
+PAPER = Paper(CITATION, "demo", evaluate, PaperOptions.refuse_generator_options, ENOUGH_PEOPLE, histories=(SESSION,))

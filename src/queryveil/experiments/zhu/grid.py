@@ -29,6 +29,7 @@ from queryveil.search.evaluation.metrics import BootstrapResamples, MetricValues
 from queryveil.search.evaluation.topics import TopicPlan, choose_topics
 from queryveil.search.evaluation.variants import SearchSetup
 from queryveil.search.index import Index
+from queryveil.search.ranking_settings import PAPER, RANKINGS
 from queryveil.semantics.augmentation import Weighting, augment
 from queryveil.semantics.network import wordnet
 
@@ -101,7 +102,7 @@ def run_grid(profiles: Profiles, index: Index, rng: np.random.Generator, progres
     topics = choose_topics(index, mapping, members, TopicPlan(people=n_people), rng=rng, progress=progress)
     if not topics.queries:
         raise InputError(f"no query finds enough documents in {index.path}; index more documents.")
-    setup = SearchSetup(index, mapping, members, topics)
+    setup = SearchSetup(index, mapping, members, topics, RANKINGS[PAPER])
     orders = setup.rank_by_everybody(PublicationRule(USUAL_P))
     common = {variant: topics.metrics(order) for variant, order in orders.items()}
     runs, tally = {}, RunTally()

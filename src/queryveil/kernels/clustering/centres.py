@@ -131,7 +131,9 @@ def slots_of(cache: DistanceCache, words: NDArray[np.int32]) -> NDArray[np.int64
         word = words[i]
         if cache.slot[word] < 0:
             if cache.filled[0] == len(cache.rows):
-                cache.slot[:], cache.filled[0], i = -1, 0, 0
+                cache.filled[0], i = 0, 0
+                for each in range(len(cache.slot)):
+                    cache.slot[each] = -1
                 continue
             cache.slot[word] = cache.filled[0]
             _fill(cache, word, cache.rows[cache.filled[0]])
@@ -145,7 +147,8 @@ def slots_of(cache: DistanceCache, words: NDArray[np.int32]) -> NDArray[np.int64
 def _fill(cache: DistanceCache, word: int, row: NDArray[np.uint8]) -> None:
     """Set the distance of one word to every other: as nouns if both can be, else by their other senses."""
     ancestry, limit = cache.ancestry, cache.ancestry.limit
-    row[:] = FAR
+    for other in range(len(row)):
+        row[other] = FAR
     begin, middle, end = ancestry.indptr[word], ancestry.middle[word], ancestry.indptr[word + 1]
     for i in range(begin, end):
         node, height = ancestry.nodes[i], ancestry.heights[i]
@@ -167,10 +170,14 @@ def make_centre(cluster: Cluster, sums: Sums, bags: Bags, rule: ClusteringRule) 
     own = np.zeros(len(bags.word), np.int32)
     for b in range(cluster.n_known, len(cluster.units)):
         own[cluster.terms[b, 0]] = cluster.units[b]
-    n_members, size = len(cluster.members), cluster.units.sum()
-    price = np.array([n_members * rule.omega, rule.omega, (n_members + 1) * rule.omega])
+    n_members, size = len(cluster.members), 0
+    for units in cluster.units:
+        size += units
+    price = np.zeros(3, np.int64)
     if rule.is_maximum:
-        price = np.array([0, 0, n_members * rule.eps * (size + 1) + 1])
+        price[2] = n_members * rule.eps * (size + 1) + 1
+    else:
+        price[0], price[1], price[2] = n_members * rule.omega, rule.omega, (n_members + 1) * rule.omega
     return Centre(sums, cluster.units[: cluster.n_known], own, size, price, rule.is_maximum)
 
 
@@ -242,10 +249,23 @@ def distance(centre: Centre, bags: Bags, t: int, columns: Columns, least: int, m
     `most`; the returned bound is so too.
     """
     sides = sides_of(centre, columns)
-    if columns.room.sum() < centre.units.sum():  # paths from the smaller side are fewer and shorter
-        sides = make_sides(np.ascontiguousarray(sides.cost.T), columns.room, centre.units)
+    n_rows, n_columns = sides.cost.shape
+    difference = 0
+    for room in columns.room:
+        difference += room
+    for units in centre.units:
+        difference -= units
+    if difference < 0:  # paths from the smaller side are fewer and shorter
+        cost = np.empty((n_columns, n_rows), np.int64)
+        for b in range(n_rows):
+            for c in range(n_columns):
+                cost[c, b] = sides.cost[b, c]
+        sides = make_sides(cost, columns.room, centre.units)
     if centre.is_maximum:
-        return finish(sides) + centre.price[2] * sides.used.sum(), True
+        total = finish(sides)
+        for used in sides.used:
+            total += centre.price[2] * used
+        return total, True
     base = unmatched_cost(centre, bags, t)
     total, is_done = assign(sides, least - base, most - base)
     return base + total, is_done

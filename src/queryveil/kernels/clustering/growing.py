@@ -46,18 +46,31 @@ def grow_cluster(
         if size + 1 < rule.k:
             slots = slots_of(cache, bags.word[cluster.terms[: cluster.n_known, size]])
             centre = make_centre(cluster, _next_sums(centre.sums, rows, cache.rows, slots), bags, rule)
-            prices = prices[rows] * (size + 2) // (size + 1)
+            prices = _rescale(prices, rows, size + 1)
     return cluster, first, first_prices
+
+
+@jit
+def _rescale(prices: NDArray[np.int64], rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return the prices of bags, of some of those before, that have one more term each."""
+    after = np.empty(len(rows), np.int64)
+    for b in range(len(rows)):
+        after[b] = prices[rows[b]] * (size + 1) // size
+    return after
 
 
 @jit
 def begin(bags: Bags, t: int) -> Cluster:
     """Return a cluster of one vocabulary."""
-    ids, counts = bags.ids[bags.indptr[t] : bags.indptr[t + 1]], bags.counts[bags.indptr[t] : bags.indptr[t + 1]]
-    is_known = bags.word[ids] >= 0
-    order = np.concatenate((np.flatnonzero(is_known), np.flatnonzero(~is_known)))
-    terms = ids[order].reshape((len(ids), 1))
-    return Cluster(np.array([t]), terms, counts[order].astype(np.int64), is_known.sum())
+    n = bags.indptr[t + 1] - bags.indptr[t]
+    members, terms, units = np.empty(1, np.int64), np.empty((n, 1), np.int32), np.empty(n, np.int64)
+    members[0], n_known, n_done = t, 0, 0
+    for is_known in (True, False):
+        for i in range(bags.indptr[t], bags.indptr[t + 1]):
+            if (bags.word[bags.ids[i]] >= 0) == is_known:
+                terms[n_done, 0], units[n_done] = bags.ids[i], bags.counts[i]
+                n_known, n_done = n_known + is_known, n_done + 1
+    return Cluster(members, terms, units, n_known)
 
 
 @jit
@@ -68,17 +81,26 @@ def add_member(cluster: Cluster, centre: Centre, bags: Bags, t: int) -> tuple[Cl
     """
     rows, joined, amounts = _join(centre, cluster.terms[: cluster.n_known], bags, t)
     ids, counts = bags.ids[bags.indptr[t] : bags.indptr[t + 1]], bags.counts[bags.indptr[t] : bags.indptr[t + 1]]
-    unknown = np.flatnonzero(centre.own[ids] > 0)
-    n_members, n_known = len(cluster.members), len(rows)
-    terms = np.empty((n_known + len(unknown), n_members + 1), np.int32)
-    units = np.empty(len(terms), np.int64)
+    n_members, n_known, n_unknown = len(cluster.members), len(rows), 0
+    for term in ids:
+        n_unknown += centre.own[term] > 0
+    members, units = np.empty(n_members + 1, np.int64), np.empty(n_known + n_unknown, np.int64)
+    terms = np.empty((len(units), n_members + 1), np.int32)
+    for member in range(n_members):
+        members[member] = cluster.members[member]
+    members[n_members] = t
     for b in range(n_known):
-        terms[b, :n_members], terms[b, n_members] = cluster.terms[rows[b]], joined[b]
-        units[b] = amounts[b]
-    for i in range(len(unknown)):
-        term = ids[unknown[i]]
-        terms[n_known + i], units[n_known + i] = term, min(centre.own[term], counts[unknown[i]])
-    return Cluster(np.append(cluster.members, t), terms, units, n_known), rows
+        for member in range(n_members):
+            terms[b, member] = cluster.terms[rows[b], member]
+        terms[b, n_members], units[b] = joined[b], amounts[b]
+    b = n_known
+    for i in range(len(ids)):
+        if centre.own[ids[i]] > 0:
+            for member in range(n_members + 1):
+                terms[b, member] = ids[i]
+            units[b] = min(centre.own[ids[i]], counts[i])
+            b += 1
+    return Cluster(members, terms, units, n_known), rows
 
 
 @jit
@@ -134,8 +156,9 @@ def _join(
     centre: Centre, terms: NDArray[np.int32], bags: Bags, t: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return the canonical matching: bag, term of the vocabulary and number of each pair; `terms` are the bags'."""
-    reach = np.ones(centre.sums.shape[1] + 1, np.int32)  # all words, even those near no bag
-    reach[-1] = 0
+    reach = np.zeros(centre.sums.shape[1] + 1, np.int32)
+    for word in range(len(reach) - 1):
+        reach[word] = 1  # even where it is near no bag
     columns = columns_of(bags, t, reach)
     sides = sides_of(centre, columns)
     tie_bits, scale = tie_numbers(centre.price[2], min(bags.sizes[t], centre.size))
@@ -153,13 +176,14 @@ def _join(
     rows, joined = np.empty(len(sides.taken), np.int64), np.empty(len(sides.taken), np.int32)
     amounts = np.zeros(len(sides.taken), np.int64)
     n_pairs = 0
+    n_of = np.zeros(len(terms), np.int64)  # how many occurrences of a term each bag took
     for c in range(len(columns.position)):
-        begin = n_pairs
-        for row in np.sort(sides.taken[sides.position[c] : sides.position[c + 1]]):
-            if row == NONE:
-                continue
-            if n_pairs == begin or rows[n_pairs - 1] != row:
+        for row in sides.taken[sides.position[c] : sides.position[c + 1]]:
+            if row != NONE:
+                n_of[row] += 1
+        for row in range(len(n_of)):
+            if n_of[row] > 0:
                 rows[n_pairs], joined[n_pairs] = row, bags.ids[columns.position[c]]
+                amounts[n_pairs], n_of[row] = n_of[row], 0
                 n_pairs += 1
-            amounts[n_pairs - 1] += 1
     return rows[:n_pairs], joined[:n_pairs], amounts[:n_pairs]

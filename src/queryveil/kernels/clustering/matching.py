@@ -49,9 +49,13 @@ def make_sides(cost: NDArray[np.int64], supply: NDArray[np.int64], room: NDArray
     position = np.zeros(n_columns + 1, np.int64)
     for c in range(n_columns):
         position[c + 1] = position[c] + room[c]
-    taken = np.full(position[n_columns], NONE, np.int32)
+    taken, left = np.empty(position[n_columns], np.int32), np.empty(n_rows, np.int64)
+    for t in range(len(taken)):  # assigning a number to a whole array takes long to compile
+        taken[t] = NONE
+    for row in range(n_rows):
+        left[row] = supply[row]
     used, v = np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64)
-    return Sides(cost, supply.copy(), room, used, position, taken, np.zeros(n_rows, np.int64), v)
+    return Sides(cost, left, room, used, position, taken, np.zeros(n_rows, np.int64), v)
 
 
 @jit
@@ -81,8 +85,14 @@ def assign(sides: Sides, least: int, most: int) -> tuple[int, bool]:
 @jit
 def finish(sides: Sides) -> int:
     """Match at the lowest cost, and return it; costs that do not fit are an error, not a poor matching."""
-    most_pairs = min(sides.left.sum(), sides.room.sum())
-    if sides.cost.size and float(most_pairs) * float(sides.cost.min()) <= -float(_FAR):
+    n_left, n_room, lowest = 0, 0, 0
+    for row in range(len(sides.left)):
+        n_left += sides.left[row]
+        for cost in sides.cost[row]:
+            lowest = min(lowest, cost)
+    for room in sides.room:
+        n_room += room
+    if float(min(n_left, n_room)) * float(lowest) <= -float(_FAR):
         raise OverflowError("the costs of a matching do not fit 62 bits; use fewer or shorter vocabularies")
     total, is_done = assign(sides, -_FAR, _FAR)
     assert is_done
@@ -105,7 +115,8 @@ def _match_greedily(sides: Sides) -> int:
             if costs[column] == lowest and used[column] < room[column]:
                 amount = min(left[row], room[column] - used[column])
                 first = sides.position[column] + used[column]
-                sides.taken[first : first + amount] = row
+                for t in range(first, first + amount):
+                    sides.taken[t] = row
                 used[column] += amount
                 left[row] -= amount
                 total += amount * lowest
@@ -131,7 +142,8 @@ def _augment(sides: Sides, search: Search, source: int) -> int:
     if end != NONE:
         amount = min(amount, sides.room[end] - sides.used[end])
         begin = sides.position[end] + sides.used[end]
-        sides.taken[begin : begin + amount] = last
+        for t in range(begin, begin + amount):
+            sides.taken[t] = last
         sides.used[end] += amount
     _shift(sides, search, last, source, amount)
     sides.left[source] -= amount
@@ -142,7 +154,8 @@ def _augment(sides: Sides, search: Search, source: int) -> int:
 def _shortest_path(sides: Sides, search: Search, source: int) -> tuple[int, int, int, int, int]:
     """Return the last column (or NONE), last row and length of the shortest path, and how many nodes it reached."""
     nearest, closed = search.nearest, search.closed
-    nearest[:], closed[:] = _FAR, 0
+    for column in range(len(nearest)):
+        nearest[column], closed[column] = _FAR, 0
     n_tree, n_scanned, n_reached = 1, 0, 0
     search.tree[0], search.distance[source], search.in_tree[source] = source, 0, True
     alone, lonely = _FAR, NONE

@@ -27,6 +27,7 @@ from queryveil.kernels.clustering.centres import (
     distance,
     unmatched_cost,
 )
+from queryveil.kernels.order import at_most, lowest, sort_by
 
 PRICE_BITS = 4  # a price is a multiple of 1/16
 # change of a price per excess occurrence (at most _MOST of them) in each round of the ascent
@@ -106,7 +107,8 @@ def _fill_cells(cells: Cells, sums: Sums, words: NDArray[np.int64], weight: int,
             row = cells.rows[word]
             for b in range(len(sums)):
                 row[b] = np.int32(min(sums[b, word], sums.dtype.type(weight))) << shift
-            row[len(sums) :] = weight << shift
+            for b in range(len(sums), len(row)):
+                row[b] = weight << shift
             cells.is_filled[word] = True
 
 
@@ -129,31 +131,35 @@ def nearest(
 ) -> int:
     """Return the vocabulary nearest to a centre, the first of equals; at least one person is not barred."""
     bounds = _first_bounds(centre, bags, alive)
-    bounds[is_barred[bags.owner[alive]]] = NO_LIMIT
-    waiting = np.flatnonzero(bounds < NO_LIMIT)
-    some = _lowest(waiting, bounds, max(_FEW, len(waiting) >> _FEW_BITS))
+    waiting, n_waiting = np.empty(len(alive), np.int64), 0
+    for a in range(len(alive)):
+        if is_barred[bags.owner[alive[a]]]:
+            bounds[a] = NO_LIMIT
+        waiting[n_waiting] = a
+        n_waiting += bounds[a] < NO_LIMIT
+    some = lowest(waiting[:n_waiting], bounds, max(_FEW, n_waiting >> _FEW_BITS))
     reach = _raise_bounds(centre, bags, alive, some, prices, bounds)
     n_words, n_lanes = centre.sums.shape[1], -(-len(centre.units) // _LANES) * _LANES
     cells = Cells(np.empty((n_words, n_lanes), np.int32), np.zeros(n_words, np.bool_))
     best, found, n_more = NO_LIMIT, np.int64(-1), _FIRST
     while len(some):
-        some = _lowest(some, bounds, n_more)
+        some = lowest(some, bounds, n_more)
         for position in some:
             if bounds[position] <= best and not centre.is_maximum:
                 bound = _lower_bound(centre, cells, bags, alive[position], reach, prices, best)
                 bounds[position] = max(bounds[position], bound)
-        for position in some[np.argsort(bounds[some], kind="mergesort")]:
+        for position in sort_by(some, bounds):
             if bounds[position] < best or (bounds[position] == best and position < found):
                 columns = columns_of(bags, alive[position], reach)
                 away, is_done = distance(centre, bags, alive[position], columns, -NO_LIMIT, best)
                 if is_done and (away < best or (away == best and position < found)):
                     best, found = away, position
             bounds[position] = NO_LIMIT
-        some = np.flatnonzero(bounds <= best)
+        some = at_most(np.arange(len(alive)), bounds, best)
         n_more *= _MORE
         if len(some) > n_more:
             _raise_bounds(centre, bags, alive, some, prices, bounds)
-            some = some[bounds[some] <= best]
+            some = at_most(some, bounds, best)
     return int(alive[found])
 
 
@@ -166,8 +172,12 @@ def _first_bounds(centre: Centre, bags: Bags, alive: NDArray[np.int64]) -> NDArr
     bounds = np.zeros(len(alive), np.int64)
     if centre.is_maximum:
         return bounds
-    shared, n_known = np.zeros(len(bags.sizes), np.int64), centre.units.sum()
-    for term in np.flatnonzero(centre.own):
+    shared, n_known = np.zeros(len(bags.sizes), np.int64), 0
+    for units in centre.units:
+        n_known += units
+    for term in range(len(centre.own)):
+        if centre.own[term] == 0:
+            continue
         for i in range(bags.holder_indptr[term], bags.holder_indptr[term + 1]):
             shared[bags.holders[i]] += min(centre.own[term], bags.held[i])
     for a in range(len(alive)):
@@ -179,19 +189,13 @@ def _first_bounds(centre: Centre, bags: Bags, alive: NDArray[np.int64]) -> NDArr
 
 
 @jit
-def _lowest(positions: NDArray[np.int64], bounds: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return the `n` positions with the lowest bounds, the lowest first."""
-    if len(positions) > n:  # sorting them all would take longer
-        positions = positions[bounds[positions] <= np.partition(bounds[positions], n)[n]]
-    return positions[np.argsort(bounds[positions], kind="mergesort")][:n]
-
-
-@jit
 def _lower_bound(
     centre: Centre, cells: Cells, bags: Bags, t: int, reach: NDArray[np.int32], prices: NDArray[np.int64], most: int
 ) -> int:
     """Return a lower bound of a vocabulary's distance, good up to `most`; the prices move towards its own."""
-    base, own = unmatched_cost(centre, bags, t), prices.copy()
+    base, own = unmatched_cost(centre, bags, t), np.empty(len(prices), np.int64)
+    for b in range(len(prices)):
+        own[b] = prices[b]
     bound = _ascend(cells, centre, columns_of(bags, t, reach), own, most - base)
     for b in range(len(prices)):
         prices[b] += (own[b] - prices[b]) >> _SHARE_BITS
@@ -211,12 +215,14 @@ def _raise_bounds(
 
     The maximum model has no bounds, nor do savings or numbers of bags that do not fit two bytes.
     """
-    integer_prices = prices >> PRICE_BITS
+    integer_prices, paid = np.empty(len(prices), np.int64), 0
+    for b in range(len(prices)):
+        integer_prices[b] = prices[b] >> PRICE_BITS
+        paid += integer_prices[b] * centre.units[b]
     savings, reach = best_savings(centre, integer_prices)
     if centre.is_maximum or max(centre.price[2], centre.size) > _MANY:
         return reach
     gain = _gains(centre, bags, savings, reach)
-    paid = (integer_prices * centre.units).sum()
     for a in positions:
         t = alive[a]
         total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
@@ -248,13 +254,15 @@ def farthest(centre: Centre, bags: Bags, largest: NDArray[np.int64], prices: NDA
     Vocabularies are sorted by falling size, since a small one cannot be far. Any prices at most 0 will do.
     """
     _, reach = best_savings(centre, np.zeros(len(centre.units), np.int64))
-    bounds = np.full(len(largest), NO_LIMIT, np.int64)
+    falling = np.empty(len(largest), np.int64)  # upper bounds, negated
+    for position in range(len(largest)):
+        falling[position] = -NO_LIMIT
     best, found, waiting = -1, np.int64(-1), np.arange(len(largest))
     if not centre.is_maximum:
-        waiting = _upper_bounds(centre, bags, largest, prices, reach, bounds)
+        waiting = _upper_bounds(centre, bags, largest, prices, reach, falling)
     for a in waiting:
         t = largest[a]
-        if bounds[a] > best or (bounds[a] == best and t < found):
+        if -falling[a] > best or (-falling[a] == best and t < found):
             away, is_done = distance(centre, bags, t, columns_of(bags, t, reach), best, NO_LIMIT)
             if is_done and (away > best or (away == best and t < found)):
                 best, found = away, t
@@ -268,24 +276,28 @@ def _upper_bounds(
     largest: NDArray[np.int64],
     prices: NDArray[np.int64],
     reach: NDArray[np.int32],
-    bounds: NDArray[np.int64],  # (largest,)
+    falling: NDArray[np.int64],  # (largest,): upper bounds, negated
 ) -> NDArray[np.int64]:
     """Set bounds by greedy matchings; return the positions of those who may be the farthest, the highest bound first.
 
     After each of growing numbers of vocabularies one matching tells how far the farthest is at least.
     """
-    greedy = Greedy(_best_bags(centre, prices), centre.units.copy(), np.empty(len(centre.units), np.int64))
+    left = np.empty(len(centre.units), np.int64)
+    for b in range(len(left)):
+        left[b] = centre.units[b]
+    greedy = Greedy(_best_bags(centre, prices), left, np.empty(len(left), np.int64))
     least, n_done, n_more = -1, 0, _FIRST_GREEDY
     while n_done < len(largest) and _most_distance(centre, bags, largest[n_done]) >= least:
-        end = min(n_done + n_more, len(largest))
+        end, first = min(n_done + n_more, len(largest)), n_done
         for a in range(n_done, end):
-            bounds[a] = _upper_bound(centre, bags, largest[a], greedy, least)
-        t = largest[n_done + np.argmax(bounds[n_done:end])]
+            falling[a] = -_upper_bound(centre, bags, largest[a], greedy, least)
+            if falling[a] < falling[first]:
+                first = a
+        t = largest[first]
         away, is_done = distance(centre, bags, t, columns_of(bags, t, reach), least, NO_LIMIT)
         least = max(least, away) if is_done else least
         n_done, n_more = end, n_more * _MORE
-    positions = np.flatnonzero(bounds[:n_done] >= least)
-    return positions[np.argsort(-bounds[positions], kind="mergesort")]
+    return sort_by(at_most(np.arange(n_done), falling, -least), falling)
 
 
 @jit
@@ -302,7 +314,10 @@ def _best_bags(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.uint32]:
     are vectorised. Bags whose number does not fit are ignored.
     """
     n_words = centre.sums.shape[1]
-    choices = np.full((_CHOICES, n_words), _NO_CHOICE, np.uint32)
+    choices = np.empty((_CHOICES, n_words), np.uint32)
+    for chosen in choices:
+        for w in range(n_words):
+            chosen[w] = _NO_CHOICE
     weight = centre.sums.dtype.type(min(centre.price[2], apart(centre.sums)))
     new = np.empty(n_words, np.uint32)
     for b in range(min(len(centre.sums), 1 << _BAG_BITS)):
@@ -315,7 +330,11 @@ def _best_bags(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.uint32]:
                 down = max(chosen[w], new[w])
                 chosen[w] = min(chosen[w], new[w])
                 new[w] = down
-    return choices.T.copy()
+    by_word = np.empty((n_words, _CHOICES), np.uint32)
+    for w in range(n_words):
+        for i in range(_CHOICES):
+            by_word[w, i] = choices[i, w]
+    return by_word
 
 
 @jit

@@ -23,6 +23,7 @@ from queryveil.kernels.grouping.greedy import (
     square_of,
 )
 
+_SPARSE = 8  # a dimension that one group in so many has, or more, gets a row of all groups
 _OWN, _GUEST = 0, 1  # columns of `ExchangeState.dense`: the sum of a group, and one row
 
 
@@ -36,6 +37,7 @@ class ExchangeState(NamedTuple):
     post_start: NDArray[np.int64]  # (dimensions + 1,)
     post_group: NDArray[np.int32]
     post_value: NDArray[np.float64]  # of the sum in the dimension
+    common_of: NDArray[np.int32]  # (dimensions,): the row in `_common_sums` of each that many groups have, else -1
     score: NDArray[np.float64]  # (groups,): dot product of a row with the sum
     dense: NDArray[np.float64]  # (dimensions, 2): zero between two calls
 
@@ -94,6 +96,7 @@ def _start(rows: FeatureRows, group: NDArray[np.int32], n_groups: int) -> Exchan
         post_start,
         post_group,
         np.empty(len(ids)),
+        np.full(rows.n_dimensions, -1, np.int32),
         np.zeros(n_groups),
         np.zeros((rows.n_dimensions, 2)),
     )
@@ -114,14 +117,35 @@ def _start(rows: FeatureRows, group: NDArray[np.int32], n_groups: int) -> Exchan
 
 
 @jit
-def _closest_other(rows: FeatureRows, state: ExchangeState, row: int, g: int) -> int:
+def _common_sums(state: ExchangeState) -> NDArray[np.float64]:
+    """Return the groups' sums in the dimensions that many groups have, and set where each of these is."""
+    n_groups, n_common = len(state.length), 0
+    for dimension in range(len(state.common_of)):
+        if _SPARSE * (state.post_start[dimension + 1] - state.post_start[dimension]) >= max(1, n_groups):
+            state.common_of[dimension] = n_common
+            n_common += 1
+    common = np.zeros((n_common, n_groups))
+    for dimension in range(len(state.common_of)):
+        if state.common_of[dimension] >= 0:
+            for i in range(state.post_start[dimension], state.post_start[dimension + 1]):
+                common[state.common_of[dimension], state.post_group[i]] = state.post_value[i]
+    return common
+
+
+@jit
+def _closest_other(rows: FeatureRows, state: ExchangeState, common: NDArray[np.float64], row: int, g: int) -> int:
     """Return the group other than its own whose length a row would raise by most, and by more than its own, or -1."""
     score, length = state.score, state.length
     score[:] = 0.0
     for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
-        value = rows.feature_values[j]
-        for i in range(state.post_start[rows.feature_ids[j]], state.post_start[rows.feature_ids[j] + 1]):
-            score[state.post_group[i]] += value * state.post_value[i]
+        value, dimension = rows.feature_values[j], rows.feature_ids[j]
+        if state.common_of[dimension] >= 0:
+            sums = common[state.common_of[dimension]]
+            for other in range(len(score)):
+                score[other] += value * sums[other]
+        else:
+            for i in range(state.post_start[dimension], state.post_start[dimension + 1]):
+                score[state.post_group[i]] += value * state.post_value[i]
     square = square_of(rows, row)
     without = length[g] ** 2 - 2 * state.to_own[row] + square
     best, gain = -1, just_above(length[g] - np.sqrt(max(0.0, without)))
@@ -201,11 +225,11 @@ def exchange_members(
 ) -> int:
     """Make one pass over the members of all groups, in place; return the number of exchanges."""
     state = _start(rows, group, n_groups)
-    n_exchanged = 0
+    common, n_exchanged = _common_sums(state), 0
     for g in range(n_groups):
         _load_group(rows, state, g)
         for position in range(state.start[g], state.start[g + 1]):
-            other = _closest_other(rows, state, state.members[position], g)
+            other = _closest_other(rows, state, common, state.members[position], g)
             place = _best_partner(rows, rule, tally, state, position, g, other) if other >= 0 else -1
             if place >= 0:
                 _swap(rows, state, group, position, place)

@@ -105,7 +105,8 @@ def invert_rows(
     post_position: NDArray[np.int64],  # output: (pairs,)
 ) -> None:
     """Write the inverted index of chosen CSR rows: for every id the rows that have it, and where."""
-    start[:] = 0
+    for i in range(len(start)):
+        start[i] = 0
     for row in chosen:
         for j in range(indptr[row], indptr[row + 1]):
             start[ids[j] + 1] += 1
@@ -160,7 +161,8 @@ def clear_tally(tally: GroupTally) -> None:
     """Reset all counts to zero."""
     for entry in tally.distinct[: tally.counters[N_DISTINCT]]:
         tally.held[entry] = 0
-    tally.counters[:] = 0
+    for i in range(len(tally.counters)):
+        tally.counters[i] = 0
     tally.entropy[0] = 0.0
 
 
@@ -216,7 +218,8 @@ def _best_free(state: GreedyState, score: NDArray[np.float64], sign: float) -> i
 @jit
 def release_members(state: GreedyState, n_members: int) -> None:
     """Make the members of an unfinished group free again, and leave its seed over."""
-    state.group[state.members[1:n_members]] = FREE
+    for row in state.members[:n_members]:
+        state.group[row] = FREE
     state.group[state.members[0]] = LEFT_OVER
     state.counters[N_FREE] -= 1
 
@@ -257,7 +260,8 @@ def _grow_group(
         if is_finished:
             counters[N_GROUPS] += 1
         else:
-            state.group[state.members[:n_members]] = LEFT_OVER
+            for member in state.members[:n_members]:
+                state.group[member] = LEFT_OVER
     if 2 * counters[N_FREE] < counters[N_INDEXED]:
         build_index(rows, state)
     counters[NEXT_SEED] = _best_free(state, state.to_seed, -1.0)
@@ -300,7 +304,8 @@ def _add_to(rows: FeatureRows, row: int, dense: NDArray[np.float64]) -> None:
 
 @jit
 def _clear(rows: FeatureRows, row: int, dense: NDArray[np.float64]) -> None:
-    dense[rows.feature_ids[rows.feature_indptr[row] : rows.feature_indptr[row + 1]]] = 0.0
+    for j in range(rows.feature_indptr[row], rows.feature_indptr[row + 1]):
+        dense[rows.feature_ids[j]] = 0.0
 
 
 @jit
@@ -328,7 +333,8 @@ def collect_members(rows: FeatureRows, group: NDArray[np.int32], n_groups: int) 
 @jit
 def _score_groups(rows: FeatureRows, groups: MemberLists) -> None:
     """Set the cosine of every group's sum with the dense vector, up to the length of the latter."""
-    groups.score[:] = 0.0
+    for g in range(len(groups.score)):
+        groups.score[g] = 0.0
     for row in range(len(groups.group)):
         if groups.group[row] >= 0:
             groups.score[groups.group[row]] += _dot(rows, row, groups.dense)
@@ -408,7 +414,8 @@ def merge_leftovers(rows: FeatureRows, rule: GroupRule, tally: GroupTally, group
             count_row(tally, rows, row)
             _add_to(rows, row, groups.dense)
     _score_groups(rows, groups)
-    groups.dense[:] = 0.0
+    for dimension in range(len(groups.dense)):
+        groups.dense[dimension] = 0.0
     n_groups = len(groups.score)
     is_merged, into = np.zeros(n_groups, np.bool_), n_groups
     g = _closest(groups)

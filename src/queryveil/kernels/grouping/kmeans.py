@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.grouping.greedy import FeatureRows
+from queryveil.kernels.order import sort_range
 
 
 @jit
@@ -22,7 +23,8 @@ def nearest_centres(
     n_centres = centres.shape[1]
     score = np.empty(n_centres, np.float32)
     for i in range(len(which)):
-        score[:] = 0.0
+        for c in range(n_centres):
+            score[c] = 0.0
         for j in range(rows.feature_indptr[which[i]], rows.feature_indptr[which[i] + 1]):
             position = number[rows.feature_ids[j]]
             if position >= 0:
@@ -127,7 +129,7 @@ def sum_groups(
                 held[ids[j]] += 1
                 total[ids[j]] += weights[j]
             i += 1
-        entry[begin:end].sort()
+        sort_range(entry, begin, end)
         for k in range(begin, end):
             holders[k], weight[k] = held[entry[k]], total[entry[k]]
             held[entry[k]] = 0

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import term_postings
+from queryveil.kernels.km.supports import Postings, term_postings
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]  # indptr, ids, owner of histories
-Postings = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]  # start, history, position
 Nodes = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]  # start, term, support
 Counted = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]  # children of each parent, terms, supports
 

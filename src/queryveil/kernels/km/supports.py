@@ -20,6 +20,9 @@ _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # its 64 windows of 6 bits are all d
 _PLACES = np.argsort(np.array([(0x03F79D71B4CB0A89 << position & (1 << 64) - 1) >> 58 for position in range(64)]))
 
 
+Postings = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]  # start, history, position
+
+
 class Tree(NamedTuple):
     """Frequent combinations of two, three and four terms, with their supports.
 

@@ -6,7 +6,7 @@ is the person's own; so we also evaluate these, one group of everybody, and all 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -21,15 +21,19 @@ from queryveil.search.evaluation.group_profiles import PublicationRule, map_term
 from queryveil.search.evaluation.metrics import AP_ALL, METRICS, Estimate
 from queryveil.search.evaluation.topics import TopicPlan, Topics, choose_topics
 from queryveil.search.index import Index
+from queryveil.search.ranking_settings import RankingSettings, ranking_settings
 
 NOTES = {
-    variants.GROUPS: "the profile of the person's group, as published; who is in no group gets the engine's order",
+    variants.GROUPS: "the profile of the person's group, as published; who is in no group is ranked by everybody",
     variants.GROUPS_WITHOUT_SELF: "the same as if the person were not in the log: what the other members contribute",
+    variants.QUERY_ALONE: "the same ranking without any profile",
 }
 COMPARED = (
-    (variants.GROUPS, variants.UNPERSONALISED),
+    (variants.GROUPS_WITHOUT_SELF, variants.EVERYBODY_WITHOUT_SELF),
+    (variants.GROUPS_WITHOUT_SELF, variants.UNPERSONALISED),
+    (variants.GROUPS_WITHOUT_SELF, variants.QUERY_ALONE),
     (variants.GROUPS_WITHOUT_SELF, variants.RANDOM_WITHOUT_SELF),
-    (variants.GROUPS_WITHOUT_SELF, variants.EVERYBODY),
+    (variants.GROUPS, variants.UNPERSONALISED),
 )
 
 
@@ -47,9 +51,9 @@ def measure_search(
 ) -> list[Score]:
     """Return every metric for every kind of profile, comparisons of the groups, and how many people were evaluated."""
     released, members, inputs = evidence.get(ReleasedGroups), evidence.get(GroupMembers), evidence.get(SearchInputs)
-    people, queries, depth, relevant = (measure.integer(name) for name in ("people", "queries", "depth", "relevant"))
-    plan = TopicPlan(people, queries, depth, relevant, measure.real("blend"))
-    if 2 * relevant > depth:
+    plan = TopicPlan(*(measure.integer(name) for name in ("people", "queries", "depth", "relevant")))
+    settings = _settings(measure)
+    if 2 * plan.relevant > plan.depth:
         raise InputError(
             f"{measure}: relevant must be at most half of depth; where most results are relevant, every order is good."
         )
@@ -60,7 +64,7 @@ def measure_search(
             f"{measure}: no query of anybody finds {2 * plan.relevant} documents in {inputs.index.path}; "
             "index more documents, or ask for fewer relevant ones."
         )
-    setup = variants.SearchSetup(inputs.index, mapping, members, topics, plan.blend)
+    setup = variants.SearchSetup(inputs.index, mapping, members, topics, settings)
     evaluation = setup.evaluate(released, inputs.rule, rng=rng, progress=progress)
     inputs.keep(evaluation)
     n_people = len(evaluation.topics.people)
@@ -69,10 +73,33 @@ def measure_search(
     ]
     mean, name = evaluation.resamples.mean, str(measure)
     return [
+        _lead(name, evaluation),
         *(_score(name, f"{m}: {v}", mean(found), n_people, note=NOTES.get(v, "")) for m, v, found in figures),
         *_comparisons(name, evaluation),
         *_people(name, topics, plan),
     ]
+
+
+def _settings(measure: ResolvedName) -> RankingSettings:
+    """Return the weights of the ranking: those given, else those of the named ranking."""
+    given = {each.name: measure.values.get(each.name) for each in fields(RankingSettings)}
+    weights = {name: None if value is None else float(value) for name, value in given.items()}
+    return ranking_settings(measure.word("ranking"), **weights)
+
+
+def _lead(measure: str, found: variants.SearchEvaluation) -> Score:
+    """Return what the groups add to everybody, with a sentence that says it of the other comparisons as well."""
+    ours = found.figures[variants.GROUPS_WITHOUT_SELF][AP_ALL]
+    others = (variants.EVERYBODY_WITHOUT_SELF, variants.UNPERSONALISED, variants.QUERY_ALONE)
+    over = [found.resamples.mean(ours - found.figures[variant][AP_ALL]) for variant in others]
+    everybody, nobody, query = (
+        f"{100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})" for value, low, high in over
+    )
+    sentence = (
+        f"groups add {everybody} points of average precision over everybody, {nobody} over no personalisation and "
+        f"{query} over the query's own terms, with the searching person left out"
+    )
+    return _score(measure, "what groups add", over[0], len(found.topics.people), unit="points", note=sentence)
 
 
 def _score(measure: str, label: str, estimate: Estimate, n_people: int, *, unit: str = "%", note: str = "") -> Score:

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from queryveil.core.errors import InputError
+from queryveil.core.names import declarations
 from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers, select_entries
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.profiles import Profiles
@@ -25,6 +27,7 @@ from queryveil.methods.distributed.encoding import (
     map_rows,
     piece_row,
 )
+from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import augment_part, information_content, inverse_frequency, term_frequency
 from queryveil.semantics.network import Network, wordnet
 
@@ -53,6 +56,18 @@ class FeatureOptions:
     def weigh(self, counts: NDArray[np.int32], people: IntArray) -> FloatArray:
         """Return the weights of terms by their counts in the profile and the number of people who hold them."""
         return term_frequency(self.weights, counts) * inverse_frequency(self.weights, people, self.n_people)
+
+
+def network_of(meaning: SemanticOptions) -> Network | None:
+    """Return the network of meaning; None for WordNet, which every machine has."""
+    if meaning.network_name == "wordnet":
+        return None
+    if meaning.network_name != "taxonomy":
+        raise InputError(
+            f"--network {meaning.network_name} has no Spark form; use wordnet or taxonomy, or --engine local."
+        )
+    network: Network = declarations("network")["taxonomy"].load()(None, meaning.taxonomy)
+    return network
 
 
 def known_only(histories: "DataFrame", given: Network | None) -> "DataFrame":
@@ -120,10 +135,8 @@ def weight_nodes(work: ScratchTables, counted: "DataFrame", options: FeatureOpti
     def nodes(row: Row) -> dict[str, Any]:
         return {"node": np.frombuffer(row["nodes"], np.int32), "people": np.frombuffer(row["people"], np.int64)}
 
-    sums = explode_rows(counted.select("nodes", "people"), "node INT, people LONG", nodes).groupBy("node").sum("people")
-    people = np.zeros(options.network.n_nodes, np.int64)  # as long as the network, whatever the number of people
-    for node, n in sums.collect():
-        people[node] = n
+    by_block = explode_rows(counted.select("nodes", "people"), "node INT, people LONG", nodes)
+    people = sum_of_nodes(by_block, options.network.n_nodes)
     # a broadcast goes to every executor once, not with every task
     broadcast = work.spark.sparkContext.broadcast(information_content(people, options.n_people).tobytes())
 
@@ -135,6 +148,14 @@ def weight_nodes(work: ScratchTables, counted: "DataFrame", options: FeatureOpti
         yield {**row, "values": (values * factor).tobytes()}
 
     return map_rows(pieces, PIECE_SCHEMA, weight)
+
+
+def sum_of_nodes(by_block: "DataFrame", n_nodes: int) -> IntArray:
+    """Return the sum of `people` for every `node`: as long as the network, whatever the number of people."""
+    people = np.zeros(n_nodes, np.int64)
+    for node, n in by_block.groupBy("node").sum("people").collect():
+        people[node] = n
+    return people
 
 
 def _augment_row(row: Row, known: pa.Table, options: FeatureOptions) -> Row:

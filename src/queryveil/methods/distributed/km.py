@@ -14,9 +14,12 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
+from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.methods.distributed import encoding
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
+from queryveil.methods.distributed.coherence import bound_inference
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
+from queryveil.methods.distributed.pieces import split_on_cluster
 from queryveil.methods.rounds.blocks import Keys, answer_queries, merge_keys, no_keys, partition_by_bucket
 from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, run_rounds
 
@@ -29,7 +32,12 @@ _INFREQUENT_SCHEMA = "high BINARY, low BINARY, last ARRAY<INT>, n LONG"
 
 def run(task: SparkTask) -> KeptOnCluster:
     """Run the method as declared."""
-    return anonymize(task.histories, task.method, work=task.work, progress=task.progress)
+
+    def make_layer(histories: "DataFrame") -> KeptOnCluster:
+        return anonymize(histories, task.method, work=task.work, sensitive=task.sensitive, progress=task.progress)
+
+    split = task.method.word("split") if task.method.integer("m") > 1 else "none"  # for m = 1 pieces are of no use
+    return make_layer(task.histories) if split == "none" else split_on_cluster(task, make_layer, split)
 
 
 def anonymize(
@@ -38,6 +46,7 @@ def anonymize(
     *,
     work: ScratchTables,
     people_per_block: int = PEOPLE,
+    sensitive: SensitiveTerms | None = None,
     progress: Progress = silent,
 ) -> KeptOnCluster:
     """Return the kept pairs of every history so that the log is (k,m)-anonymous."""
@@ -54,10 +63,15 @@ def anonymize(
     progress("blocks", 1, 1)
     exchange = SparkExchange(work, state, n_blocks)
     summary = run_rounds(exchange, k=k, m=m, progress=progress)
-    kept, n_kept = work.keep_counting(kept_histories(raw, exchange.state), "kept", "1")
+    frame = kept_histories(raw, exchange.state)
+    if sensitive is not None:
+        frame, more = bound_inference(work, work.keep(frame, "unbounded"), method, sensitive, progress)
+        summary |= more
+    kept, n_kept = work.keep_counting(frame, "kept", "1")
     if not n_kept:
         raise GuaranteeError(f"{method}: nothing would be left of the log; lower k or m, or give a larger log.")
-    return KeptOnCluster(kept, summary)
+    threshold = None if sensitive is None else sensitive.threshold
+    return KeptOnCluster(kept, summary, {} if threshold is None else {"threshold": threshold})
 
 
 @dataclass

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.core.names import ResolvedName, declarations
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.groups import Grouping
@@ -29,7 +29,6 @@ from queryveil.methods.linkability.blocks import EXACT_UP_TO, GROWTH, group_all
 from queryveil.methods.linkability.greedy import task_of
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import FeatureMatrix
-from queryveil.semantics.network import Network
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -65,7 +64,7 @@ def group_profiles(
     progress: Progress = silent,
 ) -> GroupedOnCluster:
     """Return groups of the people, all legal by the principle, and what is published of each."""
-    network = network_of(meaning)
+    network = feature_blocks.network_of(meaning)
     if meaning.unknown_terms == "drop":
         histories = work.keep(feature_blocks.known_only(histories, network), "known")
     n_people, n_all_pairs = map(int, histories.selectExpr("COUNT(*)", "SUM(size(entries))").collect()[0])
@@ -116,18 +115,6 @@ def _summary(
         "pairs below the floor": n_all_pairs - everybody.n_pairs,
         "terms of groups suppressed": sum(block.hidden for block in results),
     }
-
-
-def network_of(meaning: SemanticOptions) -> Network | None:
-    """Return the network of meaning; None for WordNet, which every machine has."""
-    if meaning.network_name == "wordnet":
-        return None
-    if meaning.network_name != "taxonomy":
-        raise InputError(
-            f"--network {meaning.network_name} has no Spark form; use wordnet or taxonomy, or --engine local."
-        )
-    network: Network = declarations("network")["taxonomy"].load()(None, meaning.taxonomy)
-    return network
 
 
 class _BlockResult(NamedTuple):

@@ -8,6 +8,7 @@ from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.sql import history_counts
+from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.semantics import SemanticOptions
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class SparkTask:
     work: ScratchTables
     seed: int = 0
     meaning: SemanticOptions = field(default_factory=SemanticOptions)
+    sensitive: SensitiveTerms | None = None  # where the claim is about them
     progress: Progress = silent
 
 
@@ -34,7 +36,7 @@ class KeptOnCluster:
 
     frame: "DataFrame"
     summary: Mapping[str, Any]
-    found: Mapping[str, int] = field(default_factory=dict)  # parameters of the claim that the run determined
+    found: Mapping[str, int | float] = field(default_factory=dict)  # parameters of the claim that the run determined
 
     def profiles(self, cleaned: "DataFrame") -> "DataFrame":
         """Return the profiles as the method saw them."""
@@ -49,6 +51,17 @@ class KeptOnCluster:
         return ranked.selectExpr("person", "history", "number AS release_id")
 
 
+@dataclass(frozen=True, kw_only=True)
+class PublishedOnCluster(KeptOnCluster):
+    """The vocabularies that are published, without empty ones: `person, history, entries, counts, levels`."""
+
+    seen: "DataFrame"  # the histories as the method saw them
+
+    def profiles(self, cleaned: "DataFrame") -> "DataFrame":
+        """Return the profiles as the method saw them."""
+        return self.seen
+
+
 @dataclass(frozen=True)
 class GroupedOnCluster:
     """The groups that a grouping method made."""
@@ -58,7 +71,7 @@ class GroupedOnCluster:
     n_people: int  # in groups
     weighted: "DataFrame"  # `person, history, part, entries, counts, weights` of everybody, as they were grouped
     summary: Mapping[str, Any]
-    found: Mapping[str, int] = field(default_factory=dict)
+    found: Mapping[str, int | float] = field(default_factory=dict)
 
     def profiles(self, cleaned: "DataFrame") -> "DataFrame":
         """Return the profiles as the method saw them."""

@@ -1,4 +1,4 @@
-"""Clustering many vocabularies in blocks of similar length (docs/decisions/0041).
+"""Clustering many vocabularies in blocks of similar length (docs/decisions/0042).
 
 The time of SSC grows with more than the square root of the cube of their number. What is unmatched costs most, so a
 vocabulary's neighbours are about as long as it is: blocks are cut from the vocabularies sorted by length, those of one

@@ -175,19 +175,52 @@ class TermMapping:
         """Return, for every term, whether the index knows it."""
         return np.asarray(np.diff(self.indptr) > 0)
 
-    def vectors(self, rows: WeightedRows) -> list[ProfileVector]:
-        """Return the vector of every row, equal to what `Index.vector` returns for it."""
+    def map(self, rows: WeightedRows) -> WeightedRows:
+        """Return the rows over the terms of the index."""
         spread, entries = gather_rows(self.indptr, rows.ids)
         of_entry = np.repeat(row_numbers(rows.indptr), np.diff(spread))
         indptr, ids, position = _cells(of_entry, self.ids[entries], len(rows.indptr) - 1, self.n_index_terms)
         products = np.repeat(rows.weights, np.diff(spread)) * self.counts[entries]
-        weights = np.bincount(position, products).astype(float)
+        return WeightedRows(indptr, ids, np.bincount(position, products).astype(float))
+
+    def vectors(self, rows: WeightedRows) -> list[ProfileVector]:
+        """Return the vector of every row, equal to what `Index.vector` returns for it."""
+        indptr, ids, weights = self.map(rows)
         n_known = np.diff(select_entries(rows.indptr, self.is_known[rows.ids])).tolist()
         n_terms = np.diff(rows.indptr).tolist()
         return [
             ProfileVector.normalized(ids[a:b], weights[a:b], known, terms)
             for (a, b), known, terms in zip(pairwise(indptr.tolist()), n_known, n_terms, strict=True)
         ]
+
+
+class EverybodyVectors:
+    """The sum of all groups' profiles over the terms of an index, with the groups of some people replaced.
+
+    Whoever serves searches shrinks groups to this sum. For a person who is left out, the person's group enters as it
+    would have been published without the person.
+    """
+
+    def __init__(self, mapping: TermMapping, published: WeightedRows) -> None:
+        self._published = mapping.map(published)
+        n_terms = mapping.n_index_terms
+        self._totals = np.bincount(self._published.ids, self._published.weights, minlength=n_terms).astype(float)
+
+    def vector(self) -> ProfileVector:
+        """Return the vector of everybody."""
+        return self._normalized(self._totals)
+
+    def replacing(self, group: int, ids: NDArray[np.int32], weights: FloatArray) -> ProfileVector:
+        """Return the vector of everybody with another profile, over index terms, in place of a group's."""
+        row = slice(self._published.indptr[group], self._published.indptr[group + 1])
+        totals = self._totals.copy()
+        totals[self._published.ids[row]] -= self._published.weights[row]
+        totals[ids] += weights
+        return self._normalized(totals)
+
+    def _normalized(self, totals: FloatArray) -> ProfileVector:
+        ids = np.flatnonzero(totals > ROUNDING * totals.max(initial=0.0))
+        return ProfileVector.normalized(ids.astype(np.int32), totals[ids], len(ids), len(ids))
 
 
 def map_terms(index: Index, terms: tuple[str, ...]) -> TermMapping:

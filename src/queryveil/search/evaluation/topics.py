@@ -6,7 +6,7 @@ the person's own profile; a second and a third term are added if it finds too fe
 profile get the same queries.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,7 +19,8 @@ from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers, se
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows
 from queryveil.search.evaluation.metrics import MetricValues, compute_metrics
 from queryveil.search.index import Index
-from queryveil.search.ranking import ProfileVector, RankedDocuments, cosines
+from queryveil.search.ranking import RankedDocuments, RankingProfile, blend_scores, cosines
+from queryveil.search.ranking_settings import PAPER, RANKINGS, RankingSettings
 
 MAX_QUERY_TERMS = 3
 
@@ -32,7 +33,6 @@ class TopicPlan:
     queries: int = 5  # per person
     depth: int = 100  # results that are ranked
     relevant: int = 30  # of them
-    blend: float = 0.0  # weight of the engine's score in the rankings; the judgments use the profile alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,8 @@ class Topics:
     person: IntArray  # (queries,): position in `people`, ascending
     queries: tuple[str, ...]
     documents: NDArray[np.int32]  # (queries, depth): in the engine's order, padded with −1
-    shares: FloatArray  # (queries, depth): the engine's scores divided by the best score of the query
+    engine_scores: FloatArray  # (queries, depth)
+    query_cosines: FloatArray  # (queries, depth): similarity of the documents to the query's own terms
     is_relevant: NDArray[np.bool_]  # (queries, depth)
     without_term: int  # people of whom the index knows no term
     without_query: int  # sampled people for whom no query finds enough documents
@@ -71,12 +72,14 @@ def choose_topics(
     plan: TopicPlan,
     *,
     rng: np.random.Generator,
+    among: IntArray | None = None,
     progress: Progress = silent,
 ) -> Topics:
-    """Sample people and queries, search, and judge relevance by each person's own profile."""
+    """Sample people, of those given or of all, and queries, search, and judge relevance by everybody's own profile."""
     is_known = mapping.is_known[members.ids]
     with_term = np.flatnonzero(np.diff(select_entries(members.indptr, is_known)))
-    sampled = np.sort(rng.permutation(with_term)[: plan.people])
+    eligible = with_term if among is None else np.intersect1d(with_term, among)
+    sampled = np.sort(rng.permutation(eligible)[: plan.people])
     found: dict[int, list[tuple[str, RankedDocuments]]] = {}  # person → queries with their results
     for number, person in enumerate(sampled.tolist()):
         progress("searching", number, len(sampled))
@@ -85,9 +88,10 @@ def choose_topics(
         queries = list(_draw_queries(index, [terms[i] for i in rng.permutation(len(terms))], plan))
         if queries:
             found[person] = queries
-    topics = _collect(found, plan.depth, len(members.group) - len(with_term), len(sampled) - len(found))
+    topics = _collect(index, found, plan.depth, len(members.group) - len(with_term), len(sampled) - len(found))
     own_profiles = WeightedRows(members.indptr, members.ids, members.weights).take(topics.people)
-    order = rank_by_profiles(index, topics, mapping.vectors(own_profiles))
+    own_vectors = map(RankingProfile, mapping.vectors(own_profiles))
+    order = rank_by_profiles(index, topics, own_vectors, RANKINGS[PAPER])
     np.put_along_axis(topics.is_relevant, order[:, : plan.relevant], True, axis=1)
     topics.is_relevant[topics.documents < 0] = False
     return topics
@@ -114,36 +118,57 @@ def _draw_queries(index: Index, terms: list[str], plan: TopicPlan) -> Iterator[t
 
 
 def _collect(
-    found: dict[int, list[tuple[str, RankedDocuments]]], depth: int, without_term: int, without_query: int
+    index: Index, found: dict[int, list[tuple[str, RankedDocuments]]], depth: int, without_term: int, without_query: int
 ) -> Topics:
     """Return the queries of people as arrays, with no document judged relevant yet."""
     queries = [pair for pairs in found.values() for pair in pairs]
     shape = (len(queries), depth)
-    documents, shares = np.full(shape, -1, np.int32), np.zeros(shape)
+    documents, engine_scores = np.full(shape, -1, np.int32), np.zeros(shape)
     for row, (_, results) in enumerate(queries):
         documents[row, : len(results)] = results.documents
-        shares[row, : len(results)] = results.scores / results.scores[0]
+        engine_scores[row, : len(results)] = results.scores
     return Topics(
         np.array(list(found), np.int64),
         row_numbers(indptr_of([len(pairs) for pairs in found.values()])),
         tuple(query for query, _ in queries),
         documents,
-        shares,
+        engine_scores,
+        _query_cosines(index, (query for query, _ in queries), documents),
         np.zeros(shape, np.bool_),
         without_term,
         without_query,
     )
 
 
-def rank_by_profiles(index: Index, topics: Topics, profiles: list[ProfileVector], blend: float = 0.0) -> IntArray:
+def rank_by_profiles(
+    index: Index, topics: Topics, profiles: Iterable[RankingProfile], settings: RankingSettings
+) -> IntArray:
     """Re-rank the results of each person's queries by the person's profile: (queries, depth) positions, best first.
 
     This equals `rerank` for many queries. Ties, and an empty profile, keep the engine's order; padding comes last.
     """
-    scores = np.full(topics.documents.shape, -np.inf)
+    order = np.tile(np.arange(topics.documents.shape[1]), (len(topics.queries), 1))
     for profile, queries in zip(profiles, topics.by_person(), strict=True):
+        if not profile.is_known(settings):
+            continue
+        weighted = profile.weighted(settings)
         documents = topics.documents[queries]
+        similarity = np.zeros(documents.shape)
         is_document = documents >= 0
-        similarity = cosines(index, documents[is_document], [profile])[0]
-        scores[queries][is_document] = (1 - blend) * similarity + blend * topics.shares[queries][is_document]
-    return np.argsort(-scores, axis=1, kind="stable")
+        found = cosines(index, documents[is_document], [vector for vector, _ in weighted])
+        similarity[is_document] = np.array([weight for _, weight in weighted]) @ found
+        similarity += settings.query_weight * topics.query_cosines[queries]
+        for row, query in enumerate(range(queries.start, queries.stop)):
+            n = int(is_document[row].sum())
+            scores = blend_scores(topics.engine_scores[query, :n], similarity[row, :n], settings.blend)
+            order[query, :n] = np.argsort(-scores, kind="stable")
+    return order
+
+
+def _query_cosines(index: Index, queries: Iterable[str], documents: NDArray[np.int32]) -> FloatArray:
+    """Return the cosine of every query's own terms with its results; 0 at the padding."""
+    found = np.zeros(documents.shape)
+    for row, query in enumerate(queries):
+        is_document = documents[row] >= 0
+        found[row, is_document] = cosines(index, documents[row, is_document], [index.vector((query,), (1.0,))])[0]
+    return found

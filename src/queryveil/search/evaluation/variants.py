@@ -6,7 +6,7 @@ evaluated with the person's own profile left out, as if the person were not in t
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import IntArray
 from queryveil.search.evaluation.group_profiles import (
+    EverybodyVectors,
     PublicationRule,
     TermMapping,
     WeightedRows,
@@ -25,15 +26,20 @@ from queryveil.search.evaluation.group_profiles import (
 from queryveil.search.evaluation.metrics import BootstrapResamples, MetricValues, draw_resamples
 from queryveil.search.evaluation.topics import Topics, rank_by_profiles
 from queryveil.search.index import Index
-from queryveil.search.ranking import ProfileVector
+from queryveil.search.ranking import ProfileVector, RankingProfile, blend_scores
+from queryveil.search.ranking_settings import RankingSettings
 
-UNPERSONALISED, EVERYBODY = "no personalisation", "one group of everybody"
+UNPERSONALISED, QUERY_ALONE = "no personalisation", "the query's own terms, no profile"
+EVERYBODY, EVERYBODY_WITHOUT_SELF = "one group of everybody", "one group of everybody, own profile left out"
 GROUPS, RANDOM_GROUPS = "the groups", "random groups of the same sizes"
 GROUPS_WITHOUT_SELF = "the groups, own profile left out"
 RANDOM_WITHOUT_SELF = "random groups, own profile left out"
-VARIANTS = (GROUPS, RANDOM_GROUPS, EVERYBODY, UNPERSONALISED, GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF)
+VARIANTS = (
+    *(GROUPS_WITHOUT_SELF, RANDOM_WITHOUT_SELF, EVERYBODY_WITHOUT_SELF, QUERY_ALONE, UNPERSONALISED),
+    *(GROUPS, RANDOM_GROUPS, EVERYBODY),
+)
 QRELS_FILE = "qrels.txt"
-_PEOPLE_PER_BATCH = 100  # whose groups without themselves are in memory at once
+_ENTRIES_PER_BATCH = 2_000_000  # of the groups without one person each that are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +60,7 @@ class SearchSetup:
     mapping: TermMapping
     members: GroupMembers  # with the groups of one release; some methods take other groups
     topics: Topics
-    blend: float = 0.0  # weight of the engine's score against the cosine
+    settings: RankingSettings  # the same for every variant
 
     def evaluate(
         self, released: ReleasedGroups, rule: PublicationRule, *, rng: np.random.Generator, progress: Progress = silent
@@ -63,6 +69,8 @@ class SearchSetup:
         orders = self.rank_by_groups(released, rule, rng, progress)
         progress(f"ranking for {EVERYBODY}", len(orders), len(VARIANTS))
         orders |= self.rank_by_everybody(rule)
+        orders[EVERYBODY_WITHOUT_SELF] = self._rank_without_self(np.zeros(len(self.members.group), np.int64), rule)
+        orders[QUERY_ALONE] = self._rank_by_query()
         figures = {variant: self.topics.metrics(orders[variant]) for variant in VARIANTS}
         return SearchEvaluation(self.topics, orders, figures, draw_resamples(self.topics.person, rng))
 
@@ -92,16 +100,27 @@ class SearchSetup:
             orders[variant] = step()
         return orders
 
+    def _rank_by_query(self) -> IntArray:
+        """Rank every query by its own terms, blended with the engine's score as all variants are."""
+        order = np.tile(np.arange(self.topics.documents.shape[1]), (len(self.topics.queries), 1))
+        for row, documents in enumerate(self.topics.documents):
+            n = int((documents >= 0).sum())
+            similarity = self.settings.query_weight * self.topics.query_cosines[row, :n]
+            scores = blend_scores(self.topics.engine_scores[row, :n], similarity, self.settings.blend)
+            order[row, :n] = np.argsort(-scores, kind="stable")
+        return order
+
     def _rank_by_group(self, profiles: WeightedRows, group: IntArray) -> IntArray:
-        """Rank each person's queries by the profile of the person's group; without a group, in the engine's order."""
-        group = group[self.topics.people]
-        used, position = np.unique(group[group >= 0], return_inverse=True)
+        """Rank each person's queries by the profile of the person's group; without a group, by that of everybody."""
+        everybody = EverybodyVectors(self.mapping, profiles).vector()
+        of_person = group[self.topics.people]
+        used, position = np.unique(of_person[of_person >= 0], return_inverse=True)
         vectors = self.mapping.vectors(profiles.take(used))
-        empty = ProfileVector(np.empty(0, np.int32), np.empty(0, np.float32), 0, 0)
-        person_vectors: list[ProfileVector] = [empty] * len(group)
-        for person, vector in zip(np.flatnonzero(group >= 0).tolist(), position.tolist(), strict=True):
+        person_vectors = [ProfileVector.empty()] * len(of_person)
+        for person, vector in zip(np.flatnonzero(of_person >= 0).tolist(), position.tolist(), strict=True):
             person_vectors[person] = vectors[vector]
-        return rank_by_profiles(self.index, self.topics, person_vectors, self.blend)
+        ranked_by = (RankingProfile(vector, everybody) for vector in person_vectors)
+        return rank_by_profiles(self.index, self.topics, ranked_by, self.settings)
 
     def _rank_by_published(self, group: IntArray, rule: PublicationRule) -> IntArray:
         """Rank the queries by groups as the rule would publish them."""
@@ -109,12 +128,25 @@ class SearchSetup:
 
     def _rank_without_self(self, group: IntArray, rule: PublicationRule) -> IntArray:
         """Rank the queries by groups as the rule would publish them if the searching person were not in the log."""
+        profiles = self._profiles_without_self(group, rule)
+        return rank_by_profiles(self.index, self.topics, profiles, self.settings)
+
+    def _profiles_without_self(self, group: IntArray, rule: PublicationRule) -> Iterator[RankingProfile]:
+        """Yield for each person the profiles of the group and of everybody without the person."""
         people, sums = self.topics.people, sum_members(self.members, group)
-        vectors: list[ProfileVector] = []
-        for start in range(0, len(people), _PEOPLE_PER_BATCH):
-            batch = people[start : start + _PEOPLE_PER_BATCH]
-            vectors += self.mapping.vectors(publish_without_self(sums, group, batch, self.members, rule))
-        return rank_by_profiles(self.index, self.topics, vectors, self.blend)
+        everybody = EverybodyVectors(self.mapping, publish(sums, self.members, rule))
+        longest = int(np.diff(sums.indptr).max(initial=1))
+        step = max(1, _ENTRIES_PER_BATCH // max(1, longest))
+        for start in range(0, len(people), step):
+            batch = people[start : start + step]
+            left = publish_without_self(sums, group, batch, self.members, rule)
+            mapped = self.mapping.map(left)
+            for row, (person, vector) in enumerate(zip(batch.tolist(), self.mapping.vectors(left), strict=True)):
+                entries = slice(mapped.indptr[row], mapped.indptr[row + 1])
+                own_group, rest = int(group[person]), (mapped.ids[entries], mapped.weights[entries])
+                yield RankingProfile(
+                    vector, everybody.vector() if own_group < 0 else everybody.replacing(own_group, *rest)
+                )
 
 
 def trec_files(evaluation: SearchEvaluation, ids: Sequence[str], rng: np.random.Generator) -> Mapping[str, bytes]:

@@ -2,17 +2,34 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import resources
+from queryveil.serve.api import audit, events, other_releases, resources, run_table
 from queryveil.serve.api.models import PROBLEMS
 from queryveil.serve.fields import DeclarationsOut, all_declarations
+from queryveil.serve.goals import GoalOut, suggested_runs
 
 PREFIX = "/api/v1"
 
 _declarations = APIRouter(tags=["declarations"], responses=PROBLEMS)
-routers = [resources.logs, resources.runs, resources.releases, resources.searches, _declarations]
+routers = [
+    resources.logs,
+    run_table.router,
+    resources.runs,
+    events.router,
+    resources.releases,
+    resources.searches,
+    other_releases.router,
+    audit.router,
+    _declarations,
+]
 
 
 @_declarations.get("/declarations")
 def list_declarations() -> DeclarationsOut:
     """List methods, guarantees, targets, measures, attacks, formats, corpora and options, with their parameters."""
     return all_declarations()
+
+
+@_declarations.get("/goals")
+def list_goals() -> list[GoalOut]:
+    """List what a log may be for, with the runs of methods that serve it and the reasons."""
+    return suggested_runs()

@@ -4,12 +4,13 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 
 from queryveil.logs.options import ReadingOptions
 from queryveil.serve.fields import with_options
 from queryveil.serve.run_specs import AnonymizeSpec, AttackSpec, MeasureSpec, VerifySpec
-from queryveil.serve.store import LogRow, RunRow
+from queryveil.serve.search import SearchQuery
+from queryveil.serve.store import LogRow, RunRow, Store
 
 Responses = dict[int | str, dict[str, Any]]
 RunName = Annotated[str, Field(min_length=1, max_length=100, description="how people call it")]
@@ -25,17 +26,32 @@ class Problem(BaseModel):
 _MEANINGS = {
     400: "the request cannot be understood",
     401: "the token is missing or wrong",
-    403: "the request came from a page of another site",
+    403: "the request came from a page of another site, or takes the owner's token",
     404: "there is nothing under this id",
     405: "the address does not take this method",
     409: "not now: a name is taken, or a run is not in the state for it",
     413: "larger than the server takes",
     422: "something that was given cannot be used",
+    507: "the disk or the queue holds as much as the server may use",
+    429: "several wrong tokens came from this address just before; wait for as long as Retry-After says",
 }
 PROBLEMS: Responses = {code: {"model": Problem, "description": meaning} for code, meaning in _MEANINGS.items()}
 # The same for routes that do not return JSON, since FastAPI would document problems with the route's media type.
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 JSON_PROBLEMS: Responses = {code: {"content": _PROBLEM, "description": meaning} for code, meaning in _MEANINGS.items()}
+
+
+def documented(media_type: str, schema: dict[str, Any], description: str) -> Responses:
+    """Return the responses of a route that does not return JSON."""
+    return {**JSON_PROBLEMS, 200: {"content": {media_type: {"schema": schema}}, "description": description}}
+
+
+_ID = "0123456789ab"
+
+
+def example(body: dict[str, Any]) -> ConfigDict:
+    """Return the configuration of a request body with an example for the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [body]})
 
 
 class StrictModel(BaseModel):
@@ -58,6 +74,8 @@ class StrictModel(BaseModel):
 class LogIn(StrictModel):
     """The demo log, or a file in the server's folder."""
 
+    model_config = example({"name": "march", "path": "march.tsv"})
+
     name: RunName
     demo: bool = False
     path: Annotated[str | None, Field(description="the path of a file in the server's folder")] = None
@@ -73,11 +91,13 @@ class LogOut(BaseModel):
     size: int | None
     reading: dict[str, str]
     created: str
+    releases: int  # that were made from it; what several of them show together is not covered by any guarantee
 
     @classmethod
-    def of(cls, row: LogRow) -> "LogOut":
+    def of(cls, row: LogRow, store: Store) -> "LogOut":
         """Return a log as programs see it, without its path."""
-        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+        made = sum(run.state == "done" for run in store.runs(log=row.id, kind="anonymize"))
+        return cls(**{name: getattr(row, name) for name in cls.model_fields if name != "releases"}, releases=made)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,34 +112,75 @@ class RunOut(RunRow):
         return cls(**vars(row), result=result)
 
 
-class LogRunIn(StrictModel):
-    """The fields of a run on a log besides its spec."""
+class NamedRun(StrictModel):
+    """The name of a run, in addition to its spec."""
 
     name: RunName
+
+
+class LogRunIn(NamedRun):
+    """The fields of a run on a log besides its spec."""
+
     log: str
 
 
 class RunIn(AnonymizeSpec, LogRunIn):
     """A run of a method on a log."""
 
+    model_config = example({"name": "first try", "log": _ID, "method": "km(k=10, m=2)", "seed": 1})
 
-class ReleaseRunIn(StrictModel):
+
+class SweepIn(RunIn):
+    """Runs of a method on a log, one for each combination of the alternatives in its parameters."""
+
+    model_config = example({"name": "several k", "log": _ID, "method": "km(k=5|10|20, m=2)", "seed": 1})
+
+    def spec_of(self, method: str) -> AnonymizeSpec:
+        """Return the spec of one of the runs."""
+        given = self.model_dump(exclude_unset=True, exclude={"name", "log"})
+        return AnonymizeSpec.model_validate({**given, "method": method})
+
+
+class PersonIn(StrictModel):
+    """A person behind a release: a number of the list of people, or the user as it stands in the log."""
+
+    model_config = example({"number": 3})
+
+    number: Annotated[StrictInt, Field(ge=0, le=2**31 - 1)] | None = None
+    person: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
+
+
+class PersonSearchIn(SearchQuery):
+    """A query, and the number of the person as whom it is answered."""
+
+    model_config = example({"query": "java", "number": 3})
+
+    group: None = None
+    number: Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class ReleaseRunIn(NamedRun):
     """The fields of a run on a release besides its spec."""
 
-    name: RunName
     release: Annotated[str, Field(description="the id of the run that made it")]
 
 
 class VerifyIn(VerifySpec, ReleaseRunIn):
     """A check of a release's own claim, or of another one."""
 
+    model_config = example({"name": "check", "release": _ID})
+
 
 class MeasureIn(MeasureSpec, ReleaseRunIn):
     """Measures of a release against its log; the usual ones unless some are named."""
 
+    model_config = example({"name": "what was kept", "release": _ID, "measures": ["retention", "unique(m=2)"]})
+
 
 class AttackIn(AttackSpec, ReleaseRunIn):
     """Attacks on a release; all that it can be attacked by unless some are named."""
+
+    model_config = example({"name": "try it", "release": _ID, "attacks": ["known_terms(m=2)"], "targets": 100})
 
 
 class ReleaseOut(BaseModel):

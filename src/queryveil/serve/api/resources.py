@@ -5,7 +5,8 @@ import re
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import IO, Annotated, Any
+from pathlib import Path as FilePath
+from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
@@ -16,13 +17,19 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from queryveil.core.errors import InputError
 from queryveil.logs.options import ReadingOptions
 from queryveil.release.manifest import Manifest
-from queryveil.search.answers import Answer
+from queryveil.search.answers import Answer, SearchOptions, answer
+from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.api import models
+from queryveil.serve.audit import note_person
 from queryveil.serve.context import ContextDep, ServerContext
 from queryveil.serve.guard import REPORT_HEADERS
 from queryveil.serve.jobs import RunManager
+from queryveil.serve.logs import DeletionScope
+from queryveil.serve.run_specs import sweep_names
+from queryveil.serve.run_table import SORTS, RunFilter, find_runs
 from queryveil.serve.search import RULES, SearchQuery, invalid_request
-from queryveil.serve.store import RunKind, RunRow
+from queryveil.serve.store import RunKind, RunRow, RunState
+from queryveil.workflows.inspect import PersonView, SamplePerson, number_of, person_of, sample_people, show_person
 
 logs = APIRouter(tags=["logs"], responses=models.PROBLEMS)
 runs = APIRouter(tags=["runs"], responses=models.PROBLEMS)
@@ -30,37 +37,36 @@ releases = APIRouter(tags=["releases"], responses=models.PROBLEMS)
 LogId = Annotated[str, Path(description="the id of a log")]
 RunId = Annotated[str, Path(description="the id of a run")]
 ReleaseId = Annotated[str, Path(description="the id of the run that made the release")]
+_SCOPES = (
+    "what goes: `log`, and releases and private folders stay; `private`, the log and who is behind its releases, which "
+    "stay; `everything`, also the releases, reports and runs"
+)
 _HELP = {each.name: each.help for each in ReadingOptions.options()}
 _CHUNK = 1 << 20  # bytes
 _EVENT = {"type": "object", "properties": {"data": {"type": "string", "description": "a run as JSON"}}}
 
 
-def _documented(media_type: str, schema: dict[str, Any], description: str) -> models.Responses:
-    """Return the responses of a route that does not return JSON."""
-    return {**models.JSON_PROBLEMS, 200: {"content": {media_type: {"schema": schema}}, "description": description}}
-
-
-_STREAM = _documented("text/event-stream", _EVENT, "a run per event")
-_ZIP = _documented("application/zip", {"type": "string", "format": "binary"}, "the release")
+_STREAM = models.documented("text/event-stream", _EVENT, "a run per event")
+_ZIP = models.documented("application/zip", {"type": "string", "format": "binary"}, "the release")
 
 
 @logs.get("/logs")
 def list_logs(context: ContextDep) -> list[models.LogOut]:
     """List the logs, the newest first."""
-    return [models.LogOut.of(row) for row in context.store.logs()]
+    return [models.LogOut.of(row, context.store) for row in context.store.logs()]
 
 
-@logs.post("/logs", status_code=201)
+@logs.post("/logs", status_code=201, dependencies=[OWNER_ONLY])
 def add_log(context: ContextDep, body: models.LogIn) -> models.LogOut:
     """Add the demo log, or a file in the server's folder."""
     if body.demo == (body.path is not None):
         raise InputError("give either demo: true or the path of a file in the server's folder.", field="path")
     if body.demo:
-        return models.LogOut.of(context.logs.add_demo(body.name))
-    return models.LogOut.of(context.logs.add_file(body.name, body.path or "", body.model_dump()))
+        return models.LogOut.of(context.logs.add_demo(body.name), context.store)
+    return models.LogOut.of(context.logs.add_file(body.name, body.path or "", body.model_dump()), context.store)
 
 
-@logs.post("/logs/upload", status_code=201)
+@logs.post("/logs/upload", status_code=201, dependencies=[OWNER_ONLY])
 def upload_log(
     context: ContextDep,
     name: Annotated[str, Form(min_length=1, max_length=100)],
@@ -70,27 +76,37 @@ def upload_log(
 ) -> models.LogOut:
     """Send a log, as a form with the file in the field `file`."""
     reading = {"format": format, "columns": columns}
-    return models.LogOut.of(context.logs.add_upload(name, file.filename or "", file.file, reading))
+    return models.LogOut.of(context.logs.add_upload(name, file.filename or "", file.file, reading), context.store)
 
 
 @logs.get("/logs/{log}")
 def get_log(context: ContextDep, log: LogId) -> models.LogOut:
     """Return a log."""
-    return models.LogOut.of(context.store.log(log))
+    return models.LogOut.of(context.store.log(log), context.store)
 
 
-@logs.delete("/logs/{log}", status_code=204)
-def delete_log(context: ContextDep, log: LogId) -> None:
-    """Delete a log and what the server keeps of it; runs on it that have not ended fail, releases stay."""
-    context.logs.delete(log)
+@logs.delete("/logs/{log}", status_code=204, dependencies=[OWNER_ONLY])
+def delete_log(
+    context: ContextDep, log: LogId, scope: Annotated[DeletionScope, Query(description=_SCOPES)] = "log"
+) -> None:
+    """Delete a log, its statistics, and of its runs what the scope says; those that have not ended fail."""
+    context.logs.delete(log, scope)
 
 
 @runs.get("/runs")
 def list_runs(
-    context: ContextDep, log: str | None = None, kind: Annotated[RunKind | None, Query()] = None
+    request: Request,
+    context: ContextDep,
+    log: str = "",
+    kind: Annotated[RunKind | None, Query()] = None,
+    state: Annotated[RunState | None, Query()] = None,
+    tag: str = "",
+    q: Annotated[str, Query(description="a text in the name, the method, a tag or the notes")] = "",
+    sort: Annotated[str, Query(description=f"one of {', '.join(SORTS)}")] = "created",
+    order: Annotated[str, Query(description="asc or desc")] = "",
 ) -> list[models.RunOut]:
-    """List the runs, the newest first; on a log or of a kind where asked for."""
-    return [models.RunOut.of(row) for row in context.store.runs(log=log, kind=kind)]
+    """List the runs that match all filters, the newest first unless they are sorted otherwise."""
+    return [models.RunOut.of(row) for row in find_runs(context.store, RunFilter.read(request.query_params))]
 
 
 @runs.post("/runs", status_code=202)
@@ -103,6 +119,26 @@ def start_run(context: ContextDep, body: models.RunIn) -> models.RunOut:
 def get_run(context: ContextDep, run: RunId) -> models.RunOut:
     """Return a run, with what it found once it is done."""
     return models.RunOut.of(context.store.run(run), context.jobs.result(run))
+
+
+@runs.post("/runs/{run}/forget", dependencies=[OWNER_ONLY])
+def forget_run(context: ContextDep, run: RunId) -> models.RunOut:
+    """Delete the private folder of a run, who is behind its release, and keep the release."""
+    return models.RunOut.of(context.jobs.forget(run), context.jobs.result(run))
+
+
+@runs.post("/sweeps", status_code=202)
+def start_sweep(context: ContextDep, body: models.SweepIn) -> list[models.RunOut]:
+    """Start a run for each combination of the values of a method's parameters, such as `km(k=5|10, m=2)`."""
+    names = sweep_names(body.method)
+    runs = [(f"{body.name}: {name}", body.spec_of(name)) for name in names]
+    return [models.RunOut.of(row) for row in context.jobs.start_all(runs, log=body.log)]
+
+
+@runs.post("/index", status_code=202)
+def start_indexing(context: ContextDep) -> models.RunOut:
+    """Start making the index of the bundled corpus, unless that is done or under way."""
+    return models.RunOut.of(context.searchers.start_indexing())
 
 
 @runs.get("/runs/{run}/events", response_class=StreamingResponse, responses=_STREAM)
@@ -129,7 +165,7 @@ def start_again(context: ContextDep, run: RunId) -> models.RunOut:
     return models.RunOut.of(context.jobs.restart(run))
 
 
-@runs.delete("/runs/{run}", status_code=204)
+@runs.delete("/runs/{run}", status_code=204, dependencies=[OWNER_ONLY])
 def delete_run(context: ContextDep, run: RunId) -> None:
     """Delete a run, its release, and the runs on that release."""
     context.jobs.delete(run)
@@ -163,14 +199,41 @@ def download_release(context: ContextDep, release: ReleaseId) -> StreamingRespon
     """Return the files of a release as a zip archive."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", context.jobs.run_that_made(release).name).strip("-") or "release"
     folder = context.jobs.release_of(release)
-    archive = tempfile.TemporaryFile(dir=context.settings.state_folder)  # noqa: SIM115  (closed when it has been sent)
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                packed.write(path, f"{name}/{path.relative_to(folder)}")
-    archive.seek(0)
+    archive = _zip_chunks(folder, name, context.settings.state_folder)
     disposition = {"content-disposition": f'attachment; filename="{name}.zip"'}
-    return StreamingResponse(_chunks(archive), media_type="application/zip", headers=disposition)
+    return StreamingResponse(archive, media_type="application/zip", headers=disposition)
+
+
+@releases.get("/releases/{release}/people", dependencies=[OWNER_ONLY])
+def list_people(
+    context: ContextDep, release: ReleaseId, most: Annotated[int, Query(ge=1, le=1_000)] = 12
+) -> list[SamplePerson]:
+    """List some of the people behind a release by number, from the longest history to the shortest."""
+    return sample_people(context.jobs.private_of(release), most)
+
+
+@releases.post("/releases/{release}/history", dependencies=[OWNER_ONLY])
+def show_history(request: Request, context: ContextDep, release: ReleaseId, body: models.PersonIn) -> PersonView:
+    """Return one person's history, what became of it, and what the release shows instead."""
+    folder, private = context.jobs.release_of(release), context.jobs.private_of(release)
+    if (body.number is None) == (body.person is None):
+        raise InputError("give either the number of a person or a user as it stands in the log.", field="person")
+    person = body.person if body.number is None else person_of(private, body.number)
+    found = show_person(folder, private, person or "")
+    note_person(request, number_of(private, person or "") if body.number is None else body.number)
+    return found
+
+
+@releases.post("/releases/{release}/search", dependencies=[OWNER_ONLY])
+def search_as_person(request: Request, context: ContextDep, release: ReleaseId, body: models.PersonSearchIn) -> Answer:
+    """Search as one of the people behind a release of groups, by what they searched for."""
+    people = context.searchers.people(release)
+    if people is None or body.number >= len(people):
+        raise InputError("there is nobody of that number behind the release; choose another.", field="number")
+    index = context.searchers.searcher(release).index
+    note_person(request, body.number)
+    options = SearchOptions(**body.model_dump(exclude={"query", "number"}))
+    return answer(index, body.query, people.profile(body.number, index), options)
 
 
 @releases.post("/verify", status_code=202)
@@ -200,8 +263,14 @@ def _summary(row: RunRow, manifest: Manifest) -> dict[str, Any]:
     return {"id": row.id, "name": row.name, "log": row.log, "made": row.ended, **shown}
 
 
-def _chunks(archive: IO[bytes]) -> Iterator[bytes]:
-    with archive:
+def _zip_chunks(folder: FilePath, name: str, temporary: FilePath) -> Iterator[bytes]:
+    """Pack a folder when the first bytes are asked for, and yield the archive, which no file is left of."""
+    with tempfile.TemporaryFile(dir=temporary) as archive:
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    packed.write(path, f"{name}/{path.relative_to(folder)}")
+        archive.seek(0)
         while chunk := archive.read(_CHUNK):
             yield chunk
 

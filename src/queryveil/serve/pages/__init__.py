@@ -2,6 +2,17 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.pages import home, logs, runs, search, try_methods
+from queryveil.serve.pages import audit, guide, home, logs, other_releases, run_table, runs, search, try_methods
 
-routers: list[APIRouter] = [home.router, logs.router, try_methods.router, runs.router, runs.releases, search.router]
+routers: list[APIRouter] = [
+    home.router,
+    logs.router,
+    guide.router,
+    try_methods.router,
+    run_table.router,
+    runs.router,
+    runs.releases,
+    search.router,
+    other_releases.router,
+    audit.router,
+]

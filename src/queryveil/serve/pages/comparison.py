@@ -10,7 +10,7 @@ from typing import Any
 from queryveil.core.errors import QueryveilError
 from queryveil.core.names import declarations, resolve
 from queryveil.core.results import Score
-from queryveil.kinds.base import Kind, kind_of
+from queryveil.kinds.base import PLURALS, Kind, kind_of
 from queryveil.kinds.comparison_views import ComparedFigure, ComparisonView
 from queryveil.report.charts import axis_end, crowd_chart
 from queryveil.report.comparison import (
@@ -20,9 +20,8 @@ from queryveil.report.comparison import (
     SeriesNames,
     draw_growth,
     draw_scatter,
-    figure_text,
 )
-from queryveil.report.rendering import capitalize_first, percent
+from queryveil.report.rendering import amount, capitalize_first, percent
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.store import RunRow
 from queryveil.workflows.inspect import Crowds, crowds
@@ -81,7 +80,8 @@ def _released_run(row: RunRow, result: Mapping[str, Any], jobs: RunManager) -> R
 
 def crowds_of(run: str, jobs: RunManager) -> Crowds | None:
     """Return how many people stand behind what a run published; None if the release is too large to count now."""
-    if sum(file.rows or 0 for file in jobs.manifest(run).files) > MOST_ROWS:
+    is_forgotten = jobs.run_that_made(run).forgotten is not None
+    if is_forgotten or sum(file.rows or 0 for file in jobs.manifest(run).files) > MOST_ROWS:
         return None
     return _count_crowds(jobs.release_of(run), jobs.private_of(run))
 
@@ -92,6 +92,12 @@ def _count_crowds(release: Path, private: Path) -> Crowds | None:
         return crowds(release, private)
     except QueryveilError:
         return None
+
+
+def _text(score: Score | None, which: str) -> str:
+    """Return the `original` or the `value` of a score as the pages write figures."""
+    value = None if score is None else getattr(score, which)
+    return "–" if score is None or value is None else amount(value, score.unit)
 
 
 def _score(figure: ComparedFigure, run: ComparedRun) -> Score | None:
@@ -115,7 +121,7 @@ def _compare(view: ComparisonView, runs: Sequence[ReleasedRun]) -> FamilyCompari
     compared = [run.compared for run in runs]
     columns = MethodComparison(tuple(compared), {}, {}, 0.0, "").columns()  # headed as `queryveil compare` does
     measured = [(column.heading, [run.score(column) for run in compared]) for column in columns]
-    drawn = [_privacy_chart(view, compared), _growth_chart(view, compared), _crowd_chart(runs)]
+    drawn = [chart for members in _by_unit(runs) for chart in _charts(view, members)]
     return FamilyComparison(
         title=view.title,
         main=_table(runs, main, extra),
@@ -125,22 +131,34 @@ def _compare(view: ComparisonView, runs: Sequence[ReleasedRun]) -> FamilyCompari
     )
 
 
+def _by_unit(runs: Sequence[ReleasedRun]) -> list[list[ReleasedRun]]:
+    """Return the runs that count in the same unit together, since no axis may mix terms and whole queries."""
+    units = dict.fromkeys(run.kind.unit for run in runs)
+    return [[run for run in runs if run.kind.unit == unit] for unit in units]
+
+
+def _charts(view: ComparisonView, runs: Sequence[ReleasedRun]) -> list[CaptionedChart | None]:
+    """Return the charts of runs that count in the same unit."""
+    unit, compared = runs[0].kind.unit, [run.compared for run in runs]
+    return [_privacy_chart(view, compared, unit), _growth_chart(view, compared, unit), _crowd_chart(runs)]
+
+
 def _table(runs: Sequence[ReleasedRun], columns: Sequence[TableColumn], extra: Mapping[str, list[str]]) -> RunTable:
     """Return a table of scores and further texts: the log itself for each unit of counting, then each run."""
     rows: list[tuple[RunRow | str, list[str]]] = []
     for unit in dict.fromkeys(run.kind.unit for run in runs):
         members = [number for number, run in enumerate(runs) if run.kind.unit == unit]
-        own = [figure_text(next((s for i in members if (s := scores[i])), None), "original") for _, scores in columns]
+        own = [_text(next((s for i in members if (s := scores[i])), None), "original") for _, scores in columns]
         if any(text != "–" for text in own):
             counted = ", by whole queries" if unit == "query" else ""
             rows.append((f"the log itself{counted}", [*own, *("" for _ in extra)]))
     for number, run in enumerate(runs):
-        texts = [figure_text(scores[number], "value") for _, scores in columns]
+        texts = [_text(scores[number], "value") for _, scores in columns]
         rows.append((run.row, [*texts, *(each[number] for each in extra.values())]))
     return RunTable([*(heading for heading, _ in columns), *extra], rows)
 
 
-def _privacy_chart(view: ComparisonView, runs: Sequence[ComparedRun]) -> CaptionedChart | None:
+def _privacy_chart(view: ComparisonView, runs: Sequence[ComparedRun], unit: str) -> CaptionedChart | None:
     """Draw what is kept against what is given away, if at least two runs have both figures."""
     if not view.given_away:
         return None
@@ -150,12 +168,12 @@ def _privacy_chart(view: ComparisonView, runs: Sequence[ComparedRun]) -> Caption
         return None
     own = next((score.original for run in drawn if (score := _score(given, run)) is not None), None)
     caption = "The higher, the more is kept; the further left, the less is given away."
-    caption += "" if own is None else f" In the log itself {percent(own)} are {given.heading}."
+    caption += "" if own is None else f" In the log itself {percent(own)} are {given.heading_for(unit)}."
     figures = partial(_percentage, given), partial(_percentage, kept)
-    return draw_scatter(drawn, *figures, given.heading, kept.heading), caption
+    return draw_scatter(drawn, *figures, given.heading_for(unit), kept.heading), caption
 
 
-def _growth_chart(view: ComparisonView, runs: Sequence[ComparedRun]) -> CaptionedChart | None:
+def _growth_chart(view: ComparisonView, runs: Sequence[ComparedRun], unit: str) -> CaptionedChart | None:
     """Draw what is kept as k grows, if the runs have at least two values of k."""
     kept = view.kept[0]
     drawn = [run for run in runs if "k" in run.parameters and _percentage(kept, run) is not None]
@@ -163,7 +181,10 @@ def _growth_chart(view: ComparisonView, runs: Sequence[ComparedRun]) -> Captione
         return None
     series, figure = SeriesNames(drawn, without=("k",)), partial(_percentage, kept)
     end = axis_end(value for run in drawn if (value := figure(run)) is not None)
-    return draw_growth(drawn, figure, kept.heading, series, end), f"{capitalize_first(kept.heading)} as k grows."
+    counted = f", counted in {PLURALS[unit]}"
+    return draw_growth(
+        drawn, figure, kept.heading, series, end
+    ), f"{capitalize_first(kept.heading)} as k grows{counted}."
 
 
 def _crowd_chart(runs: Sequence[ReleasedRun]) -> CaptionedChart | None:

@@ -11,9 +11,10 @@ from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations
 from queryveil.logs.options import ROLES, ReadingOptions
 from queryveil.report.description import chart_of
+from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import form_field
-from queryveil.serve.logs import GuessedLayout
+from queryveil.serve.logs import DELETION_SCOPES, GuessedLayout
 from queryveil.serve.rendering import page, redirect
 from queryveil.serve.store import LogRow, free_name
 
@@ -29,7 +30,7 @@ def show_logs(request: Request, context: ContextDep) -> HTMLResponse:
     return _list_page(request, context)
 
 
-@router.post("")
+@router.post("", dependencies=[OWNER_ONLY])
 def add_log(request: Request, context: ContextDep, form: FormDep) -> Response:
     """Add the demo log, or a file of the server's folder."""
     try:
@@ -44,7 +45,7 @@ def add_log(request: Request, context: ContextDep, form: FormDep) -> Response:
         return _list_page(request, context, "folder", form, error)
 
 
-@router.post("/upload")
+@router.post("/upload", dependencies=[OWNER_ONLY])
 def upload_log(
     request: Request,
     context: ContextDep,
@@ -76,11 +77,29 @@ def show_log(request: Request, context: ContextDep, log: str) -> HTMLResponse:
     )
 
 
-@router.post("/{log}/delete")
-def delete_log(context: ContextDep, log: str) -> Response:
-    """Delete a log."""
-    context.logs.delete(log)
+@router.get("/{log}/delete", dependencies=[OWNER_ONLY])
+def confirm_deletion(request: Request, context: ContextDep, log: str) -> HTMLResponse:
+    """Say what can be deleted with a log and what stays, and ask which."""
+    return _confirm_page(request, context, context.store.log(log))
+
+
+@router.post("/{log}/delete", dependencies=[OWNER_ONLY])
+def delete_log(request: Request, context: ContextDep, form: FormDep, log: str) -> Response:
+    """Delete a log, and what else was chosen."""
+    row, scope = context.store.log(log), form.get("scope", "")
+    if scope not in DELETION_SCOPES:
+        return _confirm_page(request, context, row, status=422, error="nothing was chosen; choose what to delete.")
+    context.logs.delete(log, scope)
     return redirect("/logs")
+
+
+def _confirm_page(
+    request: Request, context: ServerContext, row: LogRow, *, status: int = 200, error: str = ""
+) -> HTMLResponse:
+    runs = context.store.runs(log=row.id)
+    made = [run for run in runs if run.kind == "anonymize" and run.state == "done"]
+    unfinished = [run for run in runs if not run.is_over]
+    return page(request, "delete_log.html", status=status, log=row, made=made, unfinished=unfinished, error=error)
 
 
 def _list_page(

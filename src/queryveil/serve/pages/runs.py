@@ -5,38 +5,57 @@ Who is looked at is sent in forms and never appears in an address: only the owne
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations, plural
 from queryveil.kinds.base import Kind, kind_of
+from queryveil.serve.access import OWNER_ONLY
+from queryveil.serve.attack_view import attack_view
+from queryveil.serve.audit import note_person
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
+from queryveil.serve.remembered import GONE, RememberedForms
 from queryveil.serve.rendering import page, redirect
 from queryveil.serve.run_specs import parse_spec
 from queryveil.serve.store import LogRow, RunRow, free_name
-from queryveil.workflows.inspect import person_of, sample_people, show_person
+from queryveil.workflows.inspect import number_of, person_of, sample_people, show_person
 
 router = APIRouter(prefix="/runs/{run}")
 releases = APIRouter(prefix="/releases/{release}")
 NOBODY = "nobody was chosen; choose one of the people below, or give a user as it stands in the log."
 _LISTED_PEOPLE = 12
-_BACK = ("/logs/", "/try?", "/runs/", "/releases/", "/search")  # pages that a form may lead back to
+_NO_TEXTS: Mapping[str, str] = {}
+_SHOWN: RememberedForms[tuple[str, str, int | None]] = RememberedForms()  # run, user, and number where that was sent
+_BACK = ("/logs/", "/try?", "/runs", "/releases/", "/search")  # pages that a form may lead back to
 
 
 @router.get("")
 def show_run(request: Request, context: ContextDep, run: str) -> HTMLResponse:
     """Show a run's progress, outcome and result."""
+    return run_page(request, context, run)
+
+
+def run_page(
+    request: Request,
+    context: ServerContext,
+    run: str,
+    *,
+    errors: Mapping[str, str] = _NO_TEXTS,
+    values: Mapping[str, str] = _NO_TEXTS,
+) -> HTMLResponse:
+    """Return the page of a run, with the values and errors of the form that describes it, if that was refused."""
     row = context.store.run(run)
     found = context.jobs.result(run)
     is_release = row.kind == "anonymize" and found is not None
     return page(
         request,
         "run.html",
+        status=422 if errors else 200,
         run=row,
         log=log_of(context, row),
         release=next(iter(context.store.runs(id=row.release or "")), None),
@@ -44,11 +63,14 @@ def show_run(request: Request, context: ContextDep, run: str) -> HTMLResponse:
         crowds=crowds_of(run, context.jobs) if is_release else None,
         kind=kind_of(context.jobs.manifest(run).kind) if is_release else None,
         summary=_summary_lines(found.get("summary", {})) if found else [],
+        attacked=attack_view(found),
+        errors=errors,
+        values=values,
     )
 
 
 @router.post("/cancel")
-def cancel(context: ContextDep, form: FormDep, run: str) -> Response:
+def cancel_run(context: ContextDep, form: FormDep, run: str) -> Response:
     """Cancel a run, unless it has ended in the meantime."""
     if not context.store.run(run).is_over:
         context.jobs.cancel(run)
@@ -56,14 +78,33 @@ def cancel(context: ContextDep, form: FormDep, run: str) -> Response:
 
 
 @router.post("/again")
-def restart(context: ContextDep, form: FormDep, run: str) -> Response:
+def start_again(context: ContextDep, form: FormDep, run: str) -> Response:
     """Start a run again."""
     context.jobs.restart(run)
     return redirect(_back(form, run))
 
 
-@router.post("/delete")
-def delete(context: ContextDep, run: str) -> Response:
+@router.get("/delete", dependencies=[OWNER_ONLY])
+def confirm_deletion(request: Request, context: ContextDep, run: str) -> HTMLResponse:
+    """Say what is deleted with a run, and ask whether to."""
+    return page(request, "delete_run.html", run=context.store.run(run), examining=context.store.runs(release=run))
+
+
+@router.get("/forget", dependencies=[OWNER_ONLY])
+def confirm_forgetting(request: Request, context: ContextDep, run: str) -> HTMLResponse:
+    """Say what is forgotten of a release, and ask whether to."""
+    return page(request, "forget_run.html", run=context.jobs.run_that_made(run))
+
+
+@router.post("/forget", dependencies=[OWNER_ONLY])
+def forget_run(context: ContextDep, run: str) -> Response:
+    """Delete who is behind the release of a run, and keep the release."""
+    context.jobs.forget(run)
+    return redirect(f"/releases/{run}")
+
+
+@router.post("/delete", dependencies=[OWNER_ONLY])
+def delete_run(context: ContextDep, run: str) -> Response:
     """Delete a run and what it made."""
     row = context.store.run(run)
     context.jobs.delete(run)
@@ -72,13 +113,19 @@ def delete(context: ContextDep, run: str) -> Response:
     return redirect(f"/try?log={row.log}" if log_of(context, row) else "/")
 
 
-@router.get("/history")
-def choose_person(request: Request, context: ContextDep, run: str) -> HTMLResponse:
-    """Offer a few people whose history can be shown."""
-    return _history_page(request, context, context.jobs.run_that_made(run))
+@router.get("/history", dependencies=[OWNER_ONLY])
+def choose_person(request: Request, context: ContextDep, run: str, view: Annotated[str, Query()] = "") -> HTMLResponse:
+    """Offer a few people whose history can be shown, and show the one that a form asked for."""
+    row, shown = context.jobs.run_that_made(run), _SHOWN.find(request, view)
+    if shown is None or shown[0] != run:
+        return _history_page(request, context, row, gone=GONE if view else "")
+    _, person, number = shown
+    found = show_person(context.jobs.release_of(run), context.jobs.private_of(run), person)
+    note_person(request, number_of(context.jobs.private_of(run), person) if number is None else number)
+    return _history_page(request, context, row, found=found, number=number, person=person)
 
 
-@router.post("/history")
+@router.post("/history", dependencies=[OWNER_ONLY])
 def show_history(request: Request, context: ContextDep, form: FormDep, run: str) -> Response:
     """Show one person's history before and after."""
     row = context.jobs.run_that_made(run)
@@ -91,10 +138,11 @@ def show_history(request: Request, context: ContextDep, form: FormDep, run: str)
                 raise InputError(NOBODY, field="person")
             number = int(text)
             person = person_of(private, number)
-        found = show_person(release, private, person)
+        show_person(release, private, person)
+        note_person(request, number_of(private, person) if number is None else number)
     except QueryveilError as error:
         return _history_page(request, context, row, status=422, error=error)
-    return _history_page(request, context, row, found=found, number=number, person=person)
+    return redirect(f"/runs/{run}/history?view={_SHOWN.keep(request, (run, person, number))}")
 
 
 def _history_page(
@@ -152,7 +200,7 @@ async def examine(request: Request, context: ContextDep, release: str) -> Respon
     """Start a run that verifies the release again, or that of the ticked attacks or measures."""
     kind = request.url.path.rpartition("/")[2]
     row, ticked = context.jobs.run_that_made(release), (await request.form()).getlist(plural(kind))
-    name = free_name(f"{kind} {row.name}"[:96], {run.name for run in context.store.runs(kind=kind)})
+    name = free_name(f"{kind} {row.name}"[:96], {run.name for run in context.store.runs(kind=kind, log=row.log)})
     try:
         context.jobs.start(parse_spec(kind, {plural(kind): ticked} if ticked else {}), name, release=release)
     except QueryveilError as error:
@@ -181,6 +229,7 @@ def _release_page(
         kind=kind,
         crowds=crowds_of(row.id, context.jobs),
         by_kind=by_kind,
+        attacked=attack_view(by_kind["attack"][0][1]) if by_kind["attack"] else None,
         is_busy=any(not run.is_over for run in runs),
         attacks=_applicable("attack", kind),
         measures=_applicable("measure", kind),

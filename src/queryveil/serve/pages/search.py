@@ -4,18 +4,23 @@ Query and person are sent by POST and never appear in an address. A person is a 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError
+from queryveil.serve.access import visitor_of
+from queryveil.serve.audit import note_person
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import form_field, read_options
+from queryveil.serve.remembered import GONE, RememberedForms
 from queryveil.serve.rendering import page, redirect
-from queryveil.serve.search import MAX_QUERY_LENGTH, RULES, SearcherCache, SearchQuery, invalid_request
+from queryveil.serve.search import MAX_QUERY_LENGTH, RANKING_FIELDS, RULES, SearcherCache, SearchQuery, invalid_request
+from queryveil.serve.store import LogRow, RunRow
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
@@ -55,7 +60,7 @@ class SearchForm:
     release: str = ""
     person: int | None = None
     group: str = ""  # as typed; empty for the group of the person
-    blend: str = "0"
+    ranking: Mapping[str, str] = field(default_factory=dict)  # weights as typed; the empty ones have their defaults
 
     def request(self, people: "People | None") -> SearchQuery:
         """Return the search in the group that was typed, else in that of the person, else in the first."""
@@ -63,29 +68,44 @@ class SearchForm:
         if not query or len(query) > MAX_QUERY_LENGTH:
             raise InputError(f"query must be {RULES['query']}, and not empty; change it.", field="query")
         own_group = people.group(self.person) if people is not None and self.person is not None else 0
-        typed = read_options(SearchQuery.declared, {"group": self.group, "blend": self.blend})
+        typed = read_options(SearchQuery.declared, {"group": self.group, **self.ranking})
         try:
             return SearchQuery.model_validate({"query": query, "group": own_group, "explain": True, **typed})
         except ValidationError as error:
             raise invalid_request(error.errors()[0]["loc"]) from None
 
 
+_ASKED: RememberedForms[SearchForm] = RememberedForms()
+
+
 @router.get("/search")
-def show_form(request: Request, context: ContextDep, release: str = "") -> HTMLResponse:
-    """Show the form, or how to make something searchable."""
-    return _page(request, context, _read_form(context.searchers, {"release": release}))
+def show_form(request: Request, context: ContextDep, release: str = "", answer: str = "") -> HTMLResponse:
+    """Show the form, or how to make something searchable, and the answers that a form asked for."""
+    values, is_owner = _ASKED.find(request, answer), _is_owner(request)
+    if values is None:
+        values = _read_form(context.searchers, {"release": release}, is_owner)
+        return _page(request, context, values, errors={"query": GONE} if answer else None)
+    if values.person is not None:
+        note_person(request, values.person)
+    try:
+        return _page(request, context, values, columns=_columns(context.searchers, values, is_owner))
+    except InputError as error:  # the release was deleted since
+        return _page(request, context, values, status=422, errors={error.field or "query": str(error)})
 
 
 @router.post("/search")
-def submit_form(request: Request, context: ContextDep, form: FormDep) -> HTMLResponse:
-    """Show the three answers side by side, or the error at its field."""
-    values = _read_form(context.searchers, form)
+def search(request: Request, context: ContextDep, form: FormDep) -> Response:
+    """Lead to the three answers side by side, or show the error at its field."""
+    values = _read_form(context.searchers, form, _is_owner(request))
     if form.get("action") == "choose":
-        return _page(request, context, values)
+        return redirect(f"/search?{urlencode({'release': values.release})}")
+    if values.person is not None:
+        note_person(request, values.person)
     try:
-        return _page(request, context, values, columns=_columns(context.searchers, values))
+        _columns(context.searchers, values, _is_owner(request))
     except InputError as error:
         return _page(request, context, values, status=422, errors={error.field or "query": str(error)})
+    return redirect(f"/search?answer={_ASKED.keep(request, values)}")
 
 
 @router.post("/search/index")
@@ -95,13 +115,24 @@ def start_indexing(context: ContextDep) -> Response:
     return redirect("/search")
 
 
-def _read_form(searchers: SearcherCache, form: Mapping[str, str]) -> SearchForm:
+def _is_owner(request: Request) -> bool:
+    """Return whether the people behind releases may be shown."""
+    visitor = visitor_of(request)
+    return visitor is not None and visitor.is_owner
+
+
+def _people(searchers: SearcherCache, release: str, *, is_owner: bool) -> "People | None":
+    """Return the people behind a release, to the owner."""
+    return searchers.people(release) if release and is_owner else None
+
+
+def _read_form(searchers: SearcherCache, form: Mapping[str, str], is_owner: bool) -> SearchForm:
     """Return the values of a form; an unknown release is replaced, and a person of another release is dropped."""
     releases = searchers.releases()
     release = form.get("release", "")
     if release not in releases:
         release = next(iter(releases), "")
-    people = searchers.people(release) if release else None
+    people = _people(searchers, release, is_owner=is_owner)
     listed = [] if people is None else people.longest(_LISTED_PEOPLE)
     person: int | None = listed[0] if listed else None
     if form.get("people_of") == release and "person" in form and people is not None:
@@ -109,12 +140,13 @@ def _read_form(searchers: SearcherCache, form: Mapping[str, str]) -> SearchForm:
         is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(len(people) - 1))
         person = int(text) if is_number and int(text) < len(people) else None
     group = form.get("group", "").strip() if form.get("people_of", release) == release else ""
-    return SearchForm(form.get("query", ""), release, person, group, form.get("blend", "0").strip() or "0")
+    ranking = {name: form.get(name, "").strip() for name in RANKING_FIELDS}
+    return SearchForm(form.get("query", ""), release, person, group, ranking)
 
 
-def _columns(searchers: SearcherCache, form: SearchForm) -> list[AnswerColumn]:
+def _columns(searchers: SearcherCache, form: SearchForm, is_owner: bool) -> list[AnswerColumn]:
     """Return the three answers to the query of a form."""
-    people = searchers.people(form.release) if form.release else None
+    people = _people(searchers, form.release, is_owner=is_owner)
     search = form.request(people)
     searcher = searchers.searcher(form.release or None)
     plain = search.model_copy(update={"group": None}).answer(searcher)
@@ -132,10 +164,10 @@ def _person_column(
 
     name = "Original profile"
     if people is None:
-        return AnswerColumn(name, "there is no private folder here that says what a person searched for", None)
+        return AnswerColumn(name, "there is no private folder here, or only the owner may look into it", None)
     if person is None:
         return AnswerColumn(name, "no person was chosen", None)
-    options = SearchOptions(**search.model_dump(exclude={"query", "group"}))
+    options = SearchOptions(depth=search.depth, ranking=search.settings(), explain=True)
     found = answer(searcher.index, search.query, people.profile(person, searcher.index), options)
     lead = f"by what person {person + 1} searched for; only the owner of the private folder can do this"
     return AnswerColumn(name, lead, found, is_moved=True, is_private=True)
@@ -168,17 +200,25 @@ def _page(
         has_index=context.jobs.index() is not None,
         indexing=context.searchers.indexing_run(),
         releases=context.searchers.releases(),
-        people=_listed_people(context.searchers, form),
+        people=_listed_people(context.searchers, form, _is_owner(request)),
         fields={each.name: form_field(each) for each in SearchQuery.declared},
         columns=columns,
         errors=errors or {},
         moved=describe_move,
+        **_source_of(context, form.release),
     )
 
 
-def _listed_people(searchers: SearcherCache, form: SearchForm) -> list[tuple[int, str]]:
+def _source_of(context: ServerContext, release: str) -> dict[str, RunRow | LogRow | None]:
+    """Return the run and the log of the chosen release, as far as they are known here."""
+    run = next(iter(context.store.runs(id=release)), None) if release else None
+    log = next(iter(context.store.logs(id=run.log)), None) if run is not None and run.log else None
+    return {"chosen_run": run, "chosen_log": log}
+
+
+def _listed_people(searchers: SearcherCache, form: SearchForm, is_owner: bool) -> list[tuple[int, str]]:
     """Return a few people to choose from, by number and with a description."""
-    people = searchers.people(form.release) if form.release else None
+    people = _people(searchers, form.release, is_owner=is_owner)
     if people is None:
         return []
     numbers = people.longest(_LISTED_PEOPLE)

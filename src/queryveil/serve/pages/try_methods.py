@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import Integer, Name, Parameter, Real, nearest, parse_sweep, resolve
+from queryveil.core.options import CommaSeparated
 from queryveil.engines.kept_columns import FORMS, KeptColumn
 from queryveil.kinds.base import kind_of
 from queryveil.methods.base import Method
@@ -15,11 +16,10 @@ from queryveil.serve import fields
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.pages.comparison import compare_runs
 from queryveil.serve.rendering import page, redirect
-from queryveil.serve.run_specs import AnonymizeSpec
-from queryveil.serve.store import ConflictError, LogRow, free_name
+from queryveil.serve.run_specs import MOST_RUNS, AnonymizeSpec
+from queryveil.serve.store import ConflictError, LogRow, RunRow, free_name
 
 router = APIRouter()
-MOST_RUNS = 60  # of one sweep
 _OPTIONS = (*fields.CLEANING, *fields.SEMANTICS)
 _SPEC_OPTIONS = tuple(each for each in AnonymizeSpec.declared if each.name != "method")
 _NO_VALUES: Mapping[str, str] = {}
@@ -27,14 +27,37 @@ _NO_VALUES: Mapping[str, str] = {}
 
 @router.get("/try")
 def show_form(
-    request: Request, context: ContextDep, log: Annotated[str, Query()] = "", method: Annotated[str, Query()] = ""
+    request: Request,
+    context: ContextDep,
+    log: Annotated[str, Query()] = "",
+    method: Annotated[str, Query()] = "",
+    like: Annotated[str, Query(description="a run whose settings the form starts with")] = "",
 ) -> HTMLResponse:
-    """Show the form of a method, and the runs on the log."""
+    """Show the form of a method, filled in as for another run or as the address says, and the runs on the log."""
     logs = context.store.logs()
     if not logs:
         return page(request, "try_nothing.html")
+    values: Mapping[str, str] = request.query_params
+    if like:
+        row = context.store.run(like)
+        log, (method, values) = log or row.log or "", settings_of(row)
     selected = context.store.log(log) if log else logs[0]
-    return _page(request, context, selected, _method(method) if method else fields.local_methods()[0])
+    return _page(request, context, selected, _method(method) if method else fields.local_methods()[0], values)
+
+
+def settings_of(run: RunRow) -> tuple[str, dict[str, str]]:
+    """Return the method of a run and the values of a form that describes it again, without its name."""
+    if run.kind != "anonymize":
+        raise InputError("only the settings of a run of a method can be used again; choose one.", field="like")
+    spec, resolved = AnonymizeSpec(**run.spec), resolve("method", run.spec["method"])
+    values = {**resolved.values, **spec.options}
+    for each in _SPEC_OPTIONS:
+        value = getattr(spec, each.name)
+        if isinstance(each.type, CommaSeparated):
+            values |= {f"{each.name}.{word}": "1" for word in value or ()}
+        elif value is not None:
+            values[each.name] = value
+    return resolved.declaration.name, {name: fields.form_text(value) for name, value in values.items()}
 
 
 @router.post("/try")
@@ -42,8 +65,7 @@ def submit_form(request: Request, context: ContextDep, form: FormDep) -> Respons
     """Start the run, or all runs of the sweep, that the form describes."""
     log, method = context.store.log(form.get("log", "")), _method(form.get("method", ""))
     try:
-        for name, spec in _read_form(context, method, form):
-            context.jobs.start(spec, name, log=log.id)
+        context.jobs.start_all(_read_form(context, log, method, form), log=log.id)
     except QueryveilError as error:
         return _page(request, context, log, method, form, error)
     return redirect(f"/try?log={log.id}&method={method.name}#runs")
@@ -82,11 +104,12 @@ def _page(
         shown=shown,
         groups=groups,
         values={**initial, **values},
-        was_sent=bool(values),
+        has_values=bool(set(values) & known),
         error=error,
         is_at_field=error is not None and error.field in known,
         errors={} if error is None else {error.field: str(error)},
         rows=rows,
+        n_released=sum(row.state == "done" for row in rows),
         families=compare_runs(rows, context.jobs),
     )
 
@@ -108,14 +131,16 @@ def _method(name: str) -> Method:
     return methods[name]
 
 
-def _read_form(context: ServerContext, method: Method, form: Mapping[str, str]) -> list[tuple[str, AnonymizeSpec]]:
+def _read_form(
+    context: ServerContext, log: LogRow, method: Method, form: Mapping[str, str]
+) -> list[tuple[str, AnonymizeSpec]]:
     """Return the name and the spec of each run that a form describes, or raise if one is not valid."""
     given = ((parameter.name, _argument(parameter, form)) for parameter in method.parameters)
     names = parse_sweep(str(Name(method.name, tuple((key, text) for key, text in given if text))))
     if len(names) > MOST_RUNS:
         raise InputError(f"a sweep of {len(names):,} runs is too large here; ask for at most {MOST_RUNS} at once.")
     methods = [resolve("method", name) for name in names]
-    taken = {run.name for run in context.store.runs(kind="anonymize")}
+    taken = {run.name for run in context.store.runs(kind="anonymize", log=log.id)}
     prefix = " ".join(form.get("name", "").split())
     common = _common_spec(method, form)
     found = []

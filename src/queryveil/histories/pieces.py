@@ -1,0 +1,64 @@
+"""Pieces of histories: what is published of a history as several unlinked histories, each of its terms in one of them.
+
+A person's pieces have no term of one history twice, so a combination is in at most one piece of each history.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.core.rows import Int32Array, IntArray, indptr_of_sorted, row_numbers
+from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.profiles import Profiles
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The pieces of all histories as profiles; a history of which nothing is kept has one empty piece."""
+
+    profiles: Profiles  # its histories are the pieces, and its pairs are those that are kept
+    history: IntArray  # (pieces,): the history of each, ascending
+    position: IntArray  # (pairs of the log,): the position of each among the kept ones, -1 where it is not kept
+
+
+def cut_into_pieces(profiles: Profiles, piece: Int32Array) -> Pieces:
+    """Return the pieces of histories; `piece` is the number of each pair's piece in its history, -1 for none."""
+    kept = np.flatnonzero(piece >= 0)
+    row = row_numbers(profiles.indptr)[kept]
+    n_pieces = np.ones(profiles.n_histories, np.int64)
+    np.maximum.at(n_pieces, row, piece[kept].astype(np.int64) + 1)
+    begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(n_pieces)))
+    number = begin[row] + piece[kept]
+    order = np.argsort(number, kind="stable")  # terms of a piece stay in their order
+    position = np.full(len(piece), -1, np.int64)
+    position[kept[order]] = np.arange(len(kept))
+    history = row_numbers(begin)
+    cut = replace(
+        profiles,
+        indptr=indptr_of_sorted(number, len(history)),
+        ids=profiles.ids[kept[order]],
+        counts=profiles.counts[kept[order]],
+        owner=profiles.owner[history],
+        log_history=profiles.log_history[history] if len(profiles.log_history) else profiles.log_history,
+        partition=None if profiles.partition is None else profiles.partition[history],
+        weights=None if profiles.weights is None else profiles.weights[kept[order]],
+    )
+    return Pieces(cut, history, position)
+
+
+def cut_queries(queries: Occurrences, pieces: Pieces) -> Occurrences:
+    """Return the kept occurrences, with each query cut where its terms are in several pieces.
+
+    Kept values of a query that was cut are left out, since equal ones would tell which pieces belong together.
+    """
+    position = pieces.position[queries.pair]
+    is_kept = position >= 0
+    pair, query = position[is_kept], queries.query[is_kept].astype(np.int64)
+    piece = row_numbers(pieces.profiles.indptr)[pair]
+    parts, number = np.unique(query * len(pieces.history) + piece, return_inverse=True)
+    query, piece = np.divmod(parts, len(pieces.history))
+    is_whole = np.bincount(query, minlength=len(queries.history))[query] == 1
+    taken = pa.array(query, mask=~is_whole)
+    extra = {name: values.take(taken) for name, values in queries.extra.items()}
+    return Occurrences(piece, number.astype(np.int32), pair, extra)

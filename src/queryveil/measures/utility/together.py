@@ -1,0 +1,231 @@
+"""Together: which terms of a person a release still shows in one history.
+
+A release may keep many terms and little of what they tell together, above all if it cuts histories into pieces. So it
+is measured which pairs of terms of a person are still in one history, how far the number of people who hold a pair is
+off, and which of the most frequent combinations are found.
+
+Terrovitis, Liagouris, Mamoulis, Skiadopoulos: Privacy Preservation by Disassociation, 2012: the relative error of a
+pair's support, |before − after| / their mean, over the pairs of twenty terms of neighbouring popularity (theirs are the
+200th to 219th; we add commoner and rarer ones), and tKd, the share of the 1,000 most frequent combinations of the
+original that are not among the release's. We take combinations of two and three, and of equally frequent ones those of
+commoner terms.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from queryveil.core.evidence import Evidence
+from queryveil.core.names import ResolvedName
+from queryveil.core.progress import Progress, silent
+from queryveil.core.results import Score
+from queryveil.core.rows import (
+    BoolArray,
+    Int32Array,
+    IntArray,
+    count_runs,
+    gather_rows,
+    indptr_of,
+    indptr_of_sorted,
+    ranges,
+    row_numbers,
+)
+from queryveil.histories.profiles import Profiles
+from queryveil.kernels.histories import count_people
+from queryveil.kernels.km.counting import count_pairs, transpose
+from queryveil.kernels.km.supports import are_distinct, term_postings
+from queryveil.measures.base import Comparison
+
+RANKS = (1, 20, 200, 1_000)  # of the first of the terms whose pairs are compared
+_TERMS = 20
+_MOST_FREQUENT = 1_000  # combinations
+_PAIRS_PER_STEP = 1_000_000
+_NO_PAIRS = "nobody has two terms in one history"
+
+
+@dataclass(frozen=True, eq=False)
+class PersonRows:
+    """Histories over the terms of the original, those of a person side by side."""
+
+    indptr: IntArray
+    ids: Int32Array  # ascending within a history
+    owner: Int32Array  # (histories,): ascending
+
+    @classmethod
+    def of_profiles(cls, profiles: Profiles) -> "PersonRows":
+        """Return histories whose owners ascend already."""
+        return cls(profiles.indptr, profiles.ids, profiles.owner)
+
+    @classmethod
+    def of_release(cls, comparison: Comparison) -> "PersonRows":
+        """Return the released histories, by person where that is known."""
+        released, owner = comparison.released, comparison.released_owner()
+        number = {entry: i for i, entry in enumerate(comparison.original.vocabulary)}
+        known = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int32)
+        order = np.argsort(owner, kind="stable")
+        indptr, at = gather_rows(released.indptr, order)
+        ids, row = known[released.ids[at]], row_numbers(indptr)
+        row, ids = row[ids >= 0], ids[ids >= 0]
+        sort = np.lexsort((ids, row))
+        return cls(indptr_of_sorted(row, len(order)), ids[sort], owner[order].astype(np.int32))
+
+
+def measure_together(
+    evidence: Evidence, measure: ResolvedName, *, rng: np.random.Generator, progress: Progress = silent
+) -> list[Score]:
+    """Return what is left of pairs and of the most frequent combinations of terms."""
+    comparison, name = evidence.get(Comparison), str(measure)
+    before, after = PersonRows.of_profiles(comparison.original), PersonRows.of_release(comparison)
+    n_terms = len(comparison.original.vocabulary)
+    n_before, n_after = (count_person_pairs(rows, n_terms, progress) for rows in (before, after))
+    share = 100.0 * n_after / n_before if n_before else None
+    note = "" if n_before else _NO_PAIRS
+    label = "pairs of terms still together"
+    scores = [Score(name, label, share, 100.0, units_counted=n_before, note=note, base="pairs of terms of a person")]
+    for rank in RANKS:
+        scores += _error_of_supports(name, before, after, rank, n_terms)
+    return [*scores, *_missing_combinations(name, before, after, n_terms, progress)]
+
+
+def count_person_pairs(rows: PersonRows, n_terms: int, progress: Progress) -> int:
+    """Count the different pairs of terms that each person has in one history, over all people."""
+    length = np.diff(rows.indptr)
+    is_shared = np.zeros(len(length), np.bool_)  # another history is the same person's
+    is_equal = rows.owner[1:] == rows.owner[:-1]
+    is_shared[1:] |= is_equal
+    is_shared[:-1] |= is_equal
+    alone = length[~is_shared]
+    total = int((alone * (alone - 1) // 2).sum())
+    for histories in _runs_of_people(rows.owner, np.where(is_shared, length * (length - 1) // 2, 0)):
+        progress("counting pairs", histories.stop, len(length))
+        total += _count_distinct(rows, np.arange(histories.start, histories.stop)[is_shared[histories]], n_terms)
+    return total
+
+
+def _runs_of_people(owner: Int32Array, n_pairs: IntArray) -> Iterator[slice]:
+    """Cut histories into runs of whole people with so many pairs that these fit into memory."""
+    bounds, done = indptr_of(n_pairs), 0
+    if not bounds[-1]:
+        return
+    ends = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))  # of people
+    while done < len(owner):
+        at = np.searchsorted(bounds[ends], bounds[done] + _PAIRS_PER_STEP, "right")
+        at = max(at - 1, int(np.searchsorted(ends, done, "right")))
+        yield slice(done, int(ends[at]))
+        done = int(ends[at])
+
+
+def _count_distinct(rows: PersonRows, histories: IntArray, n_terms: int) -> int:
+    """Count the different pairs of terms of each person in some histories."""
+    indptr, at = gather_rows(rows.indptr, histories)
+    row = row_numbers(indptr)
+    n_later = indptr[row + 1] - np.arange(len(at)) - 1  # terms after each in its history
+    first = row_numbers(indptr_of(n_later))
+    second = ranges(np.arange(len(at)) + 1, n_later)
+    _, person = np.unique(rows.owner[histories], return_inverse=True)
+    ids = rows.ids[at].astype(np.int64)
+    return len(np.unique((person[row[first]] * n_terms + ids[first]) * n_terms + ids[second]))
+
+
+def _error_of_supports(name: str, before: PersonRows, after: PersonRows, rank: int, n_terms: int) -> list[Score]:
+    """Return the mean relative error of the supports of pairs among terms from a rank on, by popularity."""
+    terms = np.arange(rank - 1, min(rank - 1 + _TERMS, n_terms), dtype=np.int64)
+    if len(terms) < 2:
+        return []
+    ours, theirs = _supports_among(before, terms), _supports_among(after, terms)
+    is_held = ours + theirs > 0
+    if not is_held.any():
+        return []
+    error = np.abs(ours - theirs)[is_held] / ((ours + theirs)[is_held] / 2)
+    label = f"error of pairs, terms {rank:,} to {rank - 1 + len(terms):,}"
+    return [Score(name, label, float(error.mean()), 0.0, "", int(is_held.sum()), better="lower", base="pairs")]
+
+
+def _supports_among(rows: PersonRows, terms: IntArray) -> IntArray:
+    """Count the people who have each pair of some neighbouring terms in one history."""
+    at = np.flatnonzero((rows.ids >= terms[0]) & (rows.ids <= terms[-1]))
+    history, row = np.unique(row_numbers(rows.indptr)[at], return_inverse=True)
+    holds = np.zeros((len(history), len(terms)), np.bool_)
+    holds[row, rows.ids[at] - terms[0]] = True
+    owner = rows.owner[history]
+    first, second = np.triu_indices(len(terms), 1)
+    pairs = zip(first.tolist(), second.tolist(), strict=True)
+    return np.array([count_runs(owner[holds[:, one] & holds[:, other]]) for one, other in pairs], np.int64)
+
+
+def _missing_combinations(
+    name: str, before: PersonRows, after: PersonRows, n_terms: int, progress: Progress
+) -> list[Score]:
+    """Return tKd: the share of the original's most frequent combinations that are not among the release's."""
+    ours = _most_frequent(before, n_terms, progress)
+    if not ours:
+        return []
+    missing = 100.0 * (1 - len(ours & _most_frequent(after, n_terms, progress)) / len(ours))
+    base = "most frequent combinations of two or three"
+    return [Score(name, "frequent combinations lost (tKd)", missing, 0.0, "%", len(ours), None, "lower", base=base)]
+
+
+def _most_frequent(rows: PersonRows, n_terms: int, progress: Progress) -> set[tuple[int, ...]]:
+    """Return the most frequent combinations of two and three terms; of equals those of commoner terms."""
+    people = count_people(rows.indptr, rows.ids, rows.owner, n_terms)
+    falling = np.sort(people)[::-1]
+    support = int(falling[min(46, len(falling) - 1)])  # so many terms have 1,000 pairs
+    while True:
+        progress("finding frequent combinations", 0, 1)
+        common, rarer, count = _frequent_pairs(rows, people, max(2, support))
+        if len(count) >= _MOST_FREQUENT or support <= 2:
+            break
+        support //= 2
+    if len(count) > _MOST_FREQUENT:  # a combination of three is no more frequent than its pairs
+        least = int(np.sort(count)[-_MOST_FREQUENT])
+        common, rarer, count = (each[count >= least] for each in (common, rarer, count))
+    triples, of_triples = _frequent_triples(rows, common, rarer, int(count.min(initial=2)), progress)
+    found = [*zip(common.tolist(), rarer.tolist(), strict=True), *triples]
+    supports = [*count.tolist(), *of_triples]
+    order = sorted(range(len(found)), key=lambda i: (-supports[i], len(found[i]), found[i]))
+    return {found[i] for i in order[:_MOST_FREQUENT]}
+
+
+def _frequent_pairs(rows: PersonRows, people: IntArray, support: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the pairs of terms that so many people have in one history: the lower id, the higher one, and how many."""
+    n_terms = int(np.flatnonzero(people >= support).max(initial=-1)) + 1
+    postings = term_postings(rows.indptr, rows.ids, n_terms)
+    counted = count_pairs(0, n_terms, support, rows.indptr, rows.ids, rows.owner, are_distinct(rows.owner), *postings)
+    start, common, count = transpose(*counted)
+    return common.astype(np.int64), row_numbers(start), count.astype(np.int64)
+
+
+def _frequent_triples(
+    rows: PersonRows, common: IntArray, rarer: IntArray, support: int, progress: Progress
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Return the triples that so many people have in one history, and how many; each of their pairs is given."""
+    n_terms = int(rarer.max(initial=-1)) + 1
+    start, history, _ = term_postings(rows.indptr, rows.ids, n_terms)
+    partners: dict[int, list[int]] = {}
+    for one, other in zip(common.tolist(), rarer.tolist(), strict=True):
+        partners.setdefault(other, []).append(one)
+    triples: list[tuple[int, ...]] = []
+    supports: list[int] = []
+    for number, (last, firsts) in enumerate(partners.items()):
+        progress("finding frequent combinations", number, len(partners))
+        holders = history[start[last] : start[last + 1]]
+        holds = _holds(rows, holders, np.array(sorted(firsts), np.int64))
+        for second, other in enumerate(sorted(firsts)):
+            within = holds[:, second]
+            for first in range(second):
+                n = count_runs(rows.owner[holders[within & holds[:, first]]])
+                if n >= support:
+                    triples.append((sorted(firsts)[first], other, last))
+                    supports.append(n)
+    return triples, supports
+
+
+def _holds(rows: PersonRows, histories: Int32Array, terms: IntArray) -> BoolArray:
+    """Return which histories hold which of some ascending terms."""
+    indptr, at = gather_rows(rows.indptr, histories)
+    position = np.minimum(np.searchsorted(terms, rows.ids[at]), len(terms) - 1)
+    is_wanted = terms[position] == rows.ids[at]
+    held = np.zeros((len(histories), len(terms)), np.bool_)
+    held[row_numbers(indptr)[is_wanted], position[is_wanted]] = True
+    return held

@@ -1,0 +1,119 @@
+"""km with `split`: what does not fit into a person's history is published as further, unlinked histories.
+
+If every combination of at most m terms of a piece is in pieces of at least k people, the pieces are (k,m)-anonymous, as
+supports only add. Three steps follow from this. What is left of the log is anonymised again as a log of its own, which
+gives a new piece of each history. A term may also join any piece of its history, whoever else does, where all
+combinations of up to m terms that this makes are in the pieces of k people already (`kernels.km.pieces`). And a term
+that k people hold may be a piece of its own, so everything that k people hold can be published.
+
+Terrovitis, Liagouris, Mamoulis, Skiadopoulos: Privacy Preservation by Disassociation, 2012, cut records too, but
+publish the pieces of a cluster of records together.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from queryveil.core.errors import GuaranteeError
+from queryveil.core.evidence import Views
+from queryveil.core.rows import BoolArray, Int32Array, row_numbers, select_entries
+from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.pieces import cut_into_pieces
+from queryveil.histories.profiles import Profiles
+from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
+from queryveil.methods.base import MethodTask
+from queryveil.methods.deletion import count_combinations
+
+_BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
+_POINTLESS = "pieces are of no use for m = 1, which deletes only terms that fewer than k people hold"
+
+
+@dataclass(eq=False)
+class _Assignment:
+    """The piece of every pair so far, and the number of pieces of every history."""
+
+    profiles: Profiles
+    piece: Int32Array  # (pairs,): -1 for pairs that are in none
+    n_pieces: Int32Array  # (histories,)
+
+    def add(self, kept: BoolArray) -> None:
+        """Add a new piece to every history that has kept pairs."""
+        sizes = np.diff(select_entries(self.profiles.indptr, kept))
+        self.piece[kept] = np.repeat(self.n_pieces, sizes)
+        self.n_pieces += sizes > 0
+
+    def add_single_terms(self, kept: BoolArray) -> None:
+        """Add a piece of its own for every kept pair."""
+        pairs = np.flatnonzero(kept)
+        history = row_numbers(self.profiles.indptr)[pairs]
+        first = np.searchsorted(history, history)  # of the kept pairs of each history
+        self.piece[pairs] = self.n_pieces[history] + np.arange(len(pairs)) - first
+        self.n_pieces += np.bincount(history, minlength=len(self.n_pieces)).astype(np.int32)
+
+    def fill(self, task: MethodTask, is_left: BoolArray, n_frequent: int) -> None:
+        """Let terms that are left join pieces, and form new ones, of combinations that k people have in pieces."""
+        k, m, progress = task.method.integer("k"), task.method.integer("m"), task.progress
+        pieces = cut_into_pieces(self.profiles, self.piece).profiles
+        tree = count_combinations(pieces, n_frequent, k, m, progress)
+        scratch = make_piece_scratch(int(np.diff(self.profiles.indptr).max(initial=0)), n_frequent)
+        history, rows = 0, (self.profiles.indptr, self.profiles.ids)
+        while history < self.profiles.n_histories:
+            progress("filling pieces", history, self.profiles.n_histories)
+            history = fill_pieces(*rows, self.piece, self.n_pieces, is_left, tree, m, history, _BUDGET, scratch)
+
+
+def split_histories(task: MethodTask, make_layer: Callable[[MethodTask], KeptPairs], split: str) -> KeptPairs:
+    """Return pieces of histories; `make_layer` anonymises what its task starts from in one piece."""
+    profiles, start = task.profiles, task.inputs.find(KeptPairs)
+    first = make_layer(task)
+    if task.method.integer("m") == 1:
+        return replace(first, summary={**first.summary, "split": _POINTLESS})
+    assignment = _Assignment(
+        profiles, np.full(len(profiles.ids), -1, np.int32), np.zeros(profiles.n_histories, np.int32)
+    )
+    assignment.add(first.mask)
+    may_stay = _may_stay(task, profiles if start is None else profiles.select(start.mask))
+    is_common = may_stay[profiles.ids] if start is None else may_stay[profiles.ids] & start.mask
+    n_frequent = int(np.flatnonzero(may_stay).max(initial=-1)) + 1
+    n_layers = 1
+    while True:
+        assignment.fill(task, is_common & (assignment.piece < 0), n_frequent)
+        kept = _next_layer(task, make_layer, is_common & (assignment.piece < 0))
+        if kept is None:
+            break
+        assignment.add(kept)
+        n_layers += 1
+    if split == "all":
+        assignment.add_single_terms(is_common & (assignment.piece < 0))
+    mask = assignment.piece >= 0
+    summary = {**first.summary, "pairs deleted": int(np.count_nonzero(~mask)), **_describe(assignment, n_layers)}
+    return KeptPairs(mask, assignment.piece, summary=summary)
+
+
+def _may_stay(task: MethodTask, source: Profiles) -> BoolArray:
+    """Return which terms k people hold."""
+    return np.asarray(source.holder_counts() >= task.method.integer("k"))
+
+
+def _next_layer(task: MethodTask, make_layer: Callable[[MethodTask], KeptPairs], left: BoolArray) -> BoolArray | None:
+    """Return what anonymising the pairs that are left keeps; None where that is single terms at most."""
+    if not left.any():
+        return None
+    inputs = Views(*(view for view in task.inputs.build_all() if not isinstance(view, KeptPairs)), KeptPairs(left))
+    try:
+        kept = make_layer(replace(task, inputs=inputs)).mask
+    except GuaranteeError:  # too few people have something left
+        return None
+    sizes = np.diff(select_entries(task.profiles.indptr, kept))
+    return kept if sizes.max(initial=0) > 1 else None
+
+
+def _describe(assignment: _Assignment, n_layers: int) -> dict[str, object]:
+    """Return for the summary how many histories there are."""
+    per_person = np.bincount(assignment.profiles.owner, assignment.n_pieces).astype(np.int64)
+    return {
+        "layers": n_layers,
+        "histories": int(per_person.sum()),
+        "histories per person, at most": int(per_person.max(initial=0)),
+    }

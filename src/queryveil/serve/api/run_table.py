@@ -1,0 +1,102 @@
+"""REST routes of the table of all runs: export, names, tags and notes, deletion of several, comparison."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from queryveil.serve.access import OWNER_ONLY
+from queryveil.serve.api import models
+from queryveil.serve.api.resources import RunId
+from queryveil.serve.context import ContextDep
+from queryveil.serve.run_table import RunFilter, as_csv, find_runs, runs_as_csv
+from queryveil.serve.side_by_side import SCORE_COLUMNS, score_rows
+
+router = APIRouter(tags=["runs"], responses=models.PROBLEMS)
+Runs = Annotated[list[str], Field(min_length=1, max_length=1_000, description="the ids of runs")]
+_CSV = models.documented("text/csv", {"type": "string"}, "a table as CSV")
+
+
+class RunChanges(models.StrictModel):
+    """What is changed of a run; what is left out stays."""
+
+    model_config = models.example({"name": "for review", "tags": ["final"], "notes": "the one that we publish"})
+    name: models.RunName | None = None
+    tags: Annotated[list[str], Field(max_length=100)] | None = None
+    notes: str | None = None
+
+
+class RunSelection(models.StrictModel):
+    """Several runs."""
+
+    model_config = models.example({"runs": ["0f3a9c1b2d4e", "9b1c4e7f0a2d"]})
+    runs: Runs
+
+
+class ScoreRow(BaseModel):
+    """One figure of one release."""
+
+    run: str
+    name: str
+    method: str
+    measure: str
+    label: str
+    unit: str
+    counted_in: str
+    original: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@router.get("/runs.csv", response_class=Response, responses=_CSV)
+def export_runs(
+    request: Request,
+    context: ContextDep,
+    q: str = "",
+    log: str = "",
+    kind: str = "",
+    state: str = "",
+    tag: str = "",
+    sort: str = "created",
+    order: str = "",
+) -> Response:
+    """Return the runs, or those that match all filters, as CSV, in the order of `sort` and `order`."""
+    rows = find_runs(context.store, RunFilter.read(request.query_params))
+    return _csv(runs_as_csv(rows, context.store, context.jobs), "runs.csv")
+
+
+@router.patch("/runs/{run}")
+def change_run(context: ContextDep, run: RunId, body: RunChanges) -> models.RunOut:
+    """Rename a run, or replace its tags or notes."""
+    row = context.store.describe_run(run, name=body.name, tags=body.tags, notes=body.notes)
+    return models.RunOut.of(row, context.jobs.result(run))
+
+
+@router.post("/runs/delete", status_code=204, dependencies=[OWNER_ONLY])
+def delete_runs(request: Request, context: ContextDep, body: RunSelection) -> None:
+    """Delete several runs with their releases and the runs on these; nothing is deleted if one is unknown."""
+    for run in body.runs:
+        context.store.run(run)
+    for run in body.runs:
+        if context.store.runs(id=run):  # not deleted with the release that it examined
+            context.audit.record_for(request, "delete run", run=run)
+            context.jobs.delete(run)
+
+
+@router.get("/comparison")
+def compare_releases(context: ContextDep, run: Annotated[list[str], Query()]) -> list[ScoreRow]:
+    """Return every figure of the named runs that have made releases, to be put side by side."""
+    return [ScoreRow(**dict(zip(SCORE_COLUMNS, row, strict=True))) for row in score_rows(run, context.jobs)]
+
+
+@router.get("/comparison.csv", response_class=Response, responses=_CSV)
+def export_comparison(context: ContextDep, run: Annotated[list[str], Query()]) -> Response:
+    """Return every figure of the named runs that have made releases as CSV."""
+    return _csv(as_csv(SCORE_COLUMNS, score_rows(run, context.jobs)), "comparison.csv")
+
+
+def _csv(text: str, name: str) -> Response:
+    headers: dict[str, Any] = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)

@@ -1,0 +1,62 @@
+"""Explaining why a term that enough people share is not in a release: with it, something sensitive would follow.
+
+Putting a term back into a history changes what follows from the combinations of this history with the term, and, if the
+term is sensitive, how surely it follows from the others. The bound is on people and on histories.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryveil.core.names import ResolvedName
+from queryveil.guarantees import guarantee_of
+from queryveil.kinds.private_folder import RunRecord
+from queryveil.workflows.sensitive_terms import INPUT, THRESHOLD, by_model
+
+
+def sensitive_marker(claim: ResolvedName, run: RunRecord) -> Callable[[Sequence[str]], NDArray[np.bool_]] | None:
+    """Return what says of terms whether they are sensitive; None if the claim is not about that."""
+    if INPUT not in guarantee_of(claim).inputs:
+        return None
+    listed = run.more.get(INPUT)
+    if isinstance(listed, list):
+        return lambda terms: np.array([term in listed for term in terms], np.bool_)
+    return by_model(float(claim.values.get("threshold", THRESHOLD))).mark
+
+
+def find_inference(
+    histories_of: Callable[[int], NDArray[np.int64]],
+    owner: NDArray[np.int32],
+    history: int,
+    kept: Sequence[int],
+    removed: int,
+    sensitive: NDArray[np.bool_],
+    claim: ResolvedName,
+) -> tuple[tuple[int, ...], int, int, int] | None:
+    """Return what would follow too surely with a removed term put back: a combination, a term, who has it, of how many.
+
+    The combination is a smallest one, of these the one from which the term follows most surely.
+    """
+    share, terms = Fraction(str(claim.real("h"))), sorted((*kept, removed))
+    here = np.array([history])
+    holders = {term: np.union1d(histories_of(term), here) for term in terms}
+    views = (owner, np.arange(len(owner)))  # people are counted, and histories
+    for size in range(1, claim.integer("m") + 1):
+        found = []
+        for known in combinations(terms, size):
+            holding = reduce(np.intersect1d, (holders[term] for term in known))
+            for term in terms:
+                if not sensitive[term] or term in known or removed not in (term, *known):
+                    continue
+                having = np.intersect1d(holding, holders[term])
+                for who in views:
+                    counts = len(np.unique(who[having])), len(np.unique(who[holding]))
+                    found.append((Fraction(*counts), (known, term, *counts)))
+        worst = max(found, key=lambda each: each[0], default=(Fraction(0), None))
+        if worst[0] > share:
+            return worst[1]
+    return None

@@ -1,0 +1,74 @@
+"""The bundled model of queries, against the labelled queries that took no part in its training."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from queryveil.sensitivity.model import BAYES, load_model
+from queryveil.sensitivity.training import score_predictions
+from queryveil.workflows.sensitivity import explain
+from scripts.build_query_model import LabelledQueries, read_queries
+from scripts.sensitivity_topics import NEUTRAL, SENSITIVE
+
+QUERIES = Path(__file__).resolve().parents[2] / "scripts" / "labelled-queries.tsv"
+
+
+@pytest.fixture(scope="module")
+def held_out() -> tuple[LabelledQueries, list[str]]:
+    return read_queries(QUERIES, "held-out")
+
+
+def test_the_labelled_queries_are_different_and_have_topics_of_their_label() -> None:
+    lines = QUERIES.read_text().splitlines()
+    assert lines[0] == "query\tlabel\ttopic\tsplit"
+    rows = [line.split("\t") for line in lines[1:]]
+    assert len({query for query, *_ in rows}) == len(rows) > 2_000
+    sensitive = {topic.name for topic in SENSITIVE}
+    assert {topic for _, label, topic, _ in rows if label == "sensitive"} == sensitive
+    neutral = {topic for _, label, topic, _ in rows if label == "neutral"}
+    assert neutral == {topic.name for topic in NEUTRAL} | {"names"}
+
+
+def test_no_more_than_400_queries_are_held_out_those_with_the_smallest_digests_of_the_first_ones(
+    held_out: tuple[LabelledQueries, list[str]],
+) -> None:
+    queries, texts = held_out
+    assert (len(texts), int(queries.is_sensitive.sum())) == (400, 200)
+    largest = max(hashlib.sha256(text.encode()).hexdigest() for text in texts)
+    assert largest < "3"
+
+
+def test_held_out_queries_are_told_apart_better_than_by_naive_bayes(
+    held_out: tuple[LabelledQueries, list[str]],
+) -> None:
+    queries, texts = held_out
+    found, before = (
+        score_predictions(load_model(path).probabilities(texts), queries.is_sensitive) for path in (None, BAYES)
+    )
+    assert found.balanced_accuracy >= 0.85
+    assert found.balanced_accuracy > before.balanced_accuracy + 0.05
+    assert found.calibration_error < 0.08
+
+
+def test_the_meaning_decides_and_not_a_word() -> None:
+    model = load_model()
+    neutral = ["cancer zodiac", "how to kill a process", "breast stroke"]
+    sensitive = ["cancer treatment", "how to kill my husband", "breast lump"]
+    assert (model.probabilities(sensitive) > 0.6).all()
+    assert (model.probabilities(neutral) < 0.55).all()
+    assert (model.probabilities(sensitive) > model.probabilities(neutral) + 0.2).all()
+
+
+def test_an_explanation_names_the_topic_of_a_sensitive_query() -> None:
+    assert explain("hepatitis treatment").topic == "health"
+    assert explain("chicken soup").topic == ""
+    assert "cancer zodiac" in dict(explain("cancer zodiac").words)
+
+
+def test_classifying_is_the_same_for_few_and_many_queries(held_out: tuple[LabelledQueries, list[str]]) -> None:
+    _, texts = held_out
+    model = load_model()
+    assert np.array_equal(model.probabilities(texts * 3)[: len(texts)], model.probabilities(texts))
+    assert model.probabilities(texts)[:5].tolist() == [model.explain(text).probability for text in texts[:5]]
