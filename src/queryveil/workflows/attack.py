@@ -145,12 +145,7 @@ def build_inputs(
     if items is not None:
         refuse_other_counts(release.manifest, Counts.of(items))
     if others is not None:
-        n_common = len(set(log_data.profiles.persons) & set(others.profiles.persons))
-        if n_common:  # people who may be in the release are no control
-            raise InputError(
-                f"--control: {n_common:,} of its people have an identifier that is in the log too; give a log of other "
-                "people, with identifiers of their own."
-            )
+        _refuse_common_people(log_data, others)
     number = {entry: i for i, entry in enumerate(log_data.profiles.vocabulary)}
     groups = evidence.find(ReleasedGroups)
     if groups is not None:
@@ -175,6 +170,16 @@ def build_inputs(
         queries=_queries(log_data),
         meanings=_meanings(release, log_data, number, taxonomy),
     )
+
+
+def _refuse_common_people(log_data: LogData, others: LogData) -> None:
+    """Refuse a control log with people of the log: who may be in the release is no control."""
+    n_common = len(set(log_data.profiles.persons) & set(others.profiles.persons))
+    if n_common:
+        raise InputError(
+            f"--control: {n_common:,} of its people have an identifier that is in the log too; give a log of other "
+            "people, with identifiers of their own."
+        )
 
 
 def _meanings(release: Release, log_data: LogData, number: dict[str, int], taxonomy: Path | None) -> IntArray | None:

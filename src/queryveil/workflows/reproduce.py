@@ -77,10 +77,14 @@ def reproduce(request: ReproduceRequest, *, progress: Progress = silent) -> Repr
     )
     if request.out is not None:
         progress("writing", 0, 1)
-        numbers = (json.dumps(done.numbers, indent=2, ensure_ascii=False) + "\n").encode()
-        contents = {NUMBERS: numbers, PAGE: render_reproduction(done).encode()}
-        write_folder(request.out, contents, NUMBERS, force=request.force, secret=options.has_log)
+        write_folder(request.out, _files(done), NUMBERS, force=request.force, secret=options.has_log)
     return done
+
+
+def _files(done: Reproduction) -> dict[str, bytes]:
+    """Return the contents of a reproduction's folder: its numbers and its page."""
+    numbers = json.dumps(done.numbers, indent=2, ensure_ascii=False) + "\n"
+    return {NUMBERS: numbers.encode(), PAGE: render_reproduction(done).encode()}
 
 
 def _paper_options(request: ReproduceRequest) -> PaperOptions:

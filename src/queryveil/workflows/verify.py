@@ -88,9 +88,7 @@ def verify_release(
     found, unchecked = check_excluded(manifest, exclude_terms, run, partial(find_in_rows, release.rows))
     faults += found
     if key is not None:
-        signature = release.path / SIGNATURE_FILE
-        signed = (release.path / MANIFEST_FILE).read_bytes()
-        faults += signature_faults(key, signed, signature.read_bytes() if signature.is_file() else None)
+        faults += _check_signature(release.path, key)
     elif (release.path / SIGNATURE_FILE).exists():
         unchecked += (f"{SIGNATURE_FILE} was not checked; give the signer's public key by --key.",)
     if folder is not None and manifest.cleaning.meaning is not None:
@@ -105,6 +103,12 @@ def verify_release(
     if verdict.holds and str(claim) == manifest.guarantee and release.export and release.export.contradicts(verdict):
         verdict = replace(verdict, state="violated", reason=f"{EXPORT_FILE} states another verdict than this one")
     return require_known_sentences(verdict, manifest, is_authenticated=private is not None or key is not None)
+
+
+def _check_signature(folder: Folder, key: Path) -> list[str]:
+    signature = folder / SIGNATURE_FILE
+    signed = (folder / MANIFEST_FILE).read_bytes()
+    return signature_faults(key, signed, signature.read_bytes() if signature.is_file() else None)
 
 
 def load_verified(request: HandOverRequest, progress: Progress) -> tuple[Release, Verdict]:
