@@ -203,30 +203,6 @@ def test_killed_process_is_replaced_and_its_counts_are_kept(service: Service) ->
     assert counts(service)["queryveil_search_seconds_count"] == before + 5
 
 
-def test_sigterm_stops_all_processes_and_leaves_no_file(service: Service) -> None:
-    service.client.close()
-    service.process.send_signal(signal.SIGTERM)
-    _, errors = service.process.communicate(timeout=120)
-    assert service.process.returncode == 0
-    assert errors == ""
-    assert list(service.temporary.iterdir()) == []
-
-
-def test_killed_service_leaves_no_process_and_its_counts_go_at_the_next_start(service: Service) -> None:
-    process = start(service.folders, service.temporary)
-    with httpx.Client(base_url=address_of(process), timeout=60, transport=httpx.HTTPTransport(retries=3)) as client:
-        assert client.post(SEARCH, json={"query": "java"}).status_code == 200
-    process.kill()
-    process.communicate(timeout=120)  # returns once the last process that holds the pipe has ended
-    [left] = service.temporary.iterdir()
-    process = start(service.folders, service.temporary)
-    address_of(process)
-    assert not left.exists()
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=120)
-    assert list(service.temporary.iterdir()) == []
-
-
 RESCORE = "/api/v1/groups/{}/rescore"
 
 
@@ -264,3 +240,27 @@ def test_bad_rescore_requests(service: Service, group: int, given: dict[str, str
 def test_rescore_is_got(service: Service) -> None:
     assert service.client.post(RESCORE.format(0)).status_code == 405
     assert service.client.get("/api/v1/groups/x/rescore").status_code == 404
+
+
+def test_sigterm_stops_all_processes_and_leaves_no_file(service: Service) -> None:
+    service.client.close()
+    service.process.send_signal(signal.SIGTERM)
+    _, errors = service.process.communicate(timeout=120)
+    assert service.process.returncode == 0
+    assert errors == ""
+    assert list(service.temporary.iterdir()) == []
+
+
+def test_killed_service_leaves_no_process_and_its_counts_go_at_the_next_start(service: Service) -> None:
+    process = start(service.folders, service.temporary)
+    with httpx.Client(base_url=address_of(process), timeout=60, transport=httpx.HTTPTransport(retries=3)) as client:
+        assert client.post(SEARCH, json={"query": "java"}).status_code == 200
+    process.kill()
+    process.communicate(timeout=120)  # returns once the last process that holds the pipe has ended
+    [left] = service.temporary.iterdir()
+    process = start(service.folders, service.temporary)
+    address_of(process)
+    assert not left.exists()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=120)
+    assert list(service.temporary.iterdir()) == []

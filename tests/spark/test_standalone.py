@@ -1,6 +1,6 @@
 """A driver that is killed, and after it an executor of a real master with two workers on this machine.
 
-The master is the last to be tried: its session takes the place of the one that all other tests share.
+The session on the master takes the place of the one that all other tests share, so `conftest.py` puts this file last.
 """
 
 import json
