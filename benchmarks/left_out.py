@@ -74,6 +74,9 @@ def _on_corpus(what: str, people: Profiles, index: Index, is_excite: bool) -> Fi
         figures |= _compare(f"{what}, p={p}", found)
         paper = _evaluate(judged, replace(setup, settings=RANKINGS[PAPER]), f"linkability(p={p})")
         figures |= _compare(f"{what}, p={p}, ranking=paper", paper)
+        plain = _evaluate(judged, setup, f"linkability(p={p}, a=0, weighting=paper)").figures[GROUPS_WITHOUT_SELF]
+        difference = found.resamples.mean(plain[AP_ALL] - found.figures[GROUPS_WITHOUT_SELF][AP_ALL])
+        figures[f"{what}, p={p}: grouped by plain terms (a=0, weighting=paper), points above"] = _shown(difference)
         if p == 0.4:
             strict = _evaluate(judged, setup, f"linkability(p={p}, principle=belief)")
             ratio = _precision(strict) / _precision(found)
@@ -106,7 +109,10 @@ def _evaluate(people: Profiles, setup: SearchSetup, name: str) -> SearchEvaluati
     members = _members(people, made.group)
     released = ReleasedGroups(np.arange(made.n_groups), made.indptr, made.ids, made.weights, members.terms)
     rule = PublicationRule.of(method)
-    return replace(setup, members=members).evaluate(released, rule, rng=np.random.default_rng(SEED))
+    evaluation = replace(setup, members=members).evaluate(released, rule, rng=np.random.default_rng(SEED))
+    is_grouped = members.group[evaluation.topics.people] >= 0
+    print(f"{name}: {made.n_groups} groups, {is_grouped.mean():.0%} of the judged people in one", file=sys.stderr)
+    return evaluation
 
 
 def _members(people: Profiles, group: NDArray[np.int32]) -> GroupMembers:

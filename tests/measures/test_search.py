@@ -196,12 +196,12 @@ def test_as_json(place: Place, scores: Scores, capsys: pytest.CaptureFixture[str
 
 BAD = {
     "no index": (["--measure", "search"], "the measure search needs an index of documents to search; make one with"),
-    "index unused": (["--index", "INDEX", "--measure", "linkability(p=0.4)"], "--index is for the measure search"),
+    "index unused": (["--index", "INDEX", "--measure", "linkability(p=0.4)"], "--index is for the measures search and clicks"),
     "no such index": (["--index", "none", "--measure", "search"], "none"),
-    "trec alone": (["--trec", "out"], "--trec writes the rankings of the measure search; name that once"),
+    "trec alone": (["--trec", "out"], "--trec writes the rankings of one measure, search or clicks; name it once"),
     "trec twice": (
         ["--index", "INDEX", "--trec", "out", "--measure", "search", "--measure", "search(queries=2)"],
-        "--trec writes the rankings of the measure search; name that once",
+        "--trec writes the rankings of one measure, search or clicks; name it once",
     ),
     "trec taken": (["--index", "INDEX", "--trec", ".", "--measure", "search"], "exists already"),
     "too few": (
@@ -244,7 +244,7 @@ def test_a_release_of_another_kind(place: Place, tmp_path: Path, capsys: pytest.
     assert run([*command, "--index", str(place.index), "--measure", "search"]) == 2
     assert "the measure search applies to releases of kind groups, not histories" in capsys.readouterr().err
     assert run([*command, "--index", str(place.index)]) == 2
-    assert "--index is for the measure search, of releases of groups" in capsys.readouterr().err
+    assert "--index is for the measures search and clicks, of releases of groups" in capsys.readouterr().err
 
 
 def test_declared() -> None:

@@ -82,5 +82,6 @@ def test_a_group_without_a_known_term_is_ranked_by_everybody(index: Index) -> No
     unknown, coffee = index.vector(["zebra"], [1.0]), index.vector(["coffee"], [1.0])
     found = answer(index, "java", RankingProfile(unknown, coffee), SearchOptions())
     assert (found.hits[0].id, found.note) == ("2", "")
+    assert found == answer(index, "java", RankingProfile(coffee), SearchOptions())  # not less of everybody than all
     paper = answer(index, "java", RankingProfile(unknown, coffee), SearchOptions(ranking=RANKINGS[PAPER]))
     assert ([hit.id for hit in paper.hits], paper.note) == (["0", "1", "2"], NO_TERM)

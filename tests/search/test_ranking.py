@@ -86,7 +86,9 @@ def test_blended_ranking_equals_the_twin(
         return
     known = set(index.terms)
     vectors = [twin.profile(weights, known) for weights in (*profiles, {query: 1.0})]
-    expected = twin.blended(scores, [[twin.cosine(v, d) for d in twin.vectors(texts)] for v in vectors], *weights)
+    blend, shrink, query_weight = weights
+    cosines = [[twin.cosine(v, d) for d in twin.vectors(texts)] for v in vectors]
+    expected = twin.blended(scores, cosines, blend, shrink if vectors[0] else 1.0, query_weight)
     assert found.scores.tolist() == pytest.approx(sorted(expected, reverse=True), abs=2e-3)
     assert [expected[i] for i in found.documents] == pytest.approx(sorted(expected, reverse=True), abs=2e-3)
 

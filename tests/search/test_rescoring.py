@@ -178,6 +178,8 @@ def test_searching_as_everybody(place: Place) -> None:
     found = searcher.search("python", everybody=True, blend=0, query_weight=0, n=40)
     everybody = searcher.search("python", searcher.groups[0], blend=0, query_weight=0, shrink=1, n=40)
     assert [hit.id for hit in found.hits] == [hit.id for hit in everybody.hits]
+    paper = searcher.search("python", everybody=True, ranking="paper", n=40)
+    assert [hit.id for hit in paper.hits] == [hit.id for hit in everybody.hits]
     request = {"groups": place.release, "everybody": True, "blend": 0, "query_weight": 0, "n": 40}
     assert queryveil.search_index(place.index, "python", **request).hits == found.hits
     with pytest.raises(InputError, match="a search is as a group or as everybody"):

@@ -28,6 +28,7 @@ class Measure(Declaration):
 
     needs_market: bool = False
     needs_index: bool = False
+    needs_clicks: bool = False  # which results people clicked
     kinds: tuple[str, ...] = ("histories", "log", "queries")
     of_pair: bool = False  # it compares, person by person, what was issued with what was released
     needs_model: bool = False  # it must know how sensitive queries are
@@ -124,6 +125,17 @@ PATTERNS = Measure(
     {"local": "queryveil.measures.utility.patterns:measure_patterns"},
     kinds=("vocabularies", "histories", "log"),
 )
+_RANKING_PARAMETERS = (
+    Parameter(
+        "ranking",
+        Word(tuple(RANKINGS)),
+        "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone",
+        BLENDED,
+    ),
+    Parameter("blend", Real(0, 1), "the weight of the engine's own score against the profile", is_optional=True),
+    Parameter("shrink", Real(0, 1), "the weight of everybody's profile against the group's", is_optional=True),
+    Parameter("query_weight", Real(0, 1), "the weight of the query's own terms next to the profile", is_optional=True),
+)
 SEARCH = Measure(
     "search",
     "how well search results ranked for a person's group agree with those ranked for the person (--index)",
@@ -134,21 +146,26 @@ SEARCH = Measure(
         Parameter(
             "relevant", Integer(minimum=1), "how many of them are relevant: those the own profile puts first", 30
         ),
-        Parameter(
-            "ranking",
-            Word(tuple(RANKINGS)),
-            "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone",
-            BLENDED,
-        ),
-        Parameter("blend", Real(0, 1), "the weight of the engine's own score against the profile", is_optional=True),
-        Parameter("shrink", Real(0, 1), "the weight of everybody's profile against the group's", is_optional=True),
-        Parameter(
-            "query_weight", Real(0, 1), "the weight of the query's own terms next to the profile", is_optional=True
-        ),
+        *_RANKING_PARAMETERS,
     ),
     ZHU,
     {"local": "queryveil.measures.utility.search:measure_search"},
     needs_index=True,
+    kinds=("groups",),
+)
+CLICKS = Measure(
+    "clicks",
+    "how high the results that people clicked are ranked, by their mean reciprocal rank, before and after re-ranking "
+    "(--index, of documents whose ids are the log's url)",
+    (
+        Parameter("people", Integer(minimum=1), "how many people are looked at, drawn at random", 1_000),
+        Parameter("queries", Integer(minimum=1), "how many queries of each that were clicked", 5),
+        Parameter("depth", Integer(minimum=2), "how many of the engine's results are ranked", 100),
+        *_RANKING_PARAMETERS,
+    ),
+    functions={"local": "queryveil.measures.utility.clicks:measure_clicks"},
+    needs_index=True,
+    needs_clicks=True,
     kinds=("groups",),
 )
 
@@ -195,7 +212,7 @@ WORST = _pair_measure(
     paper="",
 )
 
-TERM_MEASURES = (RETENTION, TOGETHER, MARKET, UNIQUE, CORRELATIONS, LINKABILITY, SEARCH, BLM, LM, PATTERNS)
+TERM_MEASURES = (RETENTION, TOGETHER, MARKET, UNIQUE, CORRELATIONS, LINKABILITY, SEARCH, CLICKS, BLM, LM, PATTERNS)
 DECLARATIONS = (*TERM_MEASURES, SPI, JSD, IMPRESSIONS, PEL, EXPOSED, WORST)
 
 

@@ -8,9 +8,10 @@ Zhu and Xiong 2010, section 2, re-rank the engine's results by the cosine alone.
 
     (1 − shrink) · cos(group, d) + shrink · cos(everybody, d) + query_weight · cos(query, d)
 
-where everybody is the mean of all groups' profiles and the query has its own terms only. If `blend` is 0 documents are
-ranked by it, else by blend · z(engine's score) + (1 − blend) · z(similarity), where z standardizes over the results:
-minus the mean, divided by the standard deviation. What is equal for all documents has z = 0 and so does not count.
+where everybody is the mean of all groups' profiles and the query has its own terms only. Where the index knows no term
+of the group, everybody counts alone, as if shrink were 1. If `blend` is 0 documents are ranked by the similarity, else
+by blend · z(engine's score) + (1 − blend) · z(similarity), where z standardizes over the results: minus the mean,
+divided by the standard deviation. What is equal for all documents has z = 0 and so does not count.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -130,9 +131,14 @@ class RankingProfile:
         return any(len(vector) for vector, _ in self.weighted(settings))
 
     def weighted(self, settings: RankingSettings) -> list[tuple[ProfileVector, float]]:
-        """Return the vectors that count, each with its weight."""
+        """Return the vectors that count, each with its weight; where the own one is empty, everybody has all of it.
+
+        Otherwise people without a group would be ranked more by the query than everybody is, and so look better off.
+        """
         if self.everybody is None or settings.shrink == 0:
             return [(self.own, 1.0)]
+        if not len(self.own):
+            return [(self.everybody, 1.0)]
         return [(self.own, 1 - settings.shrink), (self.everybody, settings.shrink)]
 
 

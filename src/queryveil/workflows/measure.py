@@ -22,7 +22,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
-from queryveil.engines.kept_columns import NOTHING_KEPT
+from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumn
 from queryveil.histories.build import assemble, build
 from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
@@ -35,6 +35,7 @@ from queryveil.release.atomic_folder import prepare_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.semantics import SemanticOptions
+from queryveil.workflows.clicks import CLICK_COLUMNS, read_clicks
 from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.original_log import are_same_files, find_people, refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
@@ -123,9 +124,10 @@ def _measure_release(
     private = None if request.private is None else PrivateFolder(folder_of(request.private))
     run = None if private is None else private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
-    rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, request)
+    rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, private, request)
     with ExitStack() as stack:
-        _add_original(evidence, release, private, run, request, stack, progress)
+        keep = CLICK_COLUMNS if any(measure_of(each).needs_clicks for each in measures) else ()
+        _add_original(evidence, release, private, run, request, stack, progress, keep)
         _add_pair(evidence, release, private, request, needs_model(measures), progress)
         if run is None or not are_same_files(run, request.original(release.manifest.cleaning.cleaning())):
             evidence.get(Profiles)  # refuses another log, whatever the measures look at
@@ -147,13 +149,14 @@ def _add_original(
     request: MeasureRequest,
     stack: ExitStack,
     progress: Progress,
+    also_keep: tuple[KeptColumn, ...],
 ) -> None:
     """Let measures look at the log, which is cleaned in the way that the manifest says; the stack closes it."""
     cleaning = release.manifest.cleaning.cleaning()
     meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
     kept = release.manifest.kept or NOTHING_KEPT
     excluded = recorded_terms(release.manifest, run)
-    source = request.original(cleaning, kept.columns, excluded)
+    source = request.original(cleaning, (*kept.columns, *also_keep), excluded)
 
     def map_histories(owners: Owners) -> IntArray:
         positions = None if private is None else private.positions_in(evidence.get(Profiles))
@@ -340,15 +343,17 @@ def _check_search(request: MeasureRequest, measures: Sequence[ResolvedName]) -> 
     if searching and request.index is None:
         raise InputError(NEEDS_INDEX.format(searching[0]))
     if request.index is not None and not searching:
-        raise InputError("--index is for the measure search, of releases of groups; name it by --measure.")
+        raise InputError("--index is for the measures search and clicks, of releases of groups; name one by --measure.")
     if request.trec is not None:
         if len(searching) != 1:
-            raise InputError("--trec writes the rankings of the measure search; name that once by --measure.")
+            raise InputError("--trec writes the rankings of one measure, search or clicks; name it once by --measure.")
         prepare_target(request.trec, _QRELS, force=False)
 
 
-def _add_search(evidence: Evidence, release: Release, request: MeasureRequest) -> "list[SearchEvaluation]":
-    """Let the measure `search` open an index, if one was given; return the list that its rankings are added to."""
+def _add_search(
+    evidence: Evidence, release: Release, private: PrivateFolder | None, request: MeasureRequest
+) -> "list[SearchEvaluation]":
+    """Let measures open an index and read clicks, if an index was given; return the list that rankings are added to."""
     rankings: list[SearchEvaluation] = []
     if request.index is not None:
         from queryveil.measures.utility.search import SearchInputs
@@ -357,6 +362,10 @@ def _add_search(evidence: Evidence, release: Release, request: MeasureRequest) -
 
         index, rule = request.index, PublicationRule.of(resolve("method", release.manifest.method))
         evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, rankings.append))
+    if request.index is not None and private is not None:
+        from queryveil.search.evaluation.clicks import ClickLog
+
+        evidence.add(ClickLog, lambda: read_clicks(evidence.get(QueryLog), private))
     return rankings
 
 

@@ -283,10 +283,10 @@ class MeasureRequest(OptionGroup):
     market: Path | None = option(None, LocalPath(), _MARKET, panel=_INPUTS)
     taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY, panel=_INPUTS)
     index: Path | None = option(
-        None, LocalPath(), "An index (queryveil index) in which the measure search searches.", panel=_INPUTS
+        None, LocalPath(), "An index (queryveil index) in which the measures search and clicks search.", panel=_INPUTS
     )
     trec: Path | None = option(
-        None, LocalPath(), "A new folder for the rankings of search, as run and qrels files.", panel=_OUTPUT
+        None, LocalPath(), "A new folder for the rankings of search or clicks, as run and qrels files.", panel=_OUTPUT
     )
     people: Path | None = option(
         None, LocalPath(), "A CSV file for the figures of every person; it names people.", panel=_OUTPUT

@@ -281,7 +281,7 @@ class GroupProfiles:
 
     def everybody(self) -> RankingProfile:
         """Return the profile of people who are in no group: that of everybody."""
-        return RankingProfile(ProfileVector.empty(), self._everybody)
+        return RankingProfile(self._everybody)
 
     @cached_property
     def _everybody(self) -> ProfileVector:

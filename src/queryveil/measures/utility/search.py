@@ -52,7 +52,7 @@ def measure_search(
     """Return every metric for every kind of profile, comparisons of the groups, and how many people were evaluated."""
     released, members, inputs = evidence.get(ReleasedGroups), evidence.get(GroupMembers), evidence.get(SearchInputs)
     plan = TopicPlan(*(measure.integer(name) for name in ("people", "queries", "depth", "relevant")))
-    settings = _settings(measure)
+    settings = settings_of(measure)
     if 2 * plan.relevant > plan.depth:
         raise InputError(
             f"{measure}: relevant must be at most half of depth; where most results are relevant, every order is good."
@@ -74,13 +74,13 @@ def measure_search(
     mean, name = evaluation.resamples.mean, str(measure)
     return [
         _lead(name, evaluation),
-        *(_score(name, f"{m}: {v}", mean(found), n_people, note=NOTES.get(v, "")) for m, v, found in figures),
+        *(estimate_score(name, f"{m}: {v}", mean(found), n_people, note=NOTES.get(v, "")) for m, v, found in figures),
         *_comparisons(name, evaluation),
         *_people(name, topics, plan),
     ]
 
 
-def _settings(measure: ResolvedName) -> RankingSettings:
+def settings_of(measure: ResolvedName) -> RankingSettings:
     """Return the weights of the ranking: those given, else those of the named ranking."""
     given = {each.name: measure.values.get(each.name) for each in fields(RankingSettings)}
     weights = {name: None if value is None else float(value) for name, value in given.items()}
@@ -99,10 +99,13 @@ def _lead(measure: str, found: variants.SearchEvaluation) -> Score:
         f"groups add {everybody} points of average precision over everybody, {nobody} over no personalisation and "
         f"{query} over the query's own terms, with the searching person left out"
     )
-    return _score(measure, "what groups add", over[0], len(found.topics.people), unit="points", note=sentence)
+    return estimate_score(measure, "what groups add", over[0], len(found.topics.people), unit="points", note=sentence)
 
 
-def _score(measure: str, label: str, estimate: Estimate, n_people: int, *, unit: str = "%", note: str = "") -> Score:
+def estimate_score(
+    measure: str, label: str, estimate: Estimate, n_people: int, *, unit: str = "%", note: str = ""
+) -> Score:
+    """Return the score of an estimate, in percent or points, with its interval."""
     value, low, high = (100.0 * figure for figure in estimate)
     return Score(measure, label, value, None, unit, n_people, (low, high), note=note, base="people")
 
@@ -114,9 +117,11 @@ def _comparisons(measure: str, found: variants.SearchEvaluation) -> Iterator[Sco
         one, other = found.figures[ours][AP_ALL], found.figures[theirs][AP_ALL]
         difference, ratio = found.resamples.mean(one - other), found.resamples.ratio(one, other)
         label = f"{AP_ALL}: {ours} against {theirs}"
-        yield _score(measure, label, difference, n_people, unit="points", note="the difference; above 0 is better")
+        yield estimate_score(
+            measure, label, difference, n_people, unit="points", note="the difference; above 0 is better"
+        )
         if ratio is not None:
-            yield _score(measure, label, ratio, n_people, note="as a share; above 100 % is better")
+            yield estimate_score(measure, label, ratio, n_people, note="as a share; above 100 % is better")
 
 
 def _people(measure: str, topics: Topics, plan: TopicPlan) -> Iterator[Score]:

@@ -25,6 +25,7 @@ from queryveil.core.rows import FloatArray, IntArray
 TOP = 10
 AP_TOP, AP_FIRST, AP_ALL, PRECISION, NDCG = "AP at 10", "AP to 10 relevant", "AP", "P@10", "nDCG@10"
 METRICS = (AP_TOP, AP_FIRST, AP_ALL, PRECISION, NDCG)
+RECIPROCAL = "MRR"  # of the first relevant document; `RR` of ir-measures
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
 
@@ -50,6 +51,12 @@ def compute_metrics(is_relevant: NDArray[np.bool_], n_relevant: IntArray) -> Met
         PRECISION: is_relevant[:, :TOP].sum(axis=1) / TOP,
         NDCG: (is_relevant[:, :TOP] / discounts[: is_relevant.shape[1]]).sum(axis=1) / ideal_gains[n_ideal - 1],
     }
+
+
+def reciprocal_ranks(is_relevant: NDArray[np.bool_]) -> FloatArray:
+    """Return 1 / rank of the first relevant document of every ranking, of which each has one: (rankings,)."""
+    ranks: FloatArray = 1.0 / (1 + is_relevant.argmax(axis=1))
+    return ranks
 
 
 class Estimate(NamedTuple):

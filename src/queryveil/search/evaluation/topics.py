@@ -6,8 +6,8 @@ the person's own profile; a second and a third term are added if it finds too fe
 profile get the same queries.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -46,8 +46,8 @@ class Topics:
     engine_scores: FloatArray  # (queries, depth)
     query_cosines: FloatArray  # (queries, depth): similarity of the documents to the query's own terms
     is_relevant: NDArray[np.bool_]  # (queries, depth)
-    without_term: int  # people of whom the index knows no term
-    without_query: int  # sampled people for whom no query finds enough documents
+    without_term: int = 0  # people of whom the index knows no term
+    without_query: int = 0  # sampled people for whom no query finds enough documents
 
     @property
     def n_relevant(self) -> IntArray:
@@ -88,7 +88,11 @@ def choose_topics(
         queries = list(_draw_queries(index, [terms[i] for i in rng.permutation(len(terms))], plan))
         if queries:
             found[person] = queries
-    topics = _collect(index, found, plan.depth, len(members.group) - len(with_term), len(sampled) - len(found))
+    topics = replace(
+        collect_topics(index, found, plan.depth),
+        without_term=len(members.group) - len(with_term),
+        without_query=len(sampled) - len(found),
+    )
     own_profiles = WeightedRows(members.indptr, members.ids, members.weights).take(topics.people)
     own_vectors = map(RankingProfile, mapping.vectors(own_profiles))
     order = rank_by_profiles(index, topics, own_vectors, RANKINGS[PAPER])
@@ -117,9 +121,7 @@ def _draw_queries(index: Index, terms: list[str], plan: TopicPlan) -> Iterator[t
             yield query, results
 
 
-def _collect(
-    index: Index, found: dict[int, list[tuple[str, RankedDocuments]]], depth: int, without_term: int, without_query: int
-) -> Topics:
+def collect_topics(index: Index, found: Mapping[int, Sequence[tuple[str, RankedDocuments]]], depth: int) -> Topics:
     """Return the queries of people as arrays, with no document judged relevant yet."""
     queries = [pair for pairs in found.values() for pair in pairs]
     shape = (len(queries), depth)
@@ -135,8 +137,6 @@ def _collect(
         engine_scores,
         _query_cosines(index, (query for query, _ in queries), documents),
         np.zeros(shape, np.bool_),
-        without_term,
-        without_query,
     )
 
 

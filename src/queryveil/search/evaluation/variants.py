@@ -65,14 +65,21 @@ class SearchSetup:
     def evaluate(
         self, released: ReleasedGroups, rule: PublicationRule, *, rng: np.random.Generator, progress: Progress = silent
     ) -> SearchEvaluation:
+        """Rank the queries by every variant, and compute the metrics."""
+        orders = self.rank(released, rule, rng=rng, progress=progress)
+        figures = {variant: self.topics.metrics(orders[variant]) for variant in VARIANTS}
+        return SearchEvaluation(self.topics, orders, figures, draw_resamples(self.topics.person, rng))
+
+    def rank(
+        self, released: ReleasedGroups, rule: PublicationRule, *, rng: np.random.Generator, progress: Progress = silent
+    ) -> dict[str, IntArray]:
         """Rank the queries by the released groups and by everything they are compared to."""
         orders = self.rank_by_groups(released, rule, rng, progress)
         progress(f"ranking for {EVERYBODY}", len(orders), len(VARIANTS))
         orders |= self.rank_by_everybody(rule)
         orders[EVERYBODY_WITHOUT_SELF] = self._rank_without_self(np.zeros(len(self.members.group), np.int64), rule)
         orders[QUERY_ALONE] = self._rank_by_query()
-        figures = {variant: self.topics.metrics(orders[variant]) for variant in VARIANTS}
-        return SearchEvaluation(self.topics, orders, figures, draw_resamples(self.topics.person, rng))
+        return orders
 
     def rank_by_everybody(self, rule: PublicationRule) -> dict[str, IntArray]:
         """Rank the queries by one group of everybody and without personalisation."""

@@ -178,7 +178,9 @@ def _group_column(searcher: "Searcher", search: SearchQuery) -> AnswerColumn:
     if not searcher.groups:
         return AnswerColumn(name, "there is no release of groups yet", None)
     if search.group is None:
-        return AnswerColumn(name, "the person is in no published group, so the order is the engine's own", None)
+        lead = "the person is in no published group; by the mean of all groups"
+        everybody = search.model_copy(update={"everybody": True})
+        return AnswerColumn(name, lead, everybody.answer(searcher), is_moved=True)
     lead = f"by what is published of group {search.group}; who is in it is not"
     return AnswerColumn(name, lead, search.answer(searcher), is_moved=True)
 
