@@ -17,6 +17,7 @@ import numpy as np
 import tantivy
 
 if TYPE_CHECKING:
+    from queryveil.api import Searcher
     from queryveil.search.corpora.base import Document
 
 DOCUMENTS, QUERIES, DEPTH, RUNS, SEED = 100_000, 1_000, 100, 3, 1
@@ -30,12 +31,12 @@ def measure() -> dict[str, float | str]:
     documents = list(islice(read_documents(find_corpus("wordnet")), DOCUMENTS))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _ours(documents[:BATCH], folder / "warm")  # compiles
+        index_ours(documents[:BATCH], folder / "warm")  # compiles
         alone, ours = [], []
         for run in range(RUNS):
             alone.append(_alone(documents, folder / f"alone-{run}"))
-            ours.append(_ours(documents, folder / f"ours-{run}"))
-        _write_groups(folder)
+            ours.append(index_ours(documents, folder / f"ours-{run}"))
+        write_groups(folder)
         plain, reranked = _queries(folder, [document.title for document in documents])
     return {
         "documents": len(documents),
@@ -67,7 +68,7 @@ def _alone(documents: "list[Document]", folder: Path) -> float:
     return time.perf_counter() - started
 
 
-def _ours(documents: "list[Document]", folder: Path) -> float:
+def index_ours(documents: "list[Document]", folder: Path) -> float:
     from queryveil.search.builder import IndexBuilder
 
     folder.mkdir()
@@ -79,7 +80,7 @@ def _ours(documents: "list[Document]", folder: Path) -> float:
     return time.perf_counter() - started
 
 
-def _write_groups(folder: Path) -> None:
+def write_groups(folder: Path) -> None:
     """Release groups of the demo log."""
     from queryveil.api import anonymize, generate
 
@@ -87,8 +88,8 @@ def _write_groups(folder: Path) -> None:
     anonymize(folder / "log.tsv", "linkability(p=0.4)", folder / "groups", private=folder / "private", seed=SEED)
 
 
-def _queries(folder: Path, titles: list[str]) -> tuple[float, float]:
-    """Return the median seconds of a plain and of a re-ranked query."""
+def open_searcher(folder: Path, titles: list[str]) -> "tuple[Searcher, list[str], list[int]]":
+    """Return a searcher with the groups, queries that find enough documents, and a group for each."""
     from queryveil.api import Searcher
 
     searcher = Searcher(folder / "ours-0", groups=folder / "groups")
@@ -98,6 +99,12 @@ def _queries(folder: Path, titles: list[str]) -> tuple[float, float]:
     groups = rng.choice(searcher.groups, QUERIES).tolist()
     for query, group in zip(asked, groups, strict=True):  # groups are mapped when they are first asked for
         searcher.search(query, group, depth=DEPTH)
+    return searcher, asked, groups
+
+
+def _queries(folder: Path, titles: list[str]) -> tuple[float, float]:
+    """Return the median seconds of a plain and of a re-ranked query."""
+    searcher, asked, groups = open_searcher(folder, titles)
     plain, reranked = [], []
     for query, group in zip(asked, groups, strict=True):
         started = time.perf_counter()

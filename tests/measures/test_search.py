@@ -120,12 +120,14 @@ def test_scores_of_every_metric_and_variant(scores: Scores) -> None:
 def test_the_first_score_says_what_groups_add(scores: Scores) -> None:
     first = scores[0]
     ours = value(scores, AP_ALL, GROUPS_WITHOUT_SELF)
-    added = [ours - value(scores, AP_ALL, other) for other in (EVERYBODY_WITHOUT_SELF, UNPERSONALISED, QUERY_ALONE)]
+    others = (EVERYBODY_WITHOUT_SELF, UNPERSONALISED, QUERY_ALONE, RANDOM_WITHOUT_SELF)
+    added = [ours - value(scores, AP_ALL, other) for other in others]
     assert (first.label, first.unit) == ("what groups add", "points")
     assert first.value == pytest.approx(added[0])
     assert first.note.startswith(f"groups add {added[0]:+.1f} (")
     assert f"over everybody, {added[1]:+.1f} (" in first.note
-    assert f"over no personalisation and {added[2]:+.1f} (" in first.note
+    assert f"over no personalisation, {added[2]:+.1f} (" in first.note
+    assert f"over the query's own terms and {added[3]:+.1f} (" in first.note
 
 
 def test_the_papers_ranking_is_one_word(place: Place, scores: Scores) -> None:

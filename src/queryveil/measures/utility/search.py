@@ -90,14 +90,17 @@ def settings_of(measure: ResolvedName) -> RankingSettings:
 def _lead(measure: str, found: variants.SearchEvaluation) -> Score:
     """Return what the groups add to everybody, with a sentence that says it of the other comparisons as well."""
     ours = found.figures[variants.GROUPS_WITHOUT_SELF][AP_ALL]
-    others = (variants.EVERYBODY_WITHOUT_SELF, variants.UNPERSONALISED, variants.QUERY_ALONE)
+    others = (
+        *(variants.EVERYBODY_WITHOUT_SELF, variants.UNPERSONALISED),
+        *(variants.QUERY_ALONE, variants.RANDOM_WITHOUT_SELF),
+    )
     over = [found.resamples.mean(ours - found.figures[variant][AP_ALL]) for variant in others]
-    everybody, nobody, query = (
+    everybody, nobody, query, random = (
         f"{100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})" for value, low, high in over
     )
     sentence = (
-        f"groups add {everybody} points of average precision over everybody, {nobody} over no personalisation and "
-        f"{query} over the query's own terms, with the searching person left out"
+        f"groups add {everybody} points of average precision over everybody, {nobody} over no personalisation, "
+        f"{query} over the query's own terms and {random} over random groups, with the searching person left out"
     )
     return estimate_score(measure, "what groups add", over[0], len(found.topics.people), unit="points", note=sentence)
 
