@@ -3,8 +3,9 @@
 `python -m benchmarks.lucene` (needs a JDK and liblucene8-java, scripts/system_packages). Both index the same terms of
 the first 100,000 definitions of the bundled corpus, titles weighing double, with frequencies and without positions, and
 keep every document's tf-idf weights: Lucene as `FeatureField`s, ours as vectors. Lucene re-ranks by `QueryRescorer`
-with the clauses that `queryveil search-body --for opensearch` writes, built beforehand; ours by `Searcher.search`. Times are
-processor time, the best of three for each query after warming up, the median over queries; both fetch ten documents.
+with the clauses that `queryveil search-body --for opensearch` writes, built beforehand; ours by `Searcher.search`.
+Times are processor time, the best of three for each query after warming up, the median over queries; both fetch ten
+documents.
 """
 
 import json
@@ -167,7 +168,7 @@ def _line_and_order(searcher: "Searcher", query: str, group: int, settings: "Ran
     rows = (slice(index.indptr[n], index.indptr[n + 1]) for n in ranked.documents.tolist())
     similarity = [float(boosts[index.ids[row]] @ index.weights[row]) for row in rows]
     spread = float(np.std(ranked.scores.astype(float)) / LUCENE_BM25 / (np.std(similarity) or 1.0))
-    weights = (settings.blend, (1 - settings.blend) * (spread if settings.blend else 1.0), DEPTH)
+    weights = (part["query"]["query_weight"], (1 - settings.blend) * (spread if settings.blend else 1.0), DEPTH)
     words = " ".join(dict.fromkeys(index.analyzer.terms(query)))
     line = "\t".join((words, *map(str, weights), *(f"{term}={boost}" for term, boost in clauses.items())))
     hits = searcher.search(

@@ -198,7 +198,10 @@ def test_as_json(place: Place, scores: Scores, capsys: pytest.CaptureFixture[str
 
 BAD = {
     "no index": (["--measure", "search"], "the measure search needs an index of documents to search; make one with"),
-    "index unused": (["--index", "INDEX", "--measure", "linkability(p=0.4)"], "--index is for the measures search and clicks"),
+    "index unused": (
+        ["--index", "INDEX", "--measure", "linkability(p=0.4)"],
+        "--index is for the measures search and clicks",
+    ),
     "no such index": (["--index", "none", "--measure", "search"], "none"),
     "trec alone": (["--trec", "out"], "--trec writes the rankings of one measure, search or clicks; name it once"),
     "trec twice": (

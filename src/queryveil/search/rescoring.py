@@ -20,6 +20,7 @@ from queryveil.search.ranking_settings import ENGINES, RankingSettings
 
 FEATURES_FIELD, ID_FIELD = "profile_terms", "id"
 _TITLE, _TEXT = "title^2", "text"  # a match in the title weighs twice, as in our own index
+_TIE_BREAK = 1e-6  # of the engine's score: engines order what ties by document number, ours by that score
 _MOST_FEATURES = 1_000  # clauses; Lucene allows 1,024 of a boolean query by default
 
 
@@ -92,7 +93,7 @@ def rescore_part(
         "window_size": depth,
         "query": {
             "rescore_query": {"bool": {"should": [dialect.clause(t, float(f"{w:.6g}")) for t, w in terms]}},
-            "query_weight": settings.blend,
+            "query_weight": settings.blend or _TIE_BREAK,
             "rescore_query_weight": 1.0 if is_alone else float(f"{(1 - settings.blend) * spread:.6g}"),
             "score_mode": "total",
         },
