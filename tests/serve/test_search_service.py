@@ -215,7 +215,7 @@ def test_the_rescore_part_of_a_group(service: Service) -> None:
     assert "profile_terms.java" in fields and len(fields) > 1
     paper = service.client.get(RESCORE.format(0), params={"engine": "terms", "ranking": "paper", "depth": 7}).json()
     assert paper["rescore"]["window_size"] == 7
-    assert paper["rescore"]["query"]["query_weight"] == 0
+    assert paper["rescore"]["query"]["query_weight"] == 1e-6
     assert all("term" in clause for clause in paper["rescore"]["query"]["rescore_query"]["bool"]["should"])
 
 
