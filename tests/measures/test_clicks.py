@@ -141,8 +141,9 @@ def test_profiles_raise_what_their_people_clicked(scores: Scores) -> None:
     assert of[GROUPS_WITHOUT_SELF] > of[EVERYBODY_WITHOUT_SELF]
     for ours, theirs in COMPARED:
         score = by_label(scores)[f"MRR: {ours} against {theirs}"]
+        assert score.value is not None and score.interval is not None
         assert score.value == pytest.approx(of[ours] - of[theirs])
-        assert score.interval is not None and score.interval[0] <= score.value <= score.interval[1]
+        assert score.interval[0] <= score.value <= score.interval[1]
 
 
 def test_the_first_score_says_it_in_a_sentence(scores: Scores) -> None:

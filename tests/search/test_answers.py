@@ -82,6 +82,8 @@ def test_a_group_without_a_known_term_is_ranked_by_everybody(index: Index) -> No
     unknown, coffee = index.vector(["zebra"], [1.0]), index.vector(["coffee"], [1.0])
     found = answer(index, "java", RankingProfile(unknown, coffee), SearchOptions())
     assert (found.hits[0].id, found.note) == ("2", "")
-    assert found == answer(index, "java", RankingProfile(coffee), SearchOptions())  # not less of everybody than all
+    alone = SearchOptions(ranking=RankingSettings(blend=0, shrink=0.25, query_weight=0.5))
+    with_empty_group = answer(index, "java", RankingProfile(unknown, coffee), alone)
+    assert with_empty_group == answer(index, "java", RankingProfile(coffee), alone)  # everybody has the group's weight
     paper = answer(index, "java", RankingProfile(unknown, coffee), SearchOptions(ranking=RANKINGS[PAPER]))
     assert ([hit.id for hit in paper.hits], paper.note) == (["0", "1", "2"], NO_TERM)
