@@ -169,6 +169,23 @@ def test_invalid_rest_requests_get_status_sentence_and_field(
     assert answer.json()["field"] == field
 
 
+def test_the_rescore_part_of_a_group_by_rest(site: SearchSite) -> None:
+    rescored = site.client.get(f"{API}/groups/3/rescore", params={"engine": "opensearch", "query": "java"})
+    clauses = rescored.json()["rescore"]["query"]["rescore_query"]["bool"]["should"]
+    assert "profile_terms.java" in [clause["rank_feature"]["field"] for clause in clauses]
+    for group, given, status, sentence in (
+        (99_999, {"engine": "terms"}, 404, "the release has no group 99999; the nearest are"),
+        (3, {"engine": "solr"}, 422, "engine must be one of opensearch, elasticsearch, terms, not solr"),
+        (3, {}, 422, "engine must be one of opensearch, elasticsearch, terms; change it."),
+        (3, {"engine": "terms", "ranking": "best"}, 422, "ranking must be one of blended, paper, not best"),
+        (3, {"engine": "terms", "release": "gone"}, 404, "there is no such release"),
+        (-1, {"engine": "terms"}, 422, "group must be the number of a group of the release"),
+        (3, {"engine": "terms", "user": "ann"}, 422, "and never who searches; leave user out."),
+    ):
+        refused = site.client.get(f"{API}/groups/{group}/rescore", params=given)
+        assert (refused.status_code, sentence in refused.json()["error"]) == (status, True), refused.text
+
+
 def test_truncated_json_gets_a_sentence(site: SearchSite) -> None:
     answer = site.client.post(f"{API}/search", content=b'{"query": "ja', headers={"content-type": "application/json"})
     assert answer.status_code == 422

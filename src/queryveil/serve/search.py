@@ -92,10 +92,12 @@ class RescoreQuery(BaseModel):
 
     def rescore(self, searcher: "Searcher", group: int) -> dict[str, Any]:
         """Return the part, or raise if the release has no such group or there is no such engine."""
-        SearchBodyRequest(query=self.query, group=group, groups="", engine=self.engine, spread=self.spread)
         check_group(searcher, group)
-        given = {name: getattr(self, name) for name in RANKING_FIELDS}
-        settings = RankingOptions.from_values(given).settings()
+        try:
+            SearchBodyRequest(query=self.query, group=group, groups="", engine=self.engine, spread=self.spread)
+            settings = RankingOptions.from_values({name: getattr(self, name) for name in RANKING_FIELDS}).settings()
+        except InputError as error:  # its sentence is about options of the command
+            raise InputError(SearchBodyRequest.with_keywords(str(error)), field=error.field) from None
         depth, spread = self.depth, self.spread
         return {"rescore": searcher.rescore(group, self.engine, settings, query=self.query, depth=depth, spread=spread)}
 

@@ -17,6 +17,7 @@ routers = [
     events.router,
     resources.releases,
     resources.searches,
+    resources.rescores,
     other_releases.router,
     audit.router,
     _declarations,

@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
@@ -27,7 +27,7 @@ from queryveil.serve.jobs import RunManager
 from queryveil.serve.logs import DeletionScope
 from queryveil.serve.run_specs import sweep_names
 from queryveil.serve.run_table import SORTS, RunFilter, find_runs
-from queryveil.serve.search import RULES, SearchQuery, invalid_request
+from queryveil.serve.search import MAX_GROUP, RESCORE_RULES, RULES, RescoreQuery, SearchQuery, invalid_request
 from queryveil.serve.store import RunKind, RunRow, RunState
 from queryveil.workflows.inspect import PersonView, SamplePerson, number_of, person_of, sample_people, show_person
 
@@ -275,19 +275,28 @@ def _zip_chunks(folder: FilePath, name: str, temporary: FilePath) -> Iterator[by
             yield chunk
 
 
-_SEARCH_RULES = {**RULES, "release": "the id of a run that made groups, or left out for the newest"}
+_RELEASE_RULE = {"release": "the id of a run that made groups, or left out for the newest"}
+ReleaseField = Annotated[
+    str | None, Field(max_length=100, description="the run that made the groups; the newest if left out")
+]
 
 
 class SearchIn(SearchQuery):
     """A query, the group for which it is answered, and the release it is a group of; never a person."""
 
-    release: Annotated[
-        str | None, Field(max_length=100, description="the run that made the groups; the newest if left out")
-    ] = None
+    release: ReleaseField = None
+
+
+class RescoreIn(RescoreQuery):
+    """A request for the `rescore` part of a group, and the release it is a group of."""
+
+    release: ReleaseField = None
 
 
 class SearchRoute(APIRoute):
     """A route that describes an invalid request in the sentences of the search service."""
+
+    rules: ClassVar = {**RULES, **_RELEASE_RULE}
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler with its validation errors translated."""
@@ -299,9 +308,15 @@ class SearchRoute(APIRoute):
             except RequestValidationError as error:
                 location = error.errors()[0]["loc"][1:]
                 is_named = bool(location) and isinstance(location[0], str)
-                raise invalid_request(location if is_named else (), _SEARCH_RULES) from None
+                raise invalid_request(location if is_named else (), self.rules) from None
 
         return handle_with_sentences
+
+
+class RescoreRoute(SearchRoute):
+    """The same for requests for another engine."""
+
+    rules: ClassVar = {"group": RULES["group"], **RESCORE_RULES, **_RELEASE_RULE}
 
 
 searches = APIRouter(tags=["search"], responses=models.PROBLEMS, route_class=SearchRoute)
@@ -313,3 +328,18 @@ def search(context: ContextDep, body: SearchIn) -> Answer:
     searchers = context.searchers
     release = body.release or (None if body.group is None else next(iter(searchers.releases()), None))
     return body.answer(searchers.searcher(release))
+
+
+rescores = APIRouter(tags=["search"], responses=models.PROBLEMS, route_class=RescoreRoute)
+
+
+@rescores.get("/groups/{group}/rescore")
+def rescore(
+    context: ContextDep,
+    group: Annotated[int, Path(ge=0, le=MAX_GROUP, description="a group of the release")],
+    request: Annotated[RescoreIn, Query()],
+) -> dict[str, Any]:
+    """Return a group's profile as the `rescore` part of a search for OpenSearch, Elasticsearch or another engine."""
+    searchers = context.searchers
+    release = request.release or next(iter(searchers.releases()), None)
+    return request.rescore(searchers.searcher(release), group)
