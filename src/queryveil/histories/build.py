@@ -96,7 +96,7 @@ def _find_stop_words(source: LogSource, words: pa.Array) -> BoolArray | None:
     """Return which entries are stop words, None if these are kept."""
     if source.cleaning.stop_words == "none":
         return None
-    return as_array(pc.is_in(words, arrow_texts(STOP_WORDS, words.type)).cast(pa.uint8())).astype(np.bool_)
+    return as_array(pc.is_in(words, arrow_texts(sorted(STOP_WORDS), words.type)).cast(pa.uint8())).astype(np.bool_)
 
 
 class _Left(NamedTuple):
