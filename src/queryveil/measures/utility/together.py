@@ -146,10 +146,11 @@ def _error_of_supports(name: str, before: PersonRows, after: PersonRows, rank: i
 def _supports_among(rows: PersonRows, terms: IntArray) -> IntArray:
     """Count the people who have each pair of some neighbouring terms in one history."""
     at = np.flatnonzero((rows.ids >= terms[0]) & (rows.ids <= terms[-1]))
-    history, row = np.unique(row_numbers(rows.indptr)[at], return_inverse=True)
-    holds = np.zeros((len(history), len(terms)), np.bool_)
-    holds[row, rows.ids[at] - terms[0]] = True
-    owner = rows.owner[history]
+    history = np.searchsorted(rows.indptr, at, "right") - 1
+    is_first = np.diff(history, prepend=-1) > 0
+    owner = rows.owner[history[is_first]]
+    holds = np.zeros((len(owner), len(terms)), np.bool_)
+    holds[np.cumsum(is_first) - 1, rows.ids[at] - terms[0]] = True
     first, second = np.triu_indices(len(terms), 1)
     pairs = zip(first.tolist(), second.tolist(), strict=True)
     return np.array([count_runs(owner[holds[:, one] & holds[:, other]]) for one, other in pairs], np.int64)
