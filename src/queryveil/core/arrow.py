@@ -29,9 +29,10 @@ def arrow_numbers(values: NDArray[Any], is_null: NDArray[np.bool_] | None = None
 
 def arrow_texts(texts: Sequence[str], kind: pa.DataType | None = None) -> pa.Array:
     """Return texts as an Arrow array, strings unless another type is given; it does not import pandas either."""
-    lengths = np.fromiter((len(text.encode()) for text in texts), np.int64, len(texts))
+    encoded = [text.encode() for text in texts]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    buffers = pa.py_buffer(offsets), pa.py_buffer("".join(texts).encode())
+    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
     return pa.LargeStringArray.from_buffers(len(texts), *buffers).cast(kind or pa.string())
 
 
