@@ -40,3 +40,8 @@ def pytest_collection_finish() -> None:
     """Collect garbage from now on, and never look at what the tests themselves are made of."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let Python clean up as usual at the end: extensions report what is left over."""
+    gc.unfreeze()
