@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as benchmarks
-from benchmarks import kernels, results
+from benchmarks import kernels, reading, results
 from benchmarks.common import Figures
 
 SPEED: Figures = {"times faster (bar: 60)": 100.0, "kernels, seconds": 0.3, "identical output": True}
@@ -80,6 +80,28 @@ def test_check_without_figures_to_compare_with_does_not_pass(
     assert benchmarks.main(["check"]) == 1
     assert "has no figures to compare with" in capsys.readouterr().out
     assert results.tables(measured({}), []).startswith("Results of `make bench` are not in the repository yet.")
+
+
+def test_write_saves_what_was_measured_and_table_shows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, page = tmp_path / "ordinary.json", tmp_path / "figures.md"
+    page.write_text(f"# Figures\n\n{results.BEGIN}\n{results.END}\n")
+    monkeypatch.setattr(results, "ORDINARY", path)
+    monkeypatch.setattr(results, "PAGE", page)
+    monkeypatch.setattr(benchmarks, "OF_ORDINARY_LENGTH", [(kernels, lambda: SPEED), (reading, lambda: COST)])
+    assert benchmarks.main(["write"]) == 0
+    assert "kernels, seconds: 0.3" in capsys.readouterr().out
+    written = json.loads(path.read_text())
+    assert written["figures"] == {"kernels": SPEED, "reading": COST}
+    assert written["seconds"] == {"kernels": 0, "reading": 0}
+    shown = page.read_text()
+    assert f"`make bench` on {written['date']}:" in shown
+    assert "| time ratio | 1.2 |" in shown
+    results.save(path, written | {"figures": {"reading": {"time ratio": 1.3}}})
+    assert benchmarks.main(["table"]) == 0
+    assert "| time ratio | 1.3 |" in page.read_text()
+    assert benchmarks.main(["check"]) == 0  # 1.2 now
 
 
 def test_the_page_shows_the_results_of_the_repository() -> None:

@@ -131,6 +131,14 @@ def test_light_commands_load_nothing_heavy(folder: Path) -> None:
         assert done.stdout.splitlines()[-1] == "[]", arguments
 
 
+def test_making_a_release_does_not_load_pandas(folder: Path, tmp_path: Path) -> None:
+    made = ["--out", str(tmp_path / "release"), "--private", str(tmp_path / "private")]
+    arguments = ["anonymize", str(folder / "log.tsv"), "--method", "km(k=3, m=2)", *made]
+    code = f"import sys; from queryveil.cli import run; assert run({arguments}) == 0; print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 def test_progress_shows_on_a_terminal_only(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "queryveil", "anonymize", str(folder / "log.tsv"), "--method", "km(k=3, m=2)"]
     quiet = subprocess.run([*command, "--out", str(tmp_path / "a")], capture_output=True, check=True)

@@ -7,7 +7,22 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.core.arrow import break_ties, open_parquet, parquet_bytes
+from queryveil.core.arrow import arrow_numbers, arrow_texts, break_ties, open_parquet, parquet_bytes
+
+
+@given(st.lists(st.text(max_size=5)), st.sampled_from([pa.string(), pa.large_string()]))
+def test_texts_are_those_of_a_list(texts: list[str], kind: pa.DataType) -> None:
+    assert arrow_texts(texts, kind).equals(pa.array(texts, kind))
+    assert arrow_texts(tuple(texts)).type == pa.string()
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.booleans())), st.sampled_from(["int32", "int64", "float64"]))
+def test_numbers_are_those_of_an_array(elements: list[tuple[int, bool]], dtype: str) -> None:
+    values, is_null = np.array([n for n, _ in elements], dtype), np.array([null for _, null in elements], np.bool_)
+    for each, mask in ((values, is_null), (values[::2], None)):  # every other number is not contiguous
+        found = arrow_numbers(each, mask)
+        found.validate(full=True)
+        assert found.equals(pa.array(each, mask=mask))
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.text("ab", max_size=3)), max_size=20))

@@ -1,5 +1,6 @@
 """The command line: commands made from declared options, and one printer for every error."""
 
+import gc
 import os
 import signal
 import sys
@@ -65,6 +66,7 @@ for name, function in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with its code."""
+    gc.set_threshold(100_000, 20, 50)  # logs become lists of many texts, and looking through these finds no garbage
     tempfile.gettempdir()  # found once by writing a file: an interrupt meanwhile would leave that behind
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that SIGTERM leaves nothing behind either
     sys.exit(run(arguments))

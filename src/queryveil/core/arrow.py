@@ -1,6 +1,6 @@
 """Arrow columns as NumPy arrays, tables as Parquet bytes, and sorting by Arrow keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,25 @@ def as_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     # not column.to_numpy(): that imports pandas where it is installed, which costs more than a small verification
     return np.array(np.from_dlpack(array))
+
+
+def arrow_numbers(values: NDArray[Any], is_null: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return an array of numbers as an Arrow array that shares its memory.
+
+    Unlike `pa.array`, this does not import pandas where it is installed: 60 MB, and half a second.
+    """
+    values = np.ascontiguousarray(values)
+    valid = None if is_null is None else pa.py_buffer(np.packbits(~is_null, bitorder="little"))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, pa.py_buffer(values)])
+
+
+def arrow_texts(texts: Sequence[str], kind: pa.DataType | None = None) -> pa.Array:
+    """Return texts as an Arrow array, strings unless another type is given; it does not import pandas either."""
+    encoded = [text.encode() for text in texts]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
+    return pa.LargeStringArray.from_buffers(len(texts), *buffers).cast(kind or pa.string())
 
 
 def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
@@ -65,6 +84,6 @@ def break_ties(order: NDArray[np.int64], equals_next: NDArray[np.bool_], keys: C
 
     tied = np.flatnonzero(np.append(equals_next, False) | np.insert(equals_next, 0, False))
     run = np.cumsum(~np.insert(equals_next, 0, False))[tied]
-    table = pa.table({"run": run, "key": keys(order[tied])})
+    table = pa.table({"run": arrow_numbers(run), "key": keys(order[tied])})
     resolved = as_array(pc.sort_indices(table, [("run", "ascending"), ("key", "ascending")]))
     order[tied] = order[tied[resolved]]

@@ -8,6 +8,7 @@ pages. An `OptionGroup` may contain other groups; their options then belong to i
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, ClassVar, Self
@@ -189,6 +190,7 @@ class OptionGroup:
                 each.check(one, each.flag or each.name)
 
     @classmethod
+    @cache
     def own_options(cls) -> tuple[Option, ...]:
         """Return the options declared by the class itself, without those of nested groups."""
         found = []
@@ -203,6 +205,7 @@ class OptionGroup:
         return tuple(found)
 
     @classmethod
+    @cache
     def options(cls) -> tuple[Option, ...]:
         """Return all options: arguments and required ones first, then the class's own, then those of nested groups."""
         found = [*cls.own_options()]

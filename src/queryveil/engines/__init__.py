@@ -190,6 +190,8 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
         """Return the person and the partition number of every history; history h is position h."""
         import numpy as np
 
+        from queryveil.core.arrow import as_array
+
         has_parts = "part" in self.columns
         if not has_parts and self.source.cleaning.history == "user":
             sql = "SELECT id AS person FROM people ORDER BY id"
@@ -197,7 +199,7 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
             part = ", any_value(part) AS part" if has_parts else ""
             sql = f"SELECT history, any_value(person) AS person{part} FROM queries GROUP BY 1 ORDER BY 1"
         table = self.connection.query_table(sql)
-        persons = table["person"].to_numpy().astype(np.int32)
+        persons = as_array(table["person"])
         if not has_parts:
             return persons, None
         number = {value: i for i, value in enumerate(self.partition_values)}

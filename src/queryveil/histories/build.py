@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.core.arrow import break_ties
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, break_ties
 from queryveil.core.errors import NoTermsError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of, row_numbers
@@ -41,7 +41,7 @@ def build(
 
     def queries() -> Iterator[tuple[int, pa.Array]]:
         for n_batches, batch in enumerate(log.batches()):
-            histories.append(batch["history"].to_numpy().astype(np.int32))
+            histories.append(as_array(batch["history"]))
             yield n_batches % n_tokenizers, batch["query"]
             progress("finding terms", n_batches, 0)
 
@@ -96,8 +96,7 @@ def _find_stop_words(source: LogSource, words: pa.Array) -> BoolArray | None:
     """Return which entries are stop words, None if these are kept."""
     if source.cleaning.stop_words == "none":
         return None
-    found: BoolArray = pc.is_in(words, pa.array(STOP_WORDS, words.type)).to_numpy(zero_copy_only=False)
-    return found
+    return as_array(pc.is_in(words, arrow_texts(sorted(STOP_WORDS), words.type)).cast(pa.uint8())).astype(np.bool_)
 
 
 class _Left(NamedTuple):
@@ -172,7 +171,7 @@ def assemble(
     by_rank, rank = entry_order(starts, terms, number, words)
     indptr, ids, counts = _sort_rows_in_threads(starts, terms, rank, len(by_rank))
     return Profiles(
-        tuple(words.take(pa.array(by_rank)).to_pylist()),
+        tuple(words.take(arrow_numbers(by_rank)).to_pylist()),
         indptr,
         ids,
         counts,
@@ -206,7 +205,7 @@ def entry_order(indptr: IntArray, ids: Int32Array, owner: Int32Array, words: pa.
     keys = first_bytes(*text_bytes(words))
     order = by_falling(people, np.argsort(keys))
     equals_next = (people[order[1:]] == people[order[:-1]]) & (keys[order[1:]] == keys[order[:-1]])
-    break_ties(order, equals_next, lambda tied: words.take(pa.array(tied)))
+    break_ties(order, equals_next, lambda tied: words.take(arrow_numbers(tied)))
     rank = np.full(len(people), -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return order, rank
@@ -219,7 +218,7 @@ def partition_profiles(profiles: Profiles, part: int) -> tuple[Profiles, IntArra
     histories = np.flatnonzero(profiles.partition == part)
     indptr, inside = gather_rows(profiles.indptr, histories)
     owner, ids = profiles.owner[histories], profiles.ids[inside]
-    order, rank = entry_order(indptr, ids, owner, pa.array(profiles.vocabulary, pa.large_string()))
+    order, rank = entry_order(indptr, ids, owner, arrow_texts(profiles.vocabulary, pa.large_string()))
     selected = replace(
         profiles,
         vocabulary=tuple(profiles.vocabulary[i] for i in order),

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from queryveil.core.arrow import arrow_texts
 from queryveil.kernels.tokens import Phrases, cut, enter, number, weigh
 from queryveil.logs.characters import fold
 
@@ -103,7 +104,7 @@ class Tokenizer:
         if not pc.any(needs_folding).as_py():
             return queries
         folded = [fold(text, self.charset) for text in queries.filter(needs_folding).to_pylist()]
-        return pc.replace_with_mask(queries, needs_folding, pa.array(folded, queries.type))
+        return pc.replace_with_mask(queries, needs_folding, arrow_texts(folded, queries.type))
 
 
 class WholeTexts:
@@ -120,7 +121,7 @@ class WholeTexts:
 
     def vocabulary(self) -> pa.Array:
         """Return the entries by number, as Arrow strings."""
-        return pa.array(list(self._numbers), pa.large_string())
+        return arrow_texts(list(self._numbers), pa.large_string())
 
 
 def tokenize(

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import break_ties
+from queryveil.core.arrow import arrow_numbers, arrow_texts, break_ties
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows
 from queryveil.histories.profiles import Profiles
 
@@ -21,7 +21,7 @@ def rank_texts(entries: Sequence[str], ids: Int32Array) -> tuple[Int32Array, pa.
     order = np.array(sorted(released, key=entries.__getitem__), np.int64)
     rank = np.full(len(entries), -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank, pa.array([entries[i] for i in order], pa.string())
+    return rank, arrow_texts([entries[i] for i in order])
 
 
 def order_rows(indptr: IntArray, ranks: Int32Array, partition: Int32Array | None) -> IntArray:
@@ -70,4 +70,4 @@ def order_by_keys(keys: Sequence[bytes], is_released: BoolArray) -> IntArray:
 def partition_column(profiles: Profiles, histories: IntArray, lengths: IntArray) -> pa.Array:
     """Return the partition of every history of a log that was cut into partitions, repeated by `lengths`."""
     number = np.zeros(0, np.int32) if profiles.partition is None else profiles.partition
-    return pa.array(profiles.partition_values, pa.string()).take(pa.array(np.repeat(number[histories], lengths)))
+    return arrow_texts(profiles.partition_values).take(arrow_numbers(np.repeat(number[histories], lengths)))

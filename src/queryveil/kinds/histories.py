@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.arrow import as_array
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array
 from queryveil.core.display import counted
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Floor, KeptValues, Owners, ReleasedHistories
@@ -67,7 +67,7 @@ class HistoriesKind(Kind):
         indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
         order = order_rows(indptr, ranks, profiles.partition)
         released, positions = gather_rows(indptr, order)
-        columns = {"user": pa.array(row_numbers(released)), "term": texts.take(pa.array(ranks[positions]))}
+        columns = {"user": arrow_numbers(row_numbers(released)), "term": texts.take(arrow_numbers(ranks[positions]))}
         if profiles.partition is not None:
             columns["partition"] = partition_column(profiles, order, np.diff(released))
         return ReleaseContent(pa.table(columns), ids_of_order(order, profiles.n_histories))
@@ -137,7 +137,7 @@ class HistoriesKind(Kind):
         import pyarrow.compute as pc  # slow to import, and commands that list names read no rows
 
         released, profiles = evidence.get(ReleasedHistories), private.log_profiles
-        number = pc.index_in(pa.array(released.terms, pa.string()), pa.array(profiles.vocabulary, pa.string()))
+        number = pc.index_in(arrow_texts(released.terms), arrow_texts(profiles.vocabulary))
         width = len(profiles.vocabulary) + 1  # the last one is for terms that the log does not have
         ids = as_array(pc.fill_null(number, width - 1)).astype(np.int64)[released.ids]
         true = np.append(row_numbers(profiles.indptr) * width + profiles.ids, np.iinfo(np.int64).max)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import as_array, open_parquet, parquet_bytes
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, open_parquet, parquet_bytes
 from queryveil.core.errors import ReleaseError
 from queryveil.core.files import write_file
 from queryveil.core.memory_folder import Folder, MemoryPath
@@ -84,12 +84,12 @@ def write_private(
 ) -> None:
     """Write membership, profiles and the run record; a history in several pieces has a row for each (`history_of`)."""
     membership, pairs = tables_of(profiles)
-    history = membership["history"].to_numpy() if history_of is None else history_of
-    membership = membership.take(pa.array(history))
-    membership = membership.append_column("release_id", pa.array(release_ids, mask=release_ids < 0))
+    history = np.arange(profiles.n_histories) if history_of is None else history_of
+    membership = membership.take(arrow_numbers(history))
+    membership = membership.append_column("release_id", arrow_numbers(release_ids, release_ids < 0))
     if profiles.partition is not None:
-        values = pa.array(profiles.partition_values, pa.string())
-        membership = membership.append_column("partition", values.take(pa.array(profiles.partition[history])))
+        values = arrow_texts(profiles.partition_values)
+        membership = membership.append_column("partition", values.take(arrow_numbers(profiles.partition[history])))
     for name, table in ((MEMBERSHIP, membership), (PROFILES, pairs)):
         write_file(folder / name, parquet_bytes(table), 0o600)
     run.write(folder)
@@ -112,12 +112,14 @@ def write_contributors(folder: Folder, group_of: Mapping[str, int], frozen: Sequ
 
 def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
     """Return the owners of histories (`person, history`) and their content (`history, term, count`, weights if any)."""
-    persons = pa.array(profiles.persons, pa.string()).take(pa.array(profiles.owner))
-    entries = pa.array(profiles.vocabulary, pa.string()).take(pa.array(profiles.ids))
-    pairs = {"history": row_numbers(profiles.indptr), "term": entries, "count": profiles.counts}
+    persons = arrow_texts(profiles.persons).take(arrow_numbers(profiles.owner))
+    entries = arrow_texts(profiles.vocabulary).take(arrow_numbers(profiles.ids))
+    history, counts = arrow_numbers(row_numbers(profiles.indptr)), arrow_numbers(profiles.counts)
+    pairs = {"history": history, "term": entries, "count": counts}
     if profiles.weights is not None:
-        pairs["weight"] = profiles.weights
-    return pa.table({"person": persons, "history": np.arange(profiles.n_histories)}), pa.table(pairs)
+        pairs["weight"] = arrow_numbers(profiles.weights)
+    numbers = arrow_numbers(np.arange(profiles.n_histories))
+    return pa.table({"person": persons, "history": numbers}), pa.table(pairs)
 
 
 @contextmanager
@@ -209,7 +211,7 @@ class PrivateFolder:
         """Return the membership with one row for each history of the log, by its number, whatever became of it."""
         membership = self.membership()
         _, first = np.unique(as_array(membership["history"]), return_index=True)
-        return membership.take(pa.array(first))
+        return membership.take(arrow_numbers(first))
 
     def membership(self) -> pa.Table:
         """Return `person, history, release_id`, and `partition` if the log was cut into partitions.

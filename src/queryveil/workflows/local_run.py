@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil._version import __version__
+from queryveil.core.arrow import arrow_texts
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, MethodParameters, Views
+from queryveil.core.memory import release_freed_memory
 from queryveil.core.memory_folder import Folder, MemoryPath, folder_of
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
@@ -74,10 +76,12 @@ class LocalRun(ReleaseRun):
         with open_source(source, plan.kind, self.progress) as (log, profiles):
             if log is not None and plan.kind.needs_profiles_only:
                 log.close()  # its memory is better used by the method
+                release_freed_memory()
             for each in self._input_loaders:
                 profiles = each.provide(profiles, self._method_inputs)
             outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._method_inputs, self.progress))
             self.progress("writing", 0, 1)
+            release_freed_memory()
             self._kept = plan.kept_columns(outcome.found)
             self._content = plan.kind.encode(outcome, profiles, log, self._kept)
             refuse_published(self._content.rows, source.excluded)
@@ -237,4 +241,4 @@ def _suppressed(kept: KeptColumns, n_rare: Mapping[str, int]) -> dict[str, int]:
 
 def _warm_up() -> None:
     """Load the compiler while the log is read."""
-    Tokenizer().add(pa.array(["a"]))
+    Tokenizer().add(arrow_texts(["a"]))

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
+from queryveil.core.arrow import arrow_texts
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.files import check_new_file, write_new_file
@@ -311,7 +312,7 @@ def compare_to_original(
     profiles = assemble(
         history[occurrences],
         released.ids[occurrences],
-        pa.array(released.terms, pa.large_string()),
+        arrow_texts(released.terms, pa.large_string()),
         owner,
         tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
     )

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pyarrow as pa
 
+from queryveil.core.arrow import arrow_texts
 from queryveil.core.errors import LogError
 from queryveil.engines import BATCH_ROWS, Step
 from queryveil.engines.local.connection import fetch_number
@@ -67,7 +68,7 @@ def _find_scrubbed(database: duckdb.DuckDBPyConnection, options: CleaningOptions
                 kinds.update({kind: number * rows for kind, number in found.items()})
         if changed:
             texts, cleaned = zip(*changed, strict=True)
-            database.register("changed", pa.table({"query": texts, "clean": cleaned}))
+            database.register("changed", pa.table({"query": arrow_texts(texts), "clean": arrow_texts(cleaned)}))
             database.execute("INSERT INTO scrubbed SELECT * FROM changed")
             database.unregister("changed")
     reader.close()

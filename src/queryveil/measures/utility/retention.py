@@ -54,7 +54,7 @@ def _count(comparison: Comparison) -> RetentionCounts:
     original, released = comparison.original, comparison.released
     is_filled = np.diff(released.indptr) > 0
     if comparison.history_of is not None:
-        users = len(np.unique(comparison.released_owner()[is_filled])), original.n_people
+        users = int(np.count_nonzero(np.bincount(comparison.released_owner()[is_filled]))), original.n_people
     else:
         users = int(np.count_nonzero(is_filled)), original.n_histories
     occurrences = comparison.released_occurrences()

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import (
-    BoolArray,
     Int32Array,
     IntArray,
     count_runs,
@@ -40,6 +40,7 @@ from queryveil.measures.base import Comparison
 RANKS = (1, 20, 200, 1_000)  # of the first of the terms whose pairs are compared
 _TERMS = 20
 _MOST_FREQUENT = 1_000  # combinations
+_SAMPLED = 16  # of so many histories one tells how frequent these may be
 _PAIRS_PER_STEP = 1_000_000
 _NO_PAIRS = "nobody has two terms in one history"
 
@@ -145,10 +146,11 @@ def _error_of_supports(name: str, before: PersonRows, after: PersonRows, rank: i
 def _supports_among(rows: PersonRows, terms: IntArray) -> IntArray:
     """Count the people who have each pair of some neighbouring terms in one history."""
     at = np.flatnonzero((rows.ids >= terms[0]) & (rows.ids <= terms[-1]))
-    history, row = np.unique(row_numbers(rows.indptr)[at], return_inverse=True)
-    holds = np.zeros((len(history), len(terms)), np.bool_)
-    holds[row, rows.ids[at] - terms[0]] = True
-    owner = rows.owner[history]
+    history = np.searchsorted(rows.indptr, at, "right") - 1
+    is_first = np.diff(history, prepend=-1) > 0
+    owner = rows.owner[history[is_first]]
+    holds = np.zeros((len(owner), len(terms)), np.bool_)
+    holds[np.cumsum(is_first) - 1, rows.ids[at] - terms[0]] = True
     first, second = np.triu_indices(len(terms), 1)
     pairs = zip(first.tolist(), second.tolist(), strict=True)
     return np.array([count_runs(owner[holds[:, one] & holds[:, other]]) for one, other in pairs], np.int64)
@@ -169,8 +171,7 @@ def _missing_combinations(
 def _most_frequent(rows: PersonRows, n_terms: int, progress: Progress) -> set[tuple[int, ...]]:
     """Return the most frequent combinations of two and three terms; of equals those of commoner terms."""
     people = count_people(rows.indptr, rows.ids, rows.owner, n_terms)
-    falling = np.sort(people)[::-1]
-    support = int(falling[min(46, len(falling) - 1)])  # so many terms have 1,000 pairs
+    support = _likely_support(rows, people)
     while True:
         progress("finding frequent combinations", 0, 1)
         common, rarer, count = _frequent_pairs(rows, people, max(2, support))
@@ -187,6 +188,20 @@ def _most_frequent(rows: PersonRows, n_terms: int, progress: Progress) -> set[tu
     return {found[i] for i in order[:_MOST_FREQUENT]}
 
 
+def _likely_support(rows: PersonRows, people: IntArray) -> int:
+    """Return a support that the most frequent pairs probably reach, from those of a sample of the histories."""
+    falling = np.sort(people)[::-1]
+    most = int(falling[min(46, len(falling) - 1)])  # so many terms have 1,000 pairs
+    histories = np.arange(0, len(rows.owner), _SAMPLED)
+    indptr, at = gather_rows(rows.indptr, histories)
+    sample = PersonRows(indptr, rows.ids[at], rows.owner[histories])
+    least = max(2, most // (64 * _SAMPLED))
+    _, _, count = _frequent_pairs(sample, people // _SAMPLED, least)
+    if len(count) >= _MOST_FREQUENT:
+        least = int(np.sort(count)[-_MOST_FREQUENT])
+    return min(most, _SAMPLED * least * 3 // 4)
+
+
 def _frequent_pairs(rows: PersonRows, people: IntArray, support: int) -> tuple[IntArray, IntArray, IntArray]:
     """Return the pairs of terms that so many people have in one history: the lower id, the higher one, and how many."""
     n_terms = int(np.flatnonzero(people >= support).max(initial=-1)) + 1
@@ -200,32 +215,38 @@ def _frequent_triples(
     rows: PersonRows, common: IntArray, rarer: IntArray, support: int, progress: Progress
 ) -> tuple[list[tuple[int, ...]], list[int]]:
     """Return the triples that so many people have in one history, and how many; each of their pairs is given."""
-    n_terms = int(rarer.max(initial=-1)) + 1
-    start, history, _ = term_postings(rows.indptr, rows.ids, n_terms)
-    partners: dict[int, list[int]] = {}
-    for one, other in zip(common.tolist(), rarer.tolist(), strict=True):
-        partners.setdefault(other, []).append(one)
+    if not len(common):
+        return [], []
+    owner, holders = _holders_as_bits(rows, np.union1d(common, rarer))
+    has_one_each = are_distinct(owner)
     triples: list[tuple[int, ...]] = []
     supports: list[int] = []
-    for number, (last, firsts) in enumerate(partners.items()):
-        progress("finding frequent combinations", number, len(partners))
-        holders = history[start[last] : start[last + 1]]
-        holds = _holds(rows, holders, np.array(sorted(firsts), np.int64))
-        for second, other in enumerate(sorted(firsts)):
-            within = holds[:, second]
-            for first in range(second):
-                n = count_runs(rows.owner[holders[within & holds[:, first]]])
+    order = np.lexsort((common, rarer))
+    lasts, starts = np.unique(rarer[order], return_index=True)
+    for number, (last, firsts) in enumerate(zip(lasts.tolist(), np.split(common[order], starts[1:]), strict=True)):
+        progress("finding frequent combinations", number, len(lasts))
+        pairs = np.stack([holders[first] for first in firsts.tolist()]) & holders[last]
+        for second in range(1, len(firsts)):
+            shared = pairs[:second] & pairs[second]
+            n_shared = np.bitwise_count(shared).sum(axis=1, dtype=np.int64)  # histories: at least as many as people
+            for first in np.flatnonzero(n_shared >= support).tolist():
+                n = int(n_shared[first])
+                if not has_one_each:
+                    n = count_runs(owner[np.unpackbits(shared[first], count=len(owner)).view(np.bool_)])
                 if n >= support:
-                    triples.append((sorted(firsts)[first], other, last))
+                    triples.append((int(firsts[first]), int(firsts[second]), last))
                     supports.append(n)
     return triples, supports
 
 
-def _holds(rows: PersonRows, histories: Int32Array, terms: IntArray) -> BoolArray:
-    """Return which histories hold which of some ascending terms."""
-    indptr, at = gather_rows(rows.indptr, histories)
-    position = np.minimum(np.searchsorted(terms, rows.ids[at]), len(terms) - 1)
-    is_wanted = terms[position] == rows.ids[at]
-    held = np.zeros((len(histories), len(terms)), np.bool_)
-    held[row_numbers(indptr)[is_wanted], position[is_wanted]] = True
-    return held
+def _holders_as_bits(rows: PersonRows, terms: IntArray) -> tuple[Int32Array, dict[int, NDArray[np.uint8]]]:
+    """Return the owners of the histories that hold three of some terms, and for each term a bit for each of these."""
+    start, history, _ = term_postings(rows.indptr, rows.ids, int(terms.max(initial=-1)) + 1)
+    holders = {term: history[start[term] : start[term + 1]] for term in terms.tolist()}
+    is_looked_at = np.bincount(np.concatenate([*holders.values()]), minlength=len(rows.owner)) >= 3
+    number, found = np.cumsum(is_looked_at) - 1, {}
+    for term, histories in holders.items():
+        holds = np.zeros(int(np.count_nonzero(is_looked_at)), np.bool_)
+        holds[number[histories[is_looked_at[histories]]]] = True
+        found[term] = np.packbits(holds)
+    return rows.owner[is_looked_at], found
