@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.km.deletion import select_deletion
-from queryveil.kernels.km.supports import LISTED, ONE, Postings, Tree, find_node, list_pairs, lowest
+from queryveil.kernels.km.supports import LISTED, NOT_NEGATIVE, ONE, Postings, Tree, find_node, list_pairs, lowest
 from queryveil.kernels.km.updates import UTILITY, Log, Rule, Scratch
 
 SHORT = 32  # terms of the longest history whose pairs are found beforehand
 PAIRS = 8_000_000  # most pairs that are: bounds the room
-_POSITIVE = (1 << 62) - 1  # to tell the compiler that an index does not count from the end
 
 
 class ShortHistories(NamedTuple):
@@ -67,12 +66,12 @@ def find_pairs(
         for i in range(low, high):
             node_with[tree.term2[i]] = i
         for q in range(start[t], start[t + 1]):
-            h, end = history[q], position[q]
-            pair, step = first[h] + end - indptr[h] - 1, size[h] - 2
-            for i in range(indptr[h] if first[h] >= 0 else end, end):
-                node[pair] = node_with[ids[i]]
-                pair += step
-                step -= 1
+            h = np.uint32(history[q])
+            j = position[q] - indptr[h] if first[h] >= 0 else 0
+            begin, pair, step = indptr[h] & NOT_NEGATIVE, (first[h] + j - 1) & NOT_NEGATIVE, size[h] - 2
+            for i in range(j):
+                node[pair & NOT_NEGATIVE] = node_with[np.uint32(ids[begin + i])]
+                pair += step - i
         for i in range(low, high):
             node_with[tree.term2[i]] = infrequent
     return ShortHistories(first, size, place, node)
@@ -89,7 +88,7 @@ def _has_infrequent(
     n: int,
 ) -> bool:
     """Return whether a short history has an infrequent pair, or term if it is the only one."""
-    pair &= _POSITIVE
+    pair &= NOT_NEGATIVE
     fewest = support1[current[0]] if n == 1 else np.int32(k)
     for i in range(n * (n - 1) >> 1):
         fewest = min(fewest, support2[node[pair + i]])
@@ -113,7 +112,7 @@ def _choose_by_utility(
     It has few branches, as nothing foretells which pairs are infrequent. All bits are shifted by one at a time, because
     a vectorised loop would take longer for so few.
     """
-    deleted, pair = 0, pair & _POSITIVE
+    deleted, pair = 0, pair & NOT_NEGATIVE
     for i in range(n):
         deleted |= np.int64(support1[current[i]] < k) << i
         value[i] = utility[current[i]]
@@ -173,7 +172,7 @@ def _delete_in_short(
     lowered: NDArray[np.int64],
 ) -> int:
     """Delete terms of a short history, lower the supports of them and their pairs; return how many terms stay."""
-    infrequent, begin, pair, n_kept, n_lowered = len(support2) - 1, begin & _POSITIVE, pair & _POSITIVE, 0, 0
+    infrequent, begin, pair, n_kept, n_lowered = len(support2) - 1, begin & NOT_NEGATIVE, pair & NOT_NEGATIVE, 0, 0
     to = pair
     for i in range(n):  # with few branches, as nothing foretells which terms are deleted
         is_i_deleted, at, t = deleted >> i & 1, place[begin + i], current[i]
@@ -190,7 +189,7 @@ def _delete_in_short(
             to += 1 - is_deleted
             n_lowered += is_deleted & (x < infrequent)
     for p in range(n_lowered):
-        x = lowered[p] >> 10 & _POSITIVE
+        x = lowered[p] >> 10 & NOT_NEGATIVE
         support2[x] -= 1
         if support2[x] == k - 1:
             rarer, other = current[lowered[p] & 31], current[lowered[p] >> 5 & 31]
