@@ -8,8 +8,8 @@ the terms that are frequent with it; those of four are the pairs in a reduction 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels import jit
-from queryveil.kernels.km.supports import NOT_NEGATIVE, Postings, term_postings
+from queryveil.kernels import NOT_NEGATIVE, jit
+from queryveil.kernels.km.supports import Postings, term_postings
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]  # indptr, ids, owner of histories
 Nodes = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]  # start, term, support

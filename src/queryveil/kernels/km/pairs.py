@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels import jit
+from queryveil.kernels import NOT_NEGATIVE, jit
 from queryveil.kernels.km.deletion import select_deletion
-from queryveil.kernels.km.supports import LISTED, NOT_NEGATIVE, ONE, Postings, Tree, find_node, list_pairs, lowest
+from queryveil.kernels.km.supports import LISTED, ONE, Postings, Tree, find_node, list_pairs, lowest
 from queryveil.kernels.km.updates import UTILITY, Log, Rule, Scratch
 
 SHORT = 32  # terms of the longest history whose pairs are found beforehand

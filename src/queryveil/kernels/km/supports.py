@@ -16,7 +16,6 @@ from queryveil.kernels import jit
 LISTED = 1024  # terms of the longest history whose frequent pairs are listed: bounds the room
 MARKED = 256  # terms of the longest history whose frequent triples are marked: bounds the room
 ONE = np.uint64(1)
-NOT_NEGATIVE = (1 << 62) - 1  # a mask that tells the compiler that an index does not count from the end
 
 
 Postings = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]  # start, history, position
