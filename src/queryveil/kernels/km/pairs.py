@@ -241,16 +241,25 @@ def _delete_infrequent_listed(rule: Rule, support1: NDArray[np.int32], n: int, s
 
 
 @jit
-def _lower_pair(support2: NDArray[np.int32], node: int, k: int, drops: Drops, now: int, rarer: int, other: int) -> None:
+def _lower_pair(
+    support2: NDArray[np.int32], node: int, k: int, drops: Drops, now: int, rarer: int, other: int, is_first_time: bool
+) -> None:
     """Lower the support of a pair of terms of a long history by one."""
     support2[node] -= 1
     if support2[node] == k - 1:
-        _note_drop(drops, now, rarer, other, False)
+        _note_drop(drops, now, rarer, other, is_first_time)
 
 
 @jit
 def _update_pairs(
-    tree: Tree, k: int, drops: Drops, now: int, current: NDArray[np.int32], n: int, is_deleted: NDArray[np.bool_]
+    tree: Tree,
+    k: int,
+    drops: Drops,
+    now: int,
+    current: NDArray[np.int32],
+    n: int,
+    is_deleted: NDArray[np.bool_],
+    is_first_time: bool,
 ) -> None:
     """Lower the supports of the pairs of the terms that have a deleted one, where pairs are not listed."""
     start, term, support2 = tree.start2, tree.term2, tree.support2
@@ -261,11 +270,11 @@ def _update_pairs(
         for i in range(g):
             node = find_node(term, start[t], start[t + 1], current[i])
             if node >= 0:
-                _lower_pair(support2, node, k, drops, now, t, current[i])
+                _lower_pair(support2, node, k, drops, now, t, current[i], is_first_time)
         for j in range(g + 1, n):
             node = -1 if is_deleted[j] else find_node(term, start[current[j]], start[current[j] + 1], t)
             if node >= 0:
-                _lower_pair(support2, node, k, drops, now, current[j], t)
+                _lower_pair(support2, node, k, drops, now, current[j], t, is_first_time)
 
 
 @jit
@@ -304,14 +313,14 @@ def _delete_in_long(
             kept[where[i]] = False
             support1[current[i]] -= 1
             if support1[current[i]] == k - 1:
-                _note_drop(drops, now, current[i], -1, False)
+                _note_drop(drops, now, current[i], -1, previous < 0)
     if previous >= 0 or n > LISTED:
-        _update_pairs(tree, k, drops, now, current, n, is_deleted)
+        _update_pairs(tree, k, drops, now, current, n, is_deleted, previous < 0)
     else:
         for pair in range(s.pairs.size[0]):
             i, j = first[pair], second[pair]
             if is_deleted[i] or is_deleted[j]:
-                _lower_pair(tree.support2, node_of[pair], k, drops, now, current[j], current[i])
+                _lower_pair(tree.support2, node_of[pair], k, drops, now, current[j], current[i], previous < 0)
     return n_deleted, work + n * n
 
 
