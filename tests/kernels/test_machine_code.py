@@ -48,7 +48,7 @@ def test_code_for_something_else_is_compiled_anew(package: Path, tmp_path: Path,
 def test_code_of_another_numba_is_compiled_anew(package: Path, tmp_path: Path) -> None:
     (path,) = (package / "kernels" / "machine_code").rglob("*.nbi")
     with path.open("rb") as file:
-        assert pickle.load(file) == numba.__version__  # type: ignore[attr-defined]
+        assert pickle.load(file) == numba.__version__
         index = file.read()
     path.write_bytes(pickle.dumps("0.0") + index)
     assert run(package, tmp_path / "fresh")[1:] == (0, 1)

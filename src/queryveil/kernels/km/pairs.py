@@ -66,7 +66,7 @@ def find_pairs(
         for i in range(low, high):
             node_with[tree.term2[i]] = i
         for q in range(start[t], start[t + 1]):
-            h = np.uint32(history[q])
+            h = int(history[q])
             j = position[q] - indptr[h] if first[h] >= 0 else 0
             begin, pair, step = indptr[h] & NOT_NEGATIVE, (first[h] + j - 1) & NOT_NEGATIVE, size[h] - 2
             for i in range(j):
@@ -92,7 +92,7 @@ def _has_infrequent(
     fewest = support1[current[0]] if n == 1 else np.int32(k)
     for i in range(n * (n - 1) >> 1):
         fewest = min(fewest, support2[node[pair + i]])
-    return fewest < k
+    return bool(fewest < k)
 
 
 @jit
@@ -114,18 +114,18 @@ def _choose_by_utility(
     """
     deleted, pair = 0, pair & NOT_NEGATIVE
     for i in range(n):
-        deleted |= np.int64(support1[current[i]] < k) << i
+        deleted |= int(support1[current[i]] < k) << i
         value[i] = utility[current[i]]
     for i in range(n - 1):
         bits = is_better = 0
         for j in range(i + 1, n):
-            bits = bits >> 1 | np.int64(support2[node[pair]] < k) << 62
-            is_better = is_better >> 1 | np.int64(value[j] > value[i]) << 62
+            bits = bits >> 1 | int(support2[node[pair]] < k) << 62
+            is_better = is_better >> 1 | int(value[j] > value[i]) << 62
             pair += 1
         bits = bits >> (63 - n) & ~deleted & (deleted >> i & 1) - 1  # none if the term is deleted itself
         better = bits & is_better >> (63 - n)
         # Partners are deleted up to the first better one, which has the term itself deleted.
-        deleted |= bits & (better & -better) - 1 | np.int64(better != 0) << i
+        deleted |= bits & (better & -better) - 1 | int(better != 0) << i
     return deleted
 
 
@@ -143,7 +143,7 @@ def _choose_by_rule(
     """Return the terms of a short history to delete, as bits: infrequent ones, and one of each such pair."""
     deleted = 0
     for i in range(n):
-        deleted |= np.int64(support1[current[i]] < rule.k) << i
+        deleted |= int(support1[current[i]] < rule.k) << i
     for i in range(n - 1):
         for j in range(i + 1, n):
             if support2[node[pair]] < rule.k and not (deleted >> i | deleted >> j) & 1:
@@ -168,7 +168,7 @@ def _delete_in_short(
     drops: Drops,
     now: int,
     k: int,
-    is_first_time: bool,
+    is_first: bool,
     lowered: NDArray[np.int64],
 ) -> int:
     """Delete terms of a short history, lower the supports of them and their pairs; return how many terms stay."""
@@ -181,11 +181,11 @@ def _delete_in_short(
         is_kept[begin + at] = is_i_deleted == 0
         support1[t] -= is_i_deleted
         if is_i_deleted & (support1[t] == k - 1):
-            _note_drop(drops, now, t, -1, is_first_time)
+            _note_drop(drops, now, t, -1, is_first)
         for j in range(i + 1, n):
             is_deleted, x = is_i_deleted | deleted >> j & 1, node[pair]
             pair += 1
-            node[to], lowered[n_lowered] = x, np.int64(x) << 10 | i << 5 | j
+            node[to], lowered[n_lowered] = x, int(x) << 10 | i << 5 | j
             to += 1 - is_deleted
             n_lowered += is_deleted & (x < infrequent)
     for p in range(n_lowered):
@@ -193,17 +193,17 @@ def _delete_in_short(
         support2[x] -= 1
         if support2[x] == k - 1:
             rarer, other = current[lowered[p] & 31], current[lowered[p] >> 5 & 31]
-            _note_drop(drops, now, rarer, other, is_first_time)
+            _note_drop(drops, now, rarer, other, is_first)
     return n_kept
 
 
 @jit
-def _note_drop(drops: Drops, now: int, rarer: int, other: int, is_first_time: bool) -> None:
+def _note_drop(drops: Drops, now: int, rarer: int, other: int, is_first: bool) -> None:
     """Note that a pair, or a single term, has become infrequent; in the first two passes all short ones are checked."""
     drops.as_rarest[rarer] = now
     if other >= 0:
         drops.as_other[other] = now
-    if not is_first_time:
+    if not is_first:
         for q in range(drops.start[rarer], drops.start[rarer + 1]):
             drops.is_unchecked[drops.history[q]] = True
 
@@ -242,12 +242,12 @@ def _delete_infrequent_listed(rule: Rule, support1: NDArray[np.int32], n: int, s
 
 @jit
 def _lower_pair(
-    support2: NDArray[np.int32], node: int, k: int, drops: Drops, now: int, rarer: int, other: int, is_first_time: bool
+    support2: NDArray[np.int32], node: int, k: int, drops: Drops, now: int, rarer: int, other: int, is_first: bool
 ) -> None:
     """Lower the support of a pair of terms of a long history by one."""
     support2[node] -= 1
     if support2[node] == k - 1:
-        _note_drop(drops, now, rarer, other, is_first_time)
+        _note_drop(drops, now, rarer, other, is_first)
 
 
 @jit
@@ -259,7 +259,7 @@ def _update_pairs(
     current: NDArray[np.int32],
     n: int,
     is_deleted: NDArray[np.bool_],
-    is_first_time: bool,
+    is_first: bool,
 ) -> None:
     """Lower the supports of the pairs of the terms that have a deleted one, where pairs are not listed."""
     start, term, support2 = tree.start2, tree.term2, tree.support2
@@ -270,11 +270,11 @@ def _update_pairs(
         for i in range(g):
             node = find_node(term, start[t], start[t + 1], current[i])
             if node >= 0:
-                _lower_pair(support2, node, k, drops, now, t, current[i], is_first_time)
+                _lower_pair(support2, node, k, drops, now, t, current[i], is_first)
         for j in range(g + 1, n):
             node = -1 if is_deleted[j] else find_node(term, start[current[j]], start[current[j] + 1], t)
             if node >= 0:
-                _lower_pair(support2, node, k, drops, now, current[j], t, is_first_time)
+                _lower_pair(support2, node, k, drops, now, current[j], t, is_first)
 
 
 @jit
@@ -347,47 +347,45 @@ def delete_pairs(
     is_plain = rule.target == UTILITY and not rule.has_random_ties
     value, lowered = np.empty(SHORT), np.empty(SHORT * SHORT, np.int64)
     n_deleted = work = 0
-    h = first
-    while h < len(checked) and work < budget:
-        if first_pair[h] < 0:
-            work += 2 + indptr[h + 1] - indptr[h]
-            if _needs_check(log, h):
-                now += 1
-                n_now, more_work = _delete_in_long(log, tree, rule, support1, h, now, drops, scratch)
-                n_deleted += n_now
-                work += more_work
-        elif is_unchecked[h]:
-            n, begin, pair, is_first_time = size[h], indptr[h], first_pair[h], checked[h] < 0
-            for i in range(n):
-                current[i] = ids[begin + place[begin + i]]
-            deleted = 0
-            if is_first_time or _has_infrequent(support1, support2, k, node, pair, current, n):
-                if is_plain:
-                    deleted = _choose_by_utility(utility, k, support1, support2, node, pair, current, n, value)
-                else:
-                    deleted = _choose_by_rule(rule, support1, support2, node, pair, current, n, indices)
-            now += 1
-            checked[h], is_unchecked[h] = now, is_first_time
-            if deleted:
-                size[h] = _delete_in_short(
-                    deleted,
-                    kept,
-                    begin,
-                    place,
-                    node,
-                    pair,
-                    current,
-                    n,
-                    support1,
-                    support2,
-                    drops,
-                    now,
-                    k,
-                    is_first_time,
-                    lowered,
-                )
-                n_deleted += n - size[h]
-            work += 100
+    h = first - 1
+    while h + 1 < len(checked) and work < budget:
         h += 1
+        n, begin, pair, is_first, deleted = size[h], indptr[h], first_pair[h], checked[h] < 0, 0
         work += 1
-    return h, now, n_deleted
+        if pair < 0 and _needs_check(log, h):
+            now += 1
+            n_now, more_work = _delete_in_long(log, tree, rule, support1, h, now, drops, scratch)
+            n_deleted += n_now
+            work += more_work + indptr[h + 1] - begin
+        if pair < 0 or not is_unchecked[h]:
+            continue
+        for i in range(n):
+            current[i] = ids[begin + place[begin + i]]
+        if is_first or _has_infrequent(support1, support2, k, node, pair, current, n):
+            if is_plain:
+                deleted = _choose_by_utility(utility, k, support1, support2, node, pair, current, n, value)
+            else:
+                deleted = _choose_by_rule(rule, support1, support2, node, pair, current, n, indices)
+        now += 1
+        checked[h], is_unchecked[h] = now, is_first
+        work += 100
+        if deleted:
+            size[h] = _delete_in_short(
+                deleted,
+                kept,
+                begin,
+                place,
+                node,
+                pair,
+                current,
+                n,
+                support1,
+                support2,
+                drops,
+                now,
+                k,
+                is_first,
+                lowered,
+            )
+            n_deleted += n - size[h]
+    return h + 1, now, n_deleted
