@@ -1,11 +1,13 @@
 """Machine code that came with the package is used where it runs, and nothing is compiled or written then."""
 
 import json
+import pickle
 import shutil
 import zipfile
 from pathlib import Path
 
 import llvmlite  # type: ignore[import-untyped]
+import numba
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 from numba.core.registry import cpu_target
@@ -40,6 +42,15 @@ def test_shipped_code_is_used_and_nothing_is_written(package: Path, tmp_path: Pa
 def test_code_for_something_else_is_compiled_anew(package: Path, tmp_path: Path, key: str, value: str) -> None:
     path = package / "kernels" / "machine_code" / "cpu.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    assert run(package, tmp_path / "fresh")[1:] == (0, 1)
+
+
+def test_code_of_another_numba_is_compiled_anew(package: Path, tmp_path: Path) -> None:
+    (path,) = (package / "kernels" / "machine_code").rglob("*.nbi")
+    with path.open("rb") as file:
+        assert pickle.load(file) == numba.__version__
+        index = file.read()
+    path.write_bytes(pickle.dumps("0.0") + index)
     assert run(package, tmp_path / "fresh")[1:] == (0, 1)
 
 

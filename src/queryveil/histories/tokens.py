@@ -29,7 +29,7 @@ class Tokenizer:
         self.repeats = repeats
         self.n_terms = 0
         self._n_rows = 0
-        self._table: NDArray[np.uint64] = np.zeros((1 << 12, 2), np.uint64)
+        self._table: NDArray[np.uint64] = np.zeros((1 << 4, 2), np.uint64)
         self._arena: NDArray[np.uint8] = np.empty(1 << 16, np.uint8)
         self._starts: NDArray[np.int64] = np.zeros(1 << 12, np.int64)
         self._keys: NDArray[np.uint64] = np.empty(1 << 12, np.uint64)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+NOT_NEGATIVE = (1 << 62) - 1  # a mask that tells the compiler that an index does not count from the end
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.clustering.matching import assign, make_sides
+from queryveil.kernels.order import sort_range
 
 
 class Found(NamedTuple):
@@ -95,7 +96,7 @@ def make_table(
         row_indptr[row + 1] = end
         for i in range(row_indptr[row] + 1, end):
             if row_ids[i] < row_ids[i - 1]:
-                row_ids[row_indptr[row] : end].sort()
+                sort_range(row_ids, row_indptr[row], end)
                 break
     return Table(support, bits, row_indptr, row_ids)
 
@@ -131,7 +132,8 @@ def count_entries(
     """
     n_words = table.bits.shape[1]
     if 4 * n_rows * len(table.ids) < (last - first) * n_words * (len(table.indptr) - 1):
-        counts[:last] = 0
+        for entry in range(last):
+            counts[entry] = 0
         for word in range(n_words):
             left = rows[word]
             while left:
@@ -211,7 +213,8 @@ def close(
     for other in range(entry):
         if counts[other] >= n_rows and not has(found.entries[parent], other) and is_within(rows, table.bits[other]):
             return False
-    found.entries[spare] = found.entries[parent]
+    for word in range(found.entries.shape[1]):
+        found.entries[spare, word] = found.entries[parent, word]
     found.size[spare], found.core[spare] = found.size[parent], entry
     for other in range(entry, last):
         is_new = counts[other] >= n_rows and not has(found.entries[parent], other)
@@ -288,7 +291,8 @@ def most_shared(
                 for p in range(post_indptr[ids[i]], post_indptr[ids[i] + 1]):
                     shared[posts[p]] += 1
                     best[pattern] = max(best[pattern], shared[posts[p]])
-        shared[:] = 0
+        for other in range(n_others):
+            shared[other] = 0
     return best
 
 

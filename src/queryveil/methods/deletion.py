@@ -18,7 +18,7 @@ from queryveil.core.rows import indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.counting import Counted, count_larger, count_pairs, transpose
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
-from queryveil.kernels.km.pairs import PAIRS, delete_pairs, find_pairs
+from queryveil.kernels.km.pairs import PAIRS, Drops, delete_pairs, find_pairs
 from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.methods.targets import TermValues, rank_by_bare_value
@@ -96,6 +96,7 @@ def delete(
     if has_pairs_only:
         terms = terms or term_postings(profiles.indptr, profiles.ids, len(support))
         short = find_pairs(log.indptr, log.ids, tree, terms, PAIRS)
+        drops = Drops(log.drop_as_rarest, log.drop_as_other, np.ones(len(log.checked), np.bool_), *terms[:2])
         changing = tree._replace(support2=np.append(tree.support2, np.int32(0)))  # one more for infrequent pairs
     passes, now, n_deleted = 0, 0, n_infrequent
     while n_deleted or not passes:
@@ -105,7 +106,7 @@ def delete(
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes}", history, len(log.checked))
             arguments = log, changing, rule, support1, history, now, BUDGET, scratch
-            done = delete_pairs(*arguments, short) if has_pairs_only else delete_in_histories(*arguments)
+            done = delete_pairs(*arguments, short, drops) if has_pairs_only else delete_in_histories(*arguments)
             history, now, n_now = done
             n_deleted += n_now
     # No infrequent combination is left, but supports below k were not updated to the end; their true value is 0.

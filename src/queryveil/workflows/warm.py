@@ -21,7 +21,7 @@ from queryveil.methods.base import Method
 from queryveil.workflows.requests import MeasureRequest, ReleaseRequest, VerifyRequest, WarmRequest
 
 _WORDS = ("dog", "cat", "house", "garden", "river", "music", "school", "doctor", "bread", "train", "winter", "paper")
-_PEOPLE = 48
+_PEOPLE = 49  # an odd number, so that groups of two leave somebody over
 _FEW = 5  # values of a whole number that are all tried
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels import jit
+from queryveil.kernels import NOT_NEGATIVE, jit
 from queryveil.kernels.clustering.matching import Sides, assign, finish, make_sides
 from queryveil.kernels.semantics import Ancestry
 
@@ -153,7 +153,8 @@ def _fill(cache: DistanceCache, word: int, row: NDArray[np.uint8]) -> None:
     for i in range(begin, end):
         node, height = ancestry.nodes[i], ancestry.heights[i]
         is_noun = i < middle or middle == begin  # every word below a noun can be one
-        for packed in cache.below[cache.below_indptr[node] : cache.below_indptr[node + 1]]:
+        for j in range(cache.below_indptr[node] & NOT_NEGATIVE, cache.below_indptr[node + 1]):
+            packed = cache.below[j]
             steps, other = height + np.int64(packed & np.uint32(_HEIGHT)), packed >> np.uint32(HEIGHT_BITS)
             if steps > limit:
                 break

@@ -102,21 +102,22 @@ def finish(sides: Sides) -> int:
 @jit
 def _match_greedily(sides: Sides) -> int:
     """Match every row with its cheapest columns as far as they have room; return the cost."""
-    left, room, used = sides.left, sides.room, sides.used
+    cost, left, room, used, u = sides.cost, sides.left, sides.room, sides.used, sides.u
+    position, taken = sides.position, sides.taken
     total = 0
     for row in range(len(left)):
-        costs, lowest = sides.cost[row], 0
+        lowest = 0
         for column in range(len(room)):
-            lowest = min(lowest, costs[column])
-        sides.u[row] = lowest
+            lowest = min(lowest, cost[row, column])
+        u[row] = lowest
         for column in range(len(room)):
             if lowest == 0 or left[row] == 0:
                 break
-            if costs[column] == lowest and used[column] < room[column]:
+            if cost[row, column] == lowest and used[column] < room[column]:
                 amount = min(left[row], room[column] - used[column])
-                first = sides.position[column] + used[column]
+                first = position[column] + used[column]
                 for t in range(first, first + amount):
-                    sides.taken[t] = row
+                    taken[t] = row
                 used[column] += amount
                 left[row] -= amount
                 total += amount * lowest

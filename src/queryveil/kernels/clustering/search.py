@@ -340,7 +340,7 @@ def _best_bags(centre: Centre, prices: NDArray[np.int64]) -> NDArray[np.uint32]:
 @jit
 def _upper_bound(centre: Centre, bags: Bags, t: int, greedy: Greedy, least: int) -> np.int64:
     """Return an upper bound of a vocabulary's distance by a greedy matching, which ends once it is below `least`."""
-    left, n_touched = greedy.left, 0
+    choices, left, touched, n_touched = greedy.choices, greedy.left, greedy.touched, 0
     bound = _most_distance(centre, bags, t)
     for i in range(bags.indptr[t], bags.indptr[t + 1]):
         w, count = bags.word[bags.ids[i]], np.int64(bags.counts[i])
@@ -349,18 +349,19 @@ def _upper_bound(centre: Centre, bags: Bags, t: int, greedy: Greedy, least: int)
         if w < 0:
             bound -= centre.price[2] * min(count, centre.own[bags.ids[i]])
             continue
-        for choice in greedy.choices[w]:
+        for place in range(_CHOICES):
+            choice = choices[w, place]
             if choice == _NO_CHOICE or count == 0:
                 break
             b = np.int64(choice) & ((1 << _BAG_BITS) - 1)
             amount = min(count, left[b])
             if amount:
                 if left[b] == centre.units[b]:
-                    greedy.touched[n_touched] = b
+                    touched[n_touched] = b
                     n_touched += 1
                 bound -= amount * (centre.price[2] - np.int64(centre.sums[b, w]))
                 left[b] -= amount
                 count -= amount
-    for b in greedy.touched[:n_touched]:
-        left[b] = centre.units[b]
+    for i in range(n_touched):
+        left[touched[i]] = centre.units[touched[i]]
     return bound

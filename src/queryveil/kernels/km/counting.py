@@ -8,7 +8,7 @@ the terms that are frequent with it; those of four are the pairs in a reduction 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels import jit
+from queryveil.kernels import NOT_NEGATIVE, jit
 from queryveil.kernels.km.supports import Postings, term_postings
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]  # indptr, ids, owner of histories
@@ -46,22 +46,23 @@ def count_pairs(
     """
     n_terms = len(start) - 1
     count, last = np.zeros(n_terms, np.int32), np.full(n_terms, -1, np.int32)
-    touched = np.empty(n_terms + 1, np.int32)
+    touched = np.empty(n_terms + 1, np.uint32)
     n_rarer, rarer, support = np.zeros(end - first, np.int32), np.empty(64, np.int32), np.empty(64, np.int32)
     n = 0
     for b in range(first, end):
         n_touched = 0
         for q in range(start[b], start[b + 1]):
             h = history[q]
-            for i in range(position[q] + 1, indptr[h + 1]):
-                t = ids[i]
+            place = position[q] & NOT_NEGATIVE
+            for i in range(1, indptr[h + 1] - place):
+                t = np.uint32(ids[place + i])
                 if t >= n_terms:
                     break
                 if not has_one_each:
                     if last[t] == owner[h]:
                         continue
                     last[t] = owner[h]
-                touched[n_touched] = t  # overwritten if it was touched before: faster than a branch
+                touched[n_touched & NOT_NEGATIVE] = t  # overwritten if it was touched before: faster than a branch
                 n_touched += count[t] == 0
                 count[t] += 1
         rarer, support = _with_room(rarer, n, n_touched), _with_room(support, n, n_touched)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
-from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, advance, children, find_node, list_pairs_of, lowest
+from queryveil.kernels.km.supports import LISTED, MARKED, ONE, Tree, advance, children, find_node, list_pairs, lowest
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, Scratch, update
 
 
@@ -285,7 +285,7 @@ def _anonymize_history(
     n_deleted = _delete_infrequent_terms(log, tree, rule, support1, h, n, s)
     work = n
     if rule.m > 1:
-        work += list_pairs_of(tree, rule.k, s.current, n, s.is_deleted, s.rarest, s.position_of, s.pairs)
+        work += list_pairs(tree, rule.k, s.current, n, s.is_deleted, s.rarest, s.position_of, s.pairs)
         n_deleted += _delete_infrequent_pairs(log, tree, rule, support1, h, n, s)
     is_listed = is_first_time and rule.m > 1 and n <= LISTED
     for size in range(3, rule.m + 1):

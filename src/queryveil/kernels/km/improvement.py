@@ -20,7 +20,7 @@ from queryveil.kernels.km.supports import (
     Tree,
     children,
     find_node,
-    list_pairs_of,
+    list_pairs,
     make_term_pairs,
 )
 from queryveil.kernels.km.updates import Log, Rule, Scratch, update
@@ -170,7 +170,7 @@ def reselect(
         n, n_kept = _load_candidates(log, ids, pair_of, h, k, s)
         if n == n_kept:
             continue
-        work += n * n + list_pairs_of(tree, k, s.current, n, s.all_false, s.all_true, s.position_of, s.pairs)
+        work += n * n + list_pairs(tree, k, s.current, n, s.all_false, s.all_true, s.position_of, s.pairs)
         if _find_conflicts(log.support1, tree.support2, k, n, s) and _choose_terms(gain, n, s) > 0:
             _apply_selection(log, tree.support2, h, n, s)
             for i in range(log.indptr[h], log.indptr[h + 1]):

@@ -16,8 +16,6 @@ from queryveil.kernels import jit
 LISTED = 1024  # terms of the longest history whose frequent pairs are listed: bounds the room
 MARKED = 256  # terms of the longest history whose frequent triples are marked: bounds the room
 ONE = np.uint64(1)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # its 64 windows of 6 bits are all different
-_PLACES = np.argsort(np.array([(0x03F79D71B4CB0A89 << position & (1 << 64) - 1) >> 58 for position in range(64)]))
 
 
 Postings = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]  # start, history, position
@@ -100,8 +98,12 @@ class TermPairs(NamedTuple):
 
 @jit
 def lowest(bits: np.uint64) -> int:
-    """Return the place of the lowest bit that is set."""
-    return int(_PLACES[((bits & (~bits + ONE)) * _DE_BRUIJN) >> np.uint64(58)])
+    """Return the place of the lowest bit that is set: how many bits are below it, which is one instruction."""
+    below, n = (bits & (~bits + ONE)) - ONE, 0
+    while below:
+        below &= below - ONE
+        n += 1
+    return n
 
 
 @jit
@@ -165,28 +167,22 @@ def children(
 
 @jit
 def list_pairs(
-    start: NDArray[np.int64],
-    term: NDArray[np.int32],
-    support: NDArray[np.int32],
+    tree: Tree,
     k: int,
     current: NDArray[np.int32],
     n: int,
     is_deleted: NDArray[np.bool_],
     rarest: NDArray[np.bool_],
     position_of: NDArray[np.int32],
-    frequent: NDArray[np.uint64],  # from here on the fields of `TermPairs`
-    rarer: NDArray[np.uint64],
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    node_of: NDArray[np.int64],
-) -> tuple[int, int]:
-    """List the pairs that are in the tree and mark the frequent ones, only with some terms as the rarer one.
+    pairs: TermPairs,
+) -> int:
+    """List the pairs of one history that are in the tree and mark the frequent ones; return the work done.
 
-    Return how many are listed and the work done. Arrays are passed one by one: to take them out of a tuple would cost
-    more than the work on a short history.
+    Only some terms are looked at as the rarer one.
     """
-    words = (n + 63) >> 6
-    is_listed = n <= LISTED
+    start, term, support, frequent, rarer = tree.start2, tree.term2, tree.support2, pairs.frequent, pairs.rarer
+    first, second, node_of = pairs.first, pairs.second, pairs.node
+    words, is_listed = (n + 63) >> 6, n <= LISTED
     for i in range(n * words):
         frequent[i] = np.uint64(0)
     for word in range(words):
@@ -201,47 +197,20 @@ def list_pairs(
             rarer[word] |= bit
         low, high = start[current[j]], start[current[j] + 1]
         # Either the children are looked up among the terms or the terms among the children, whichever costs less.
-        if high - low <= 20 * j:
-            work += high - low
-            for node in range(low, high):
-                i = position_of[term[node]]
-                if i >= 0:
-                    if support[node] >= k:
-                        frequent[i * words + word] |= bit
-                    if is_listed:
-                        first[found], second[found], node_of[found] = i, j, node
-                        found += 1
-        else:
-            work += 20 * j
-            for i in range(j):
-                node = find_node(term, low, high, current[i])
-                if node >= 0:
-                    if support[node] >= k:
-                        frequent[i * words + word] |= bit
-                    if is_listed:
-                        first[found], second[found], node_of[found] = i, j, node
-                        found += 1
+        is_short = high - low <= 20 * j
+        work += high - low if is_short else 20 * j
+        for x in range(low, high) if is_short else range(j):
+            i = position_of[term[x]] if is_short else x
+            node = x if is_short else find_node(term, low, high, current[x])
+            if i >= 0 and node >= 0:
+                if support[node] >= k:
+                    frequent[i * words + word] |= bit
+                if is_listed:
+                    first[found], second[found], node_of[found] = i, j, node
+                    found += 1
     for j in range(n):
         position_of[current[j]] = -1
-    return found, work
-
-
-@jit
-def list_pairs_of(
-    tree: Tree,
-    k: int,
-    current: NDArray[np.int32],
-    n: int,
-    is_deleted: NDArray[np.bool_],
-    rarest: NDArray[np.bool_],
-    position_of: NDArray[np.int32],
-    pairs: TermPairs,
-) -> int:
-    """List the pairs of one history in its scratch space; return the work done."""
-    lists = pairs.frequent, pairs.rarer, pairs.first, pairs.second, pairs.node
-    pairs.size[0], work = list_pairs(
-        tree.start2, tree.term2, tree.support2, k, current, n, is_deleted, rarest, position_of, *lists
-    )
+    pairs.size[0] = found
     return work
 
 
