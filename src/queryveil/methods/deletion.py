@@ -20,6 +20,7 @@ from queryveil.kernels.km.counting import Counted, count_larger, count_pairs, tr
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
 from queryveil.kernels.km.pairs import PAIRS, delete_pairs, find_pairs
 from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
+from queryveil.kernels.km.triples import delete_triples, find_holders
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.methods.targets import TermValues, rank_by_bare_value
 
@@ -97,6 +98,11 @@ def delete(
         terms = terms or term_postings(profiles.indptr, profiles.ids, len(support))
         short = find_pairs(log.indptr, log.ids, tree, terms, PAIRS)
         changing = tree._replace(support2=np.append(tree.support2, np.int32(0)))  # one more for infrequent pairs
+    holders = None
+    if rule.m == 3 and rule.target != FIS:
+        terms = terms or term_postings(profiles.indptr, profiles.ids, len(support))
+        rows = profiles.indptr, profiles.ids, log.kept, profiles.owner, are_distinct(profiles.owner)
+        holders = find_holders(*rows, tree, terms)
     passes, now, n_deleted = 0, 0, n_infrequent
     while n_deleted or not passes:
         passes += 1
@@ -105,7 +111,12 @@ def delete(
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes}", history, len(log.checked))
             arguments = log, changing, rule, support1, history, now, BUDGET, scratch
-            done = delete_pairs(*arguments, short) if has_pairs_only else delete_in_histories(*arguments)
+            if has_pairs_only:
+                done = delete_pairs(*arguments, short)
+            elif holders:
+                done = delete_triples(*arguments, holders, passes == 1)
+            else:
+                done = delete_in_histories(*arguments)
             history, now, n_now = done
             n_deleted += n_now
     # No infrequent combination is left, but supports below k were not updated to the end; their true value is 0.
