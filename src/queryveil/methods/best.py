@@ -29,7 +29,7 @@ from queryveil.kernels.km.growth import GrowingLog, add_potentials, grow
 from queryveil.kernels.km.improvement import make_selection_scratch, reinsert_terms, reselect
 from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
 from queryveil.kernels.km.updates import FIS, UTILITY, Rule, make_scratch
-from queryveil.methods.deletion import BUDGET, count_combinations, delete, make_log
+from queryveil.methods.deletion import BUDGET, count_combinations, delete, holders_of, make_log, size_to_count
 from queryveil.methods.targets import Objective
 
 Mask = NDArray[np.bool_]
@@ -337,7 +337,10 @@ def _enforce_all(
     """
     rows, found = problem.profiles, {}
     everything = {"paper, improved": [rows.ids < problem.n_terms]}
-    has_few = problem.is_small and len(problem.tree.term3) <= _FEW_TRIPLES
+    has_few = False
+    if problem.is_small:
+        counted = count_combinations(rows, problem.n_terms, rule.k, rule.m, progress)
+        has_few = len(counted.term3) <= _FEW_TRIPLES
     rules = _deletion_rules(rule, rows, objective, is_small=problem.is_small)
     for name, masks in {**grown, **(everything if has_few else {})}.items():
         usable = masks if problem.is_small else masks[-1:]
@@ -370,7 +373,8 @@ def _enforce_larger_combinations(
     people = start.holder_counts()
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
     terms = term_postings(start.indptr, start.ids, len(people))
-    counted = count_combinations(start, len(people), rules[0].k, rules[0].m, progress, terms)
+    size = max(size_to_count(rule.m, is_fis=rule.target == FIS) for rule in rules)
+    counted = count_combinations(start, len(people), rules[0].k, size, progress, terms)
     found = []
     for rule in rules:
         if rule.target == FIS:
@@ -395,11 +399,14 @@ def _reinsert(
     support1 = count_people(kept.indptr, kept.ids, kept.owner, n_terms).astype(np.int32)
     log = make_log(candidates, n_terms)
     log.kept[:] = mask[is_candidate]
-    scratch = make_scratch(int(np.diff(candidates.indptr).max(initial=0)), n_terms, rule.m)
+    scratch, holders = (
+        make_scratch(int(np.diff(candidates.indptr).max(initial=0)), n_terms, 2),
+        holders_of(log, tree, n_terms),
+    )
     history = 0
     while history < rows.n_histories:
         progress("reinserting terms", history, rows.n_histories)
-        history = reinsert_terms(log, tree, rule, support1, gain[is_candidate], history, BUDGET, scratch)
+        history = reinsert_terms(log, tree, rule, support1, gain[is_candidate], holders, history, BUDGET, scratch)
     mask[is_candidate] = log.kept
 
 

@@ -20,7 +20,7 @@ from queryveil.kernels.km.counting import Counted, count_larger, count_pairs, tr
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
 from queryveil.kernels.km.pairs import PAIRS, delete_pairs, find_pairs
 from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
-from queryveil.kernels.km.triples import delete_triples, find_holders
+from queryveil.kernels.km.triples import Holders, delete_triples, find_holders
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.methods.targets import TermValues, rank_by_bare_value
 
@@ -49,6 +49,11 @@ def count_combinations(
     larger.clear()
     (n_triples, *three), (n_quadruples, *four) = _join(triples), _join(quadruples)
     return Tree(*pairs, indptr_of(n_triples), three[0], three[1], indptr_of(n_quadruples), four[0], four[1])
+
+
+def size_to_count(m: int, *, is_fis: bool) -> int:
+    """Return up to which size combinations are counted beforehand; other triples are found when they are needed."""
+    return 2 if m == 3 and not is_fis else m
 
 
 def _in_threads(count: Callable[[int, int], Part], ranges: Sequence[tuple[int, int]], progress: Progress) -> list[Part]:
@@ -91,18 +96,17 @@ def delete(
     """
     log = make_log(profiles, len(support))
     n_infrequent = int(np.count_nonzero(~log.kept))  # pairs of infrequent terms, which the first pass deletes
-    scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support), rule.m)
+    scratch = make_scratch(
+        int(np.diff(log.indptr).max(initial=0)), len(support), size_to_count(rule.m, is_fis=rule.target == FIS)
+    )
     has_pairs_only = rule.m == 2 and rule.target != FIS and are_distinct(log.owner)
     changing, support1 = tree, support.astype(np.int32)
     if has_pairs_only:
         terms = terms or term_postings(profiles.indptr, profiles.ids, len(support))
         short = find_pairs(log.indptr, log.ids, tree, terms, PAIRS)
         changing = tree._replace(support2=np.append(tree.support2, np.int32(0)))  # one more for infrequent pairs
-    holders = None
-    if rule.m == 3 and rule.target != FIS:
-        terms = terms or term_postings(profiles.indptr, profiles.ids, len(support))
-        rows = profiles.indptr, profiles.ids, log.kept, profiles.owner, are_distinct(profiles.owner)
-        holders = find_holders(*rows, tree, terms)
+    finds_triples = size_to_count(rule.m, is_fis=rule.target == FIS) < rule.m
+    holders = holders_of(log, tree, len(support), terms) if finds_triples else None
     passes, now, n_deleted = 0, 0, n_infrequent
     while n_deleted or not passes:
         passes += 1
@@ -122,6 +126,12 @@ def delete(
     # No infrequent combination is left, but supports below k were not updated to the end; their true value is 0.
     tree.support2[:] = np.where(changing.support2 < rule.k, 0, changing.support2)[: len(tree.support2)]
     return log.kept, passes
+
+
+def holders_of(log: Log, tree: Tree, n_terms: int, terms: Postings | None = None) -> Holders:
+    """Return which histories keep both terms of each pair of the tree."""
+    terms = terms or term_postings(log.indptr, log.ids, n_terms)
+    return find_holders(log.indptr, log.ids, log.kept, log.owner, are_distinct(log.owner), tree, terms)
 
 
 def make_log(profiles: Profiles, n_frequent: int) -> Log:

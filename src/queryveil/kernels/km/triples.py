@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import jit
 from queryveil.kernels.km.deletion import select_deletion
-from queryveil.kernels.km.supports import ONE, Postings, Tree, find_node, lowest
+from queryveil.kernels.km.supports import LISTED, ONE, Postings, Tree, find_node, lowest
 from queryveil.kernels.km.updates import Log, Rule, Scratch, is_elsewhere
 
 
@@ -44,14 +44,15 @@ def find_holders(
     """Return which histories keep both terms of each pair of the tree; `terms` are the postings of all terms."""
     start, history, position = terms
     start2, term2 = tree.start2, tree.term2
-    rank, words, first = np.empty(len(ids), np.int32), np.empty(len(start) - 1, np.int64), np.empty(len(start), np.int64)
+    n_terms = len(start) - 1
+    rank, words, first = np.empty(len(ids), np.int32), np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
     room = 0
-    for t in range(len(words)):
+    for t in range(n_terms):
         words[t] = (start[t + 1] - start[t] + 63) >> 6
         first[t] = room - start2[t] * words[t]
         room += (start2[t + 1] - start2[t]) * words[t]
-    bits, row_with = np.zeros(room, np.uint64), np.full(len(words), -1, np.int64)
-    for t in range(len(words)):
+    bits, row_with = np.zeros(room, np.uint64), np.full(n_terms, -1, np.int64)
+    for t in range(n_terms):
         for node in range(start2[t], start2[t + 1]):
             row_with[term2[node]] = first[t] + node * words[t]
         for q in range(start[t], start[t + 1]):
@@ -63,7 +64,7 @@ def find_holders(
                     bits[row_with[ids[i]] + word] |= bit
         for node in range(start2[t], start2[t + 1]):
             row_with[term2[node]] = -1
-    return Holders(rank, words, first[:-1], bits, start, owner[history], has_one_each)
+    return Holders(rank, words, first, bits, start, owner[history], has_one_each)
 
 
 @jit
@@ -111,14 +112,14 @@ def _load_terms(log: Log, k: int, support1: NDArray[np.int32], h: int, s: Scratc
 
 
 @jit
-def _find_nodes(tree: Tree, k: int, n: int, finds_all: bool, s: Scratch) -> int:
-    """Find the nodes of the frequent pairs of a history, −1 for others; return the work done.
+def find_nodes(tree: Tree, k: int, n: int, finds_all: bool, s: Scratch) -> NDArray[np.int64]:
+    """Return the nodes of the frequent pairs of a history, −1 for others; pair i < j is at j·(j − 1)/2 + i.
 
-    Pair i < j is at j·(j − 1)/2 + i. Unless all are found, only those whose rarer term has to be tested.
+    Unless all are found, only those whose rarer term has to be tested.
     """
     start, term, support = tree.start2, tree.term2, tree.support2
-    current, position_of, rarest, node_of = s.current, s.position_of, s.rarest, s.pairs.node
-    work = 0
+    current, position_of, rarest = s.current, s.position_of, s.rarest
+    node_of = s.pairs.node if n <= LISTED else np.empty(n * (n - 1) >> 1, np.int64)
     for j in range(n):
         position_of[current[j]] = j
         if not rarest[j] and not finds_all:
@@ -137,17 +138,18 @@ def _find_nodes(tree: Tree, k: int, n: int, finds_all: bool, s: Scratch) -> int:
                 node = find_node(term, low, high, current[i])
                 if node >= 0 and support[node] >= k:
                     node_of[row + i] = node
-        work += min(high - low, 20 * j)
     for j in range(n):
         position_of[current[j]] = -1
-    return work
+    return node_of
 
 
 @jit
-def _delete_infrequent_pairs(rule: Rule, support1: NDArray[np.int32], n: int, s: Scratch) -> int:
+def _delete_infrequent_pairs(
+    rule: Rule, support1: NDArray[np.int32], node_of: NDArray[np.int64], n: int, s: Scratch
+) -> int:
     """Mark a term of every infrequent pair as deleted, pairs in lexicographic order; return how many."""
     current, is_deleted, rarest, common, indices = s.current, s.is_deleted, s.rarest, s.common, s.indices
-    node_of, n_deleted = s.pairs.node, 0
+    n_deleted = 0
     for i in range(n):
         if not common[i]:
             continue
@@ -163,11 +165,11 @@ def _delete_infrequent_pairs(rule: Rule, support1: NDArray[np.int32], n: int, s:
 
 @jit
 def _delete_infrequent_triples(
-    rule: Rule, support1: NDArray[np.int32], holders: Holders, n: int, s: Scratch
+    rule: Rule, support1: NDArray[np.int32], holders: Holders, node_of: NDArray[np.int64], n: int, s: Scratch
 ) -> tuple[int, int]:
     """Mark a term of every infrequent triple as deleted, in lexicographic order; return how many and the work done."""
     current, is_deleted, rarest, common, indices = s.current, s.is_deleted, s.rarest, s.common, s.indices
-    node_of, at, k = s.pairs.node, s.candidate_at, rule.k
+    at, k = s.candidate_at, rule.k
     words, first, bits = holders.words, holders.first, holders.bits
     owner, start, has_one_each = holders.owner, holders.start, holders.has_one_each
     n_left = n_deleted = work = 0
@@ -199,12 +201,22 @@ def _delete_infrequent_triples(
 
 @jit
 def _lower_supports(
-    log: Log, tree: Tree, k: int, support1: NDArray[np.int32], holders: Holders, h: int, n: int, now: int, s: Scratch
+    log: Log,
+    support2: NDArray[np.int32],
+    k: int,
+    support1: NDArray[np.int32],
+    holders: Holders,
+    node_of: NDArray[np.int64],
+    h: int,
+    n: int,
+    now: int,
+    s: Scratch,
 ) -> None:
     """Delete the marked terms from a history: lower the supports of them and of their pairs, and clear the bits."""
-    current, where, is_deleted, terms, node_of = s.current, s.where, s.is_deleted, s.combination, s.pairs.node
-    drop_as_rarest, drop_as_other, support2 = log.drop_as_rarest, log.drop_as_other, tree.support2
-    rank, words, first, bits, has_one_each = holders.rank, holders.words, holders.first, holders.bits, holders.has_one_each
+    current, where, is_deleted, terms = s.current, s.where, s.is_deleted, s.combination
+    drop_as_rarest, drop_as_other = log.drop_as_rarest, log.drop_as_other
+    rank, words, first, bits = holders.rank, holders.words, holders.first, holders.bits
+    has_one_each = holders.has_one_each
     for j in range(n):
         terms[0] = current[j]
         if is_deleted[j]:
@@ -228,22 +240,31 @@ def _lower_supports(
 
 
 @jit
-def _record_infrequent_triples(log: Log, tree: Tree, k: int, holders: Holders, n: int, now: int, s: Scratch) -> None:
+def _record_infrequent_triples(
+    log: Log,
+    support2: NDArray[np.int32],
+    k: int,
+    holders: Holders,
+    node_of: NDArray[np.int64],
+    n: int,
+    now: int,
+    s: Scratch,
+) -> None:
     """Record the time for the triples of frequent pairs that the deletion of the marked terms made infrequent."""
-    current, is_deleted, node_of, support2 = s.current, s.is_deleted, s.pairs.node, tree.support2
+    current, is_deleted = s.current, s.is_deleted
     words, first, bits = holders.words, holders.first, holders.bits
     owner, start, has_one_each = holders.owner, holders.start, holders.has_one_each
     for c in range(n):
         t, row = current[c], c * (c - 1) >> 1
         for b in range(c):
-            one = node_of[row + b]
+            one, row_b = node_of[row + b], b * (b - 1) >> 1
             if one < 0 or support2[one] < k:
                 continue
             for a in range(b):
-                other, both = node_of[row + a], node_of[(b * (b - 1) >> 1) + a]
-                if other < 0 or both < 0 or not (is_deleted[a] or is_deleted[b] or is_deleted[c]):
+                if not (is_deleted[a] or is_deleted[b] or is_deleted[c]):
                     continue
-                if support2[other] < k or support2[both] < k:
+                other, both = node_of[row + a], node_of[row_b + a]
+                if other < 0 or both < 0 or support2[other] < k or support2[both] < k:
                     continue
                 rows = first[t] + one * words[t], first[t] + other * words[t]
                 if count_holders_of_both(bits, rows[0], rows[1], words[t], k, owner, start[t], has_one_each) == k - 1:
@@ -275,17 +296,17 @@ def delete_triples(
         work += 10 + log.indptr[h + 1] - log.indptr[h]
         if n:
             now += 1
-            work += _find_nodes(tree, rule.k, n, is_first_pass, s)
-            n_now += _delete_infrequent_pairs(rule, support1, n, s)
-            n_more, more_work = _delete_infrequent_triples(rule, support1, holders, n, s)
+            node_of = find_nodes(tree, rule.k, n, is_first_pass, s)
+            n_now += _delete_infrequent_pairs(rule, support1, node_of, n, s)
+            n_more, more_work = _delete_infrequent_triples(rule, support1, holders, node_of, n, s)
             n_now += n_more
             work += n * n + more_work
+            if n_now and not is_first_pass:
+                node_of = find_nodes(tree, rule.k, n, True, s)
             if n_now:
-                if not is_first_pass:
-                    work += _find_nodes(tree, rule.k, n, True, s)
-                _lower_supports(log, tree, rule.k, support1, holders, h, n, now, s)
-                if not is_first_pass:
-                    _record_infrequent_triples(log, tree, rule.k, holders, n, now, s)
+                _lower_supports(log, tree.support2, rule.k, support1, holders, node_of, h, n, now, s)
+            if n_now and not is_first_pass:
+                _record_infrequent_triples(log, tree.support2, rule.k, holders, node_of, n, now, s)
             if not is_first_pass:
                 log.checked[h] = now
         n_deleted += n_now
