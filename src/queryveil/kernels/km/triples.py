@@ -231,12 +231,13 @@ def _lower_supports(
             node = node_of[row + i]
             if node < 0 or not (is_deleted[i] or is_deleted[j]):
                 continue
-            bits[first[t] + node * words[t] + word] &= ~bit
             terms[1] = current[i]
             if has_one_each or not is_elsewhere(log, h, terms, 2):
                 support2[node] -= 1
-                if support2[node] == k - 1:
-                    drop_as_rarest[t], drop_as_other[current[i]] = now, now
+            if support2[node] >= k:  # the bits of others are not looked at
+                bits[first[t] + node * words[t] + word] &= ~bit
+            elif support2[node] == k - 1:
+                drop_as_rarest[t], drop_as_other[current[i]] = now, now
 
 
 @jit
