@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
-from queryveil.core.rows import indptr_of
+from queryveil.core.rows import IntArray, indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.counting import Counted, count_larger, count_pairs, transpose
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
@@ -82,12 +82,7 @@ def _join(parts: list[Counted]) -> Counted:
 
 
 def delete(
-    profiles: Profiles,
-    support: NDArray[np.int64],
-    tree: Tree,
-    rule: Rule,
-    progress: Progress,
-    terms: Postings | None = None,
+    profiles: Profiles, support: IntArray, tree: Tree, rule: Rule, progress: Progress, terms: Postings | None = None
 ) -> tuple[NDArray[np.bool_], int]:
     """Return the mask of kept pairs and the number of passes; updates the pair supports of `tree` in place.
 
@@ -96,17 +91,15 @@ def delete(
     """
     log = make_log(profiles, len(support))
     n_infrequent = int(np.count_nonzero(~log.kept))  # pairs of infrequent terms, which the first pass deletes
-    scratch = make_scratch(
-        int(np.diff(log.indptr).max(initial=0)), len(support), size_to_count(rule.m, is_fis=rule.target == FIS)
-    )
+    counted = size_to_count(rule.m, is_fis=rule.target == FIS)
+    scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support), counted)
     has_pairs_only = rule.m == 2 and rule.target != FIS and are_distinct(log.owner)
     changing, support1 = tree, support.astype(np.int32)
     if has_pairs_only:
         terms = terms or term_postings(profiles.indptr, profiles.ids, len(support))
         short = find_pairs(log.indptr, log.ids, tree, terms, PAIRS)
         changing = tree._replace(support2=np.append(tree.support2, np.int32(0)))  # one more for infrequent pairs
-    finds_triples = size_to_count(rule.m, is_fis=rule.target == FIS) < rule.m
-    holders = holders_of(log, tree, len(support), terms) if finds_triples else None
+    holders = holders_of(log, tree, len(support), terms) if counted < rule.m else None
     passes, now, n_deleted = 0, 0, n_infrequent
     while n_deleted or not passes:
         passes += 1
@@ -115,12 +108,10 @@ def delete(
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes}", history, len(log.checked))
             arguments = log, changing, rule, support1, history, now, BUDGET, scratch
-            if has_pairs_only:
-                done = delete_pairs(*arguments, short)
-            elif holders:
+            if holders:
                 done = delete_triples(*arguments, holders, passes == 1)
             else:
-                done = delete_in_histories(*arguments)
+                done = delete_pairs(*arguments, short) if has_pairs_only else delete_in_histories(*arguments)
             history, now, n_now = done
             n_deleted += n_now
     # No infrequent combination is left, but supports below k were not updated to the end; their true value is 0.
